@@ -1,0 +1,120 @@
+# servelab. `make demo` and `make test` do everything; `make help` lists the rest.
+#
+#   MODE=release|asan|tsan   how it is compiled (asan includes UBSan)
+#   IMPL=solutions|labs      whose lab files are linked into the system
+#   CC=gcc|clang             WERROR=1 turns warnings into errors (CI does)
+#   ARCH=native              what -march= gets
+#
+# A folder of common/ adds to this file only through its own module.mk, and only when a wildcard below is not enough.
+
+MODE ?= release
+IMPL ?= solutions
+ARCH ?= native
+WERROR ?= 0
+JOBS ?= $(shell nproc)
+MAKEFLAGS += --no-print-directory
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+ifeq ($(filter $(MODE),release asan tsan),)
+$(error MODE=$(MODE) is unknown; choose release, asan or tsan)
+endif
+ifeq ($(filter $(IMPL),solutions labs),)
+$(error IMPL=$(IMPL) is unknown; choose solutions or labs)
+endif
+
+# Each combination has its own object folder; the plain one is the product and its programs stand in build/bin.
+CONFIG := $(notdir $(firstword $(CC)))-$(MODE)-$(IMPL)
+OBJ := build/obj/$(CONFIG)
+ifeq ($(origin CC),default)
+CC := gcc
+CONFIG := gcc-$(MODE)-$(IMPL)
+OBJ := build/obj/$(CONFIG)
+endif
+BIN := $(if $(filter gcc-release-solutions,$(CONFIG)),build/bin,$(OBJ)/bin)
+
+WARN := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+SAN_release := -O3 -march=$(ARCH) -fno-math-errno
+SAN_asan := -O1 -march=$(ARCH) -fno-math-errno -fsanitize=address,undefined -fno-sanitize-recover=undefined
+SAN_tsan := -O1 -march=$(ARCH) -fno-math-errno -fsanitize=thread
+CPPFLAGS += -Icommon -Igrader -D_GNU_SOURCE
+CFLAGS += -std=gnu17 -g $(WARN) $(if $(filter 1,$(WERROR)),-Werror) $(SAN_$(MODE)) -MMD -MP -pthread
+LDFLAGS += $(filter -fsanitize% -fno-sanitize%,$(SAN_$(MODE))) -pthread
+LDLIBS += -lcjson -lmicrohttpd -lcurl -lpcre2-8 -lm -ldl
+
+# ---- what the programs are made of -----------------------------------------------------------------------------------
+LAB_DIRS := 01_request_record 02_queue_sim 03_kernels 04_serving
+# A lab's files come from $(IMPL); a lab that has no starter in labs/ yet comes from solutions/.
+lab_sources = $(or $(wildcard $(IMPL)/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
+LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
+COMMON_SRC := $(filter-out common/cli/% common/testing/%,$(wildcard common/*/*.c common/backend/*/*.c))
+CLI_SRC := $(wildcard common/cli/*.c)
+GRADER_SRC := $(wildcard grader/*.c)
+
+-include $(wildcard common/*/module.mk common/backend/*/module.mk grader/module.mk)
+
+LIB_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(COMMON_SRC) $(LAB_SRC) $(GRADER_SRC))
+LIB := $(OBJ)/libservelab.a
+TEST_SRC := $(wildcard common/*/tests/test_*.c common/backend/*/tests/test_*.c grader/tests/test_*.c)
+TEST_BIN := $(patsubst %.c,$(OBJ)/%,$(TEST_SRC))
+TEST_SCRIPT := $(wildcard common/*/tests/test_*.sh common/*/tests/test_*.py common/backend/*/tests/test_*.sh \
+                          common/backend/*/tests/test_*.py grader/tests/test_*.sh grader/tests/test_*.py)
+BENCH_BIN := $(patsubst %.c,$(OBJ)/%,$(wildcard common/*/bench/bench_*.c common/backend/*/bench/bench_*.c))
+PROGRAMS := $(BIN)/servelab $(EXTRA_PROGRAMS)
+
+build: $(PROGRAMS) ## compile the programs into build/bin
+
+$(OBJ)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(subst /,_,$*)) -c $< -o $@
+
+$(LIB): $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BIN)/servelab: $(patsubst %.c,$(OBJ)/%.o,$(CLI_SRC)) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(TEST_BIN): $(OBJ)/%: $(OBJ)/%.o $(LIB)
+	$(CC) $(LDFLAGS) $^ -lcheck -lsubunit -lrt $(LDLIBS) -o $@
+
+$(BENCH_BIN): $(OBJ)/%: $(OBJ)/%.o $(LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+TESTS ?= $(TEST_BIN) $(TEST_SCRIPT)
+test: deps-test ## every test, the browser's too (installs what is missing)
+	@$(MAKE) -j$(JOBS) build $(TEST_BIN)
+	@SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) MODE=$(MODE) CC="$(CC)" \
+	 common/testing/run_tests.sh $(TESTS)
+
+check-headers: ## every public header compiles alone
+	@for h in $(filter-out common/testing/%,$(wildcard common/*/*.h common/backend/*/*.h grader/*.h)); do \
+	  echo "#include \"$${h#*/}\"" | $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -Werror -fsyntax-only -x c - || exit 1; done
+
+FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh')
+check-format: ## clang-format changes nothing
+	@clang-format --dry-run --Werror $(FORMATTED)
+format: ## let clang-format rewrite the sources
+	@clang-format -i $(FORMATTED)
+
+bench: $(BENCH_BIN) ## build the benchmarks; each SPEED.md names its command
+	@for b in $(BENCH_BIN); do echo $$b; done
+
+# ---- set-up ----------------------------------------------------------------------------------------------------------
+deps: ## what building and the demo need: named, and installed where that is possible
+	@common/setup/deps.sh demo
+deps-test: ## the same for the tests
+	@common/setup/deps.sh test
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@echo "servelab: make TARGET [MODE=release|asan|tsan] [IMPL=solutions|labs] [CC=gcc|clang]"; echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build test check-headers check-format format bench deps deps-test clean help

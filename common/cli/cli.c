@@ -1,0 +1,68 @@
+/* cli.c: messages and colour for the sub-commands. See cli.h. */
+#include "cli/cli.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int cli_usage(const char *command, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "servelab %s: ", command);
+    vfprintf(stderr, fmt, ap);
+    fprintf(stderr, "\n  try: servelab %s --help\n", command);
+    va_end(ap);
+    return CLI_USAGE;
+}
+
+int cli_input_error(const char *command, const char *input, const struct err *e, bool json) {
+    char place[1024];
+    fprintf(stderr, "servelab %s: %s\n", command, err_format(e, input, place, sizeof place));
+    if (!json) return CLI_USAGE;
+    cJSON *root = cJSON_CreateObject();
+    cJSON *err = cJSON_AddObjectToObject(root, "error");
+    if (input) cJSON_AddStringToObject(err, "input", input);
+    if (e->line > 0) cJSON_AddNumberToObject(err, "line", e->line);
+    if (e->field[0]) cJSON_AddStringToObject(err, "field", e->field);
+    cJSON_AddStringToObject(err, "message", e->text);
+    char *text = cJSON_PrintUnformatted(root);
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return CLI_USAGE;
+}
+
+int cli_bad_flag(const char *command, int argc, char **argv, bool missing_argument) {
+    const char *flag = optind > 0 && optind <= argc ? argv[optind - 1] : "?";
+    return cli_usage(command, missing_argument ? "%s needs a value" : "%s is not a flag I know", flag);
+}
+
+int cli_int(const char *command, const char *flag, const char *text, long long lo, long long hi,
+            long long *out) {
+    char *end;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (end == text || *end || errno == ERANGE || v < lo || v > hi) {
+        cli_usage(command, "%s takes a whole number from %lld to %lld, not '%s'", flag, lo, hi, text);
+        return -1;
+    }
+    *out = v;
+    return 0;
+}
+
+static bool coloured(void) {
+    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+}
+const char *cli_bold(void) {
+    return coloured() ? "\033[1m" : "";
+}
+const char *cli_dim(void) {
+    return coloured() ? "\033[2m" : "";
+}
+const char *cli_reset(void) {
+    return coloured() ? "\033[0m" : "";
+}

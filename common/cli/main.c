@@ -1,0 +1,35 @@
+/* main.c: the program `servelab`: finds the sub-command and runs it. Not here: anything a command does. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct cli_command commands[] = {
+    {"record", "check request records: timestamps, intervals, classification", cmd_record},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out) {
+    fprintf(out, "servelab: measure and build an LLM serving path\n\n"
+                 "usage: servelab COMMAND [ARGUMENTS]\n\n");
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\n`servelab COMMAND --help` says more, with an example that runs.\n"
+                 "exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 not attempted, "
+                 "4 our own fault\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help(stdout);
+        return CLI_DONE;
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (!strcmp(argv[1], commands[i].name)) return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "servelab: there is no command '%s'\n  try: servelab --help\n", argv[1]);
+    return CLI_USAGE;
+}

@@ -1,0 +1,73 @@
+/* model.h: a Llama-family decoder as data: its shape, its weights in place, its tokenizer's files.
+ *
+ * Offers: the configuration and a view on every tensor of a memory-mapped GGUF file, checked before use. Refuses: to
+ * compute (backend/), and to copy weights. Tensor names follow GGUF ("blk.3.attn_q.weight").
+ */
+#ifndef SERVELAB_MODEL_MODEL_H
+#define SERVELAB_MODEL_MODEL_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Storage types, numbered as in GGUF. */
+enum dtype {
+    DTYPE_F32 = 0,
+    DTYPE_F16 = 1,
+    DTYPE_Q4_0 = 2,
+    DTYPE_Q4_1 = 3,
+    DTYPE_Q8_0 = 8,
+    DTYPE_BF16 = 30
+};
+
+/* A matrix or vector in the mapped file. Row-major: `rows` rows of `cols` values; a vector has one row. */
+struct tensor {
+    const void *data; /* NULL: the model doesn't have it */
+    enum dtype dtype;
+    int32_t rows, cols;
+};
+
+/* Bytes of one row of `cols` values, or 0 when cols is not a multiple of the type's block. */
+size_t dtype_row_bytes(enum dtype t, int64_t cols);
+const char *dtype_name(enum dtype t);
+
+struct model_config {
+    char name[96];
+    int32_t vocab_size, d_model, n_layers, n_heads, n_kv_heads, head_dim, d_ffn, context_length;
+    float rope_theta, rms_eps;
+    bool tied; /* the head is the embedding */
+};
+
+struct model_layer {
+    struct tensor attn_norm;            /* (d_model) */
+    struct tensor wq, wk, wv, wo;       /* (out, in) */
+    struct tensor bq, bk, bv;           /* (out), data NULL without bias */
+    struct tensor ffn_norm;             /* (d_model) */
+    struct tensor w_gate, w_up, w_down; /* (out, in) */
+};
+
+/* How q and k pair the two halves of a rotation. GGUF "llama" files store q and k rows permuted so that pairs are
+ * neighbours (2i, 2i+1); "qwen2" files and Hugging Face folders pair i with i + head_dim/2. */
+enum rope_pairing { ROPE_NEIGHBOURS, ROPE_HALVES };
+
+struct gguf;
+
+struct model {
+    struct model_config config;
+    enum rope_pairing rope;
+    struct tensor embedding; /* (vocab_size, d_model) */
+    struct tensor final_norm;
+    struct tensor head; /* (vocab_size, d_model); the embedding when tied */
+    struct tensor rope_factors; /* (head_dim / 2) frequency divisors (Llama 3.1), data NULL without */
+    struct model_layer *layers; /* (n_layers) */
+    struct gguf *file;          /* the mapping, and the metadata for the tokenizer */
+};
+
+/* Maps and checks a GGUF file: every length, count and offset before use, every tensor's shape against the
+ * configuration. NULL and *e naming key or tensor. Free with model_free. */
+struct model *model_open(const char *path, struct err *e);
+void model_free(struct model *m);
+
+#endif

@@ -1,0 +1,76 @@
+/* objective.h: what "good enough" means, written down before the measurement. DESIGN section 4 is the format
+ * (schema "servelab.objective.v1").
+ *
+ * Offers: the parsed specification. Refuses: to judge; that is slo.h (latency limits), classify.h (one request) and
+ * report.h (an operating point).
+ */
+#ifndef SERVELAB_OBJECTIVE_OBJECTIVE_H
+#define SERVELAB_OBJECTIVE_OBJECTIVE_H
+
+#include "base/err.h"
+#include "record/intervals.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OBJECTIVE_SCHEMA "servelab.objective.v1"
+
+enum limit_scope { SCOPE_REQUEST, SCOPE_POPULATION };
+enum truncation_rule { TRUNCATION_REJECT, TRUNCATION_FIXED_LENGTH }; /* "reject" | "fixed_length" */
+enum objective_kind { OBJECTIVE_SERVING, OBJECTIVE_TRAINING };
+
+/* A limit on one latency interval. It is strict: met only when the value is below below_ns. */
+struct latency_limit {
+    enum interval_id interval;
+    enum limit_scope scope;
+    int32_t percentile_milli; /* thousandths of a per cent: p99 is 99000; 0 with SCOPE_REQUEST */
+    int64_t below_ns;
+};
+
+enum { OBJECTIVE_MAX_LIMITS = 16, OBJECTIVE_MAX_FAILURES = 8 };
+
+struct objective {
+    char name[96];
+    enum objective_kind kind;
+    char unit_of_work[48]; /* "useful_response" */
+    struct {
+        char check[48];
+        double min_pass_rate; /* 0..1 */
+    } quality;
+    struct {
+        char check[48];
+        bool required;
+    } structure;
+    enum truncation_rule truncation;
+    struct latency_limit latency[OBJECTIVE_MAX_LIMITS];
+    int32_t n_latency;
+    struct {
+        double min_rps;     /* NaN when absent */
+        double offered_rps; /* NaN when absent */
+    } throughput;
+    struct {
+        double max_failure_rate;                     /* 0..1, NaN when absent */
+        char failures[OBJECTIVE_MAX_FAILURES][24]; /* completion reasons that count as failures */
+        int32_t n_failures;
+        double max_recovery_s; /* NaN when absent */
+    } reliability;
+    struct {
+        char primary[24]; /* "usd", "accelerator_seconds", "joules" */
+        double accelerators;
+        double usd_per_accelerator_hour; /* NaN when absent: then a value in usd is not computable */
+        double reserve_fraction;         /* 0 <= r < 1 */
+        bool count_idle;
+    } resource;
+    struct {
+        double gpu_memory_gib;      /* NaN when absent */
+        double joules_per_response; /* NaN when absent */
+    } hard_limits;
+    cJSON *workload; /* kept as stated; owned; may be NULL */
+};
+
+/* Reads and checks one objective. Errors name the member. objective_release after success. */
+int objective_read(struct objective *o, const char *path, struct err *e);
+int objective_from_json(struct objective *o, const cJSON *obj, struct err *e);
+void objective_release(struct objective *o);
+
+#endif
