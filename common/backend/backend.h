@@ -1,9 +1,11 @@
-/* backend.h: the machine that computes, one of the three seams of the system (policy, backend, clock).
+/* backend.h: the machine that computes, one of the three seams of the system (policy, backend,
+ * clock).
  *
- * A backend steps a batch: for each sequence of the batch it takes new tokens, writes their keys and values into the
- * sequence's KV blocks and returns the logits after its last token where asked. Who is in the batch, which blocks a
- * sequence owns and what is sampled are decided above it (serve/engine.h). cpu/ is the native one and the numeric
- * reference; cuda/ is the same interface over CUDA C and cuBLAS.
+ * A backend steps a batch: for each sequence of the batch it takes new tokens, writes their keys
+ * and values into the sequence's KV blocks and returns the logits after its last token where asked.
+ * Who is in the batch, which blocks a sequence owns and what is sampled are decided above it
+ * (serve/engine.h). cpu/ is the native one and the numeric reference; cuda/ is the same interface
+ * over CUDA C and cuBLAS.
  *
  * A backend is driven by one thread at a time.
  */
@@ -16,15 +18,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One sequence's part in one step. Its tokens stand at positions pos0 .. pos0+n_tokens-1; positions before pos0 are in
- * the cache already. */
+/* One sequence's part in one step. Its tokens stand at positions pos0 .. pos0+n_tokens-1; positions
+ * before pos0 are in the cache already. */
 struct backend_seq {
-    const int32_t *tokens;      /* (n_tokens) token ids, each < vocab_size */
-    int32_t n_tokens;           /* >= 1 */
-    int32_t pos0;               /* tokens of this sequence that are in the cache */
-    const int32_t *block_table; /* (n_blocks) physical block of positions [16 i, 16 i + 16); in any order */
-    int32_t n_blocks;           /* >= ceil((pos0 + n_tokens) / KV_BLOCK_TOKENS) */
-    bool want_logits;           /* of the last token */
+    const int32_t *tokens; /* (n_tokens) token ids, each < vocab_size */
+    int32_t n_tokens;      /* >= 1 */
+    int32_t pos0;          /* tokens of this sequence that are in the cache */
+    const int32_t
+        *block_table; /* (n_blocks) physical block of positions [16 i, 16 i + 16); in any order */
+    int32_t n_blocks; /* >= ceil((pos0 + n_tokens) / KV_BLOCK_TOKENS) */
+    bool want_logits; /* of the last token */
 };
 
 struct backend_batch {
@@ -35,10 +38,11 @@ struct backend_batch {
 struct backend_info {
     const char *name; /* "cpu", "cuda" */
     int32_t vocab_size;
-    int32_t max_seq_tokens;  /* longest sequence, prompt and output together */
-    int32_t max_step_tokens; /* most tokens of all sequences in one step: the policy's token budget */
-    int32_t max_seqs;        /* most sequences in one step: the policy's batch positions */
-    int32_t kv_blocks;       /* size of the KV pool in blocks of KV_BLOCK_TOKENS tokens */
+    int32_t max_seq_tokens; /* longest sequence, prompt and output together */
+    int32_t
+        max_step_tokens; /* most tokens of all sequences in one step: the policy's token budget */
+    int32_t max_seqs;    /* most sequences in one step: the policy's batch positions */
+    int32_t kv_blocks;   /* size of the KV pool in blocks of KV_BLOCK_TOKENS tokens */
     int64_t kv_bytes_per_token;
     int64_t weight_bytes;
 };
@@ -46,8 +50,9 @@ struct backend_info {
 struct backend;
 
 struct backend_ops {
-    /* Runs one step. logits: (number of seqs with want_logits, vocab_size) float, in the order of the batch, owned by
-     * the caller. Errors are ours or the machine's (out of memory, a device fault); the batch was checked above. */
+    /* Runs one step. logits: (number of seqs with want_logits, vocab_size) float, in the order of
+     * the batch, owned by the caller. Errors are ours or the machine's (out of memory, a device
+     * fault); the batch was checked above. */
     int (*step)(struct backend *b, const struct backend_batch *batch, float *logits, struct err *e);
     void (*free)(struct backend *b);
 };

@@ -1,8 +1,9 @@
 /* clock.h: the one place that reads time.
  *
- * Time inside servelab is int64_t nanoseconds of a monotonic clock. The server and its tests read it through a
- * `struct clock`, one of the three seams of the system (policy, backend, clock), so that the simulator and a test can
- * supply their own. Wall-clock time is only ever used for names of files, never for an interval.
+ * Time inside servelab is int64_t nanoseconds of a monotonic clock. The server and its tests read
+ * it through a `struct clock`, one of the three seams of the system (policy, backend, clock), so
+ * that the simulator and a test can supply their own. Wall-clock time is only ever used for names
+ * of files, never for an interval.
  */
 #ifndef SERVELAB_BASE_CLOCK_H
 #define SERVELAB_BASE_CLOCK_H
@@ -10,7 +11,7 @@
 #include <stdint.h>
 
 #define NS_PER_MS INT64_C(1000000)
-#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_S  INT64_C(1000000000)
 
 struct clock {
     int64_t (*now_ns)(void *ctx);

@@ -44,8 +44,8 @@ int err_at(struct err *e, int line, const char *field, const char *fmt, ...) {
 const char *err_format(const struct err *e, const char *name, char *buf, unsigned long cap) {
     char line[16] = "";
     if (e->line > 0) snprintf(line, sizeof line, ":%d", e->line);
-    snprintf(buf, cap, "%s%s%s%s%s%s", name ? name : "", name ? line : "", name ? ": " : "", e->field,
-             e->field[0] ? ": " : "", e->text);
+    snprintf(buf, cap, "%s%s%s%s%s%s", name ? name : "", name ? line : "", name ? ": " : "",
+             e->field, e->field[0] ? ": " : "", e->text);
     return buf;
 }
 

@@ -1,8 +1,9 @@
 /* err.h: how bad input is reported.
  *
- * Bad input is a value, not a crash: a function that can meet it takes a `struct err *`, returns -1 (or NULL) and
- * leaves there what was wrong, where, and what to do next. A broken invariant of our own is a bug and aborts with
- * its name (err_bug). Nothing here prints, allocates or exits, except err_bug.
+ * Bad input is a value, not a crash: a function that can meet it takes a `struct err *`, returns -1
+ * (or NULL) and leaves there what was wrong, where, and what to do next. A broken invariant of our
+ * own is a bug and aborts with its name (err_bug). Nothing here prints, allocates or exits, except
+ * err_bug.
  *
  * The caller owns the struct and may pass NULL when it doesn't care why.
  */
@@ -10,20 +11,23 @@
 #define SERVELAB_BASE_ERR_H
 
 struct err {
-    int line;        /* 1-based line in the input, 0 when lines mean nothing */
-    char field[96];  /* JSON path, flag or option: "events[2].t_ns", "--port"; "" when none */
-    char text[400];  /* one sentence: what is wrong, then what to do next; never contains a newline */
+    int line;       /* 1-based line in the input, 0 when lines mean nothing */
+    char field[96]; /* JSON path, flag or option: "events[2].t_ns", "--port"; "" when none */
+    char
+        text[400]; /* one sentence: what is wrong, then what to do next; never contains a newline */
 };
 
-/* Sets the text, clears line and field. Always returns -1, so that `return err_set(...)` reads well.
- * Control bytes in the formatted text become '?', so that input can't forge a second line of output. */
+/* Sets the text, clears line and field. Always returns -1, so that `return err_set(...)` reads
+ * well. Control bytes in the formatted text become '?', so that input can't forge a second line of
+ * output. */
 int err_set(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same with a place. `field` may be NULL. Returns -1. */
 int err_at(struct err *e, int line, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Writes "NAME:LINE: FIELD: TEXT" with the parts that are known into buf. Returns buf. `name` may be NULL. */
+/* Writes "NAME:LINE: FIELD: TEXT" with the parts that are known into buf. Returns buf. `name` may
+ * be NULL. */
 const char *err_format(const struct err *e, const char *name, char *buf, unsigned long cap);
 
 /* A bug of ours: prints file, line and the invariant to stderr and aborts. */

@@ -1,7 +1,8 @@
 /* rng.h: a small deterministic random number generator, the same on every machine.
  *
- * xoshiro256** seeded through splitmix64 (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021).
- * Integers only: nothing here depends on the last bit of a libm function. Not for secrets.
+ * xoshiro256** seeded through splitmix64 (Blackman and Vigna, "Scrambled linear pseudorandom number
+ * generators", 2021). Integers only: nothing here depends on the last bit of a libm function. Not
+ * for secrets.
  */
 #ifndef SERVELAB_BASE_RNG_H
 #define SERVELAB_BASE_RNG_H

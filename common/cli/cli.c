@@ -38,7 +38,8 @@ int cli_input_error(const char *command, const char *input, const struct err *e,
 
 int cli_bad_flag(const char *command, int argc, char **argv, bool missing_argument) {
     const char *flag = optind > 0 && optind <= argc ? argv[optind - 1] : "?";
-    return cli_usage(command, missing_argument ? "%s needs a value" : "%s is not a flag I know", flag);
+    return cli_usage(command, missing_argument ? "%s needs a value" : "%s is not a flag I know",
+                     flag);
 }
 
 int cli_int(const char *command, const char *flag, const char *text, long long lo, long long hi,
@@ -47,7 +48,8 @@ int cli_int(const char *command, const char *flag, const char *text, long long l
     errno = 0;
     long long v = strtoll(text, &end, 10);
     if (end == text || *end || errno == ERANGE || v < lo || v > hi) {
-        cli_usage(command, "%s takes a whole number from %lld to %lld, not '%s'", flag, lo, hi, text);
+        cli_usage(command, "%s takes a whole number from %lld to %lld, not '%s'", flag, lo, hi,
+                  text);
         return -1;
     }
     *out = v;

@@ -1,4 +1,5 @@
-/* cli.h: what the sub-commands of `servelab` share: exit statuses, messages, colour. One file cmd_NAME.c a command.
+/* cli.h: what the sub-commands of `servelab` share: exit statuses, messages, colour. One file
+ * cmd_NAME.c a command.
  *
  * Exit status is the verdict (DESIGN section 7); nothing parses prose.
  */
@@ -18,25 +19,27 @@ enum cli_exit {
 };
 
 struct cli_command {
-    const char *name;    /* "record", "serve" */
-    const char *summary; /* one line for `servelab --help` */
+    const char *name;                  /* "record", "serve" */
+    const char *summary;               /* one line for `servelab --help` */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-/* One a command; add a line in main.c. */
-int cmd_record(int argc, char **argv);
+/* One function a command, declared here, listed in main.c: int cmd_NAME(int argc, char **argv); */
 
 /* "servelab COMMAND: TEXT" to stderr; returns CLI_USAGE. */
 int cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Reports *e as "servelab COMMAND: INPUT:LINE: FIELD: TEXT" to stderr; with `json`, as {"error": {"input", "line",
- * "field", "message"}} to stdout as well. Returns CLI_USAGE. `input` may be NULL. */
+/* Reports *e as "servelab COMMAND: INPUT:LINE: FIELD: TEXT" to stderr; with `json`, as {"error":
+ * {"input", "line", "field", "message"}} to stdout as well. Returns CLI_USAGE. `input` may be NULL.
+ */
 int cli_input_error(const char *command, const char *input, const struct err *e, bool json);
 
-/* For getopt_long with opterr = 0 after it returned '?' or ':': names the flag in question and returns CLI_USAGE. */
+/* For getopt_long with opterr = 0 after it returned '?' or ':': names the flag in question and
+ * returns CLI_USAGE. */
 int cli_bad_flag(const char *command, int argc, char **argv, bool missing_argument);
 
-/* Reads an integer flag value within [lo, hi]; on failure names the flag. 0 or -1 (message already printed). */
+/* Reads an integer flag value within [lo, hi]; on failure names the flag. 0 or -1 (message already
+ * printed). */
 int cli_int(const char *command, const char *flag, const char *text, long long lo, long long hi,
             long long *out);
 

@@ -1,19 +1,19 @@
-/* main.c: the program `servelab`: finds the sub-command and runs it. Not here: anything a command does. */
+/* main.c: the program `servelab`: finds the sub-command and runs it. Not here: anything a command
+ * does. */
 #include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct cli_command commands[] = {
-    {"record", "check request records: timestamps, intervals, classification", cmd_record},
+    {0}, /* end */
 };
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *out) {
     fprintf(out, "servelab: measure and build an LLM serving path\n\n"
                  "usage: servelab COMMAND [ARGUMENTS]\n\n");
-    for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    for (const struct cli_command *c = commands; c->name; c++)
+        fprintf(out, "  %-8s %s\n", c->name, c->summary);
     fprintf(out, "\n`servelab COMMAND --help` says more, with an example that runs.\n"
                  "exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 not attempted, "
                  "4 our own fault\n");
@@ -28,8 +28,8 @@ int main(int argc, char **argv) {
         print_help(stdout);
         return CLI_DONE;
     }
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (!strcmp(argv[1], commands[i].name)) return commands[i].run(argc - 1, argv + 1);
+    for (const struct cli_command *c = commands; c->name; c++)
+        if (!strcmp(argv[1], c->name)) return c->run(argc - 1, argv + 1);
     fprintf(stderr, "servelab: there is no command '%s'\n  try: servelab --help\n", argv[1]);
     return CLI_USAGE;
 }

@@ -1,7 +1,8 @@
 /* model.h: a Llama-family decoder as data: its shape, its weights in place, its tokenizer's files.
  *
- * Offers: the configuration and a view on every tensor of a memory-mapped GGUF file, checked before use. Refuses: to
- * compute (backend/), and to copy weights. Tensor names follow GGUF ("blk.3.attn_q.weight").
+ * Offers: the configuration and a view on every tensor of a memory-mapped GGUF file, checked before
+ * use. Refuses: to compute (backend/), and to copy weights. Tensor names follow GGUF
+ * ("blk.3.attn_q.weight").
  */
 #ifndef SERVELAB_MODEL_MODEL_H
 #define SERVELAB_MODEL_MODEL_H
@@ -22,7 +23,8 @@ enum dtype {
     DTYPE_BF16 = 30
 };
 
-/* A matrix or vector in the mapped file. Row-major: `rows` rows of `cols` values; a vector has one row. */
+/* A matrix or vector in the mapped file. Row-major: `rows` rows of `cols` values; a vector has one
+ * row. */
 struct tensor {
     const void *data; /* NULL: the model doesn't have it */
     enum dtype dtype;
@@ -48,8 +50,9 @@ struct model_layer {
     struct tensor w_gate, w_up, w_down; /* (out, in) */
 };
 
-/* How q and k pair the two halves of a rotation. GGUF "llama" files store q and k rows permuted so that pairs are
- * neighbours (2i, 2i+1); "qwen2" files and Hugging Face folders pair i with i + head_dim/2. */
+/* How q and k pair the two halves of a rotation. GGUF "llama" files store q and k rows permuted so
+ * that pairs are neighbours (2i, 2i+1); "qwen2" files and Hugging Face folders pair i with i +
+ * head_dim/2. */
 enum rope_pairing { ROPE_NEIGHBOURS, ROPE_HALVES };
 
 struct gguf;
@@ -60,13 +63,14 @@ struct model {
     struct tensor embedding; /* (vocab_size, d_model) */
     struct tensor final_norm;
     struct tensor head; /* (vocab_size, d_model); the embedding when tied */
-    struct tensor rope_factors; /* (head_dim / 2) frequency divisors (Llama 3.1), data NULL without */
+    struct tensor
+        rope_factors; /* (head_dim / 2) frequency divisors (Llama 3.1), data NULL without */
     struct model_layer *layers; /* (n_layers) */
     struct gguf *file;          /* the mapping, and the metadata for the tokenizer */
 };
 
-/* Maps and checks a GGUF file: every length, count and offset before use, every tensor's shape against the
- * configuration. NULL and *e naming key or tensor. Free with model_free. */
+/* Maps and checks a GGUF file: every length, count and offset before use, every tensor's shape
+ * against the configuration. NULL and *e naming key or tensor. Free with model_free. */
 struct model *model_open(const char *path, struct err *e);
 void model_free(struct model *m);
 

@@ -1,8 +1,9 @@
 /* classify.h: what became of one user request. Lab 01 writes this interface (classify.c).
  *
- * A *user request* groups its attempts by request id: a retry is counted once as work and every time as resource.
- * Completed asks whether an answer came whole; quality whether a named check accepted it; useful is both; good adds
- * the per-request limits. None of these looks at speed before the answer is known to be right.
+ * A *user request* groups its attempts by request id: a retry is counted once as work and every
+ * time as resource. Completed asks whether an answer came whole; quality whether a named check
+ * accepted it; useful is both; good adds the per-request limits. None of these looks at speed
+ * before the answer is known to be right.
  */
 #ifndef SERVELAB_OBJECTIVE_CLASSIFY_H
 #define SERVELAB_OBJECTIVE_CLASSIFY_H
@@ -13,15 +14,16 @@
 
 /* Why a request is complete or not. In order of precedence: the first that applies is reported. */
 enum completion_reason {
-    REASON_DELIVERED, /* complete */
-    REASON_REJECTED,  /* event request_rejected, or http_status 429 or 503 */
-    REASON_CANCELLED, /* event request_cancelled: the client went away */
-    REASON_TIMED_OUT, /* outcome.error is "timed_out" */
+    REASON_DELIVERED,      /* complete */
+    REASON_REJECTED,       /* event request_rejected, or http_status 429 or 503 */
+    REASON_CANCELLED,      /* event request_cancelled: the client went away */
+    REASON_TIMED_OUT,      /* outcome.error is "timed_out" */
     REASON_INTERNAL_ERROR, /* event request_failed, or http_status 500 or above except 503 */
     REASON_IN_BAND_ERROR,  /* http_status 200 and a non-empty outcome.error */
     REASON_NOT_DELIVERED,  /* outcome.delivered is false, or an event of the six is missing */
     REASON_NO_FINISH_REASON,
-    REASON_TRUNCATED, /* finish_reason "length", unless the objective declares a fixed output length */
+    REASON_TRUNCATED, /* finish_reason "length", unless the objective declares a fixed output length
+                       */
     REASON_N
 };
 
@@ -37,13 +39,14 @@ struct classification {
 /* The reason one attempt ended as it did. */
 enum completion_reason classify_attempt(const struct record *r, enum truncation_rule truncation);
 
-/* Classifies one user request from its attempts, attempts[0..n), n >= 1, in any order; the attempt with the highest
- * number decides. NOT_EVALUATED quality is never useful. */
-void classify_request(const struct record *const *attempts, size_t n, enum truncation_rule truncation,
-                      struct classification *out);
+/* Classifies one user request from its attempts, attempts[0..n), n >= 1, in any order; the attempt
+ * with the highest number decides. NOT_EVALUATED quality is never useful. */
+void classify_request(const struct record *const *attempts, size_t n,
+                      enum truncation_rule truncation, struct classification *out);
 
-/* Good: useful, and every limit of scope "request" is met. A limit on an absent TPOT does not apply (the answer had
- * fewer than two tokens); a limit on any other interval that is absent or in error is missed. */
+/* Good: useful, and every limit of scope "request" is met. A limit on an absent TPOT does not apply
+ * (the answer had fewer than two tokens); a limit on any other interval that is absent or in error
+ * is missed. */
 bool classify_good(const struct classification *c, const struct intervals *iv,
                    const struct objective *o);
 

@@ -1,8 +1,8 @@
-/* objective.h: what "good enough" means, written down before the measurement. DESIGN section 4 is the format
- * (schema "servelab.objective.v1").
+/* objective.h: what "good enough" means, written down before the measurement. DESIGN section 4 is
+ * the format (schema "servelab.objective.v1").
  *
- * Offers: the parsed specification. Refuses: to judge; that is slo.h (latency limits), classify.h (one request) and
- * report.h (an operating point).
+ * Offers: the parsed specification. Refuses: to judge; that is slo.h (latency limits), classify.h
+ * (one request) and report.h (an operating point).
  */
 #ifndef SERVELAB_OBJECTIVE_OBJECTIVE_H
 #define SERVELAB_OBJECTIVE_OBJECTIVE_H
@@ -49,7 +49,7 @@ struct objective {
         double offered_rps; /* NaN when absent */
     } throughput;
     struct {
-        double max_failure_rate;                     /* 0..1, NaN when absent */
+        double max_failure_rate;                   /* 0..1, NaN when absent */
         char failures[OBJECTIVE_MAX_FAILURES][24]; /* completion reasons that count as failures */
         int32_t n_failures;
         double max_recovery_s; /* NaN when absent */
@@ -57,8 +57,9 @@ struct objective {
     struct {
         char primary[24]; /* "usd", "accelerator_seconds", "joules" */
         double accelerators;
-        double usd_per_accelerator_hour; /* NaN when absent: then a value in usd is not computable */
-        double reserve_fraction;         /* 0 <= r < 1 */
+        double
+            usd_per_accelerator_hour; /* NaN when absent: then a value in usd is not computable */
+        double reserve_fraction;      /* 0 <= r < 1 */
         bool count_idle;
     } resource;
     struct {

@@ -1,7 +1,7 @@
 /* slo.h: is a service-level objective met? Lab 01 writes this interface (slo.c).
  *
- * Limits are strict: a value equal to its limit misses it. "Not computable" is a third answer, neither met nor missed:
- * the data don't contain what the question needs.
+ * Limits are strict: a value equal to its limit misses it. "Not computable" is a third answer,
+ * neither met nor missed: the data don't contain what the question needs.
  */
 #ifndef SERVELAB_OBJECTIVE_SLO_H
 #define SERVELAB_OBJECTIVE_SLO_H
@@ -12,20 +12,22 @@
 
 enum slo_answer { SLO_MET, SLO_MISSED, SLO_NOT_COMPUTABLE };
 
-/* One population limit against one percentile: absent percentile -> not computable; infinite -> missed. */
+/* One population limit against one percentile: absent percentile -> not computable; infinite ->
+ * missed. */
 enum slo_answer slo_limit(const struct latency_limit *limit, const struct percentile *p);
 
 /* What was counted at one operating point. A count of -1 or a NaN says "not measured". */
 struct slo_counts {
-    int64_t requests;      /* user requests offered */
-    int64_t useful;        /* useful completions */
-    int64_t failed;        /* user requests that ended in one of the objective's failure reasons */
+    int64_t requests; /* user requests offered */
+    int64_t useful;   /* useful completions */
+    int64_t failed;   /* user requests that ended in one of the objective's failure reasons */
     int64_t quality_passed, quality_evaluated;
-    double interval_s;     /* length of the measured interval */
+    double interval_s; /* length of the measured interval */
 };
 
-/* Failure rate limit: failed / requests <= max_failure_rate. Not computable when either is unknown or requests is 0,
- * or when the objective states no limit. The same for the pass rate: passed / evaluated >= min_pass_rate. */
+/* Failure rate limit: failed / requests <= max_failure_rate. Not computable when either is unknown
+ * or requests is 0, or when the objective states no limit. The same for the pass rate: passed /
+ * evaluated >= min_pass_rate. */
 enum slo_answer slo_failure_rate(const struct objective *o, const struct slo_counts *c);
 enum slo_answer slo_quality(const struct objective *o, const struct slo_counts *c);
 /* useful / interval_s >= min_rps. */
@@ -35,14 +37,15 @@ enum slo_answer slo_throughput(const struct objective *o, const struct slo_count
  *   accelerators provisioned = accelerators used / (1 - reserve_fraction)
  *   usd = provisioned * interval_s / 3600 * usd_per_accelerator_hour
  *   accelerator_seconds = provisioned * interval_s
- * Not computable without a count of useful completions, a positive interval, or (for usd) a price; "joules" is not
- * computable from these counts. On SLO_MET *value holds useful completions per unit, and reason is "". Otherwise
- * reason (cap bytes) says in one sentence what is missing. */
-enum slo_answer slo_objective_value(const struct objective *o, const struct slo_counts *c, double *value,
-                                    char *reason, size_t cap);
+ * Not computable without a count of useful completions, a positive interval, or (for usd) a price;
+ * "joules" is not computable from these counts. On SLO_MET *value holds useful completions per
+ * unit, and reason is "". Otherwise reason (cap bytes) says in one sentence what is missing. */
+enum slo_answer slo_objective_value(const struct objective *o, const struct slo_counts *c,
+                                    double *value, char *reason, size_t cap);
 
-/* All together: missed when any part is missed, else not computable when any required part is, else met. percentiles[i]
- * belongs to o->latency[i] (ignored for SCOPE_REQUEST limits). Parts the objective doesn't state are not required. */
+/* All together: missed when any part is missed, else not computable when any required part is, else
+ * met. percentiles[i] belongs to o->latency[i] (ignored for SCOPE_REQUEST limits). Parts the
+ * objective doesn't state are not required. */
 enum slo_answer slo_verdict(const struct objective *o, const struct percentile *percentiles,
                             const struct slo_counts *c);
 

@@ -1,9 +1,10 @@
-/* intervals.h: from events to intervals. Lab 01 writes this interface (intervals.c); `servelab record`, the page's
- * numbers and the objective report run the very same file.
+/* intervals.h: from events to intervals. Lab 01 writes this interface (intervals.c); `servelab
+ * record`, the page's numbers and the objective report run the very same file.
  *
- * The one rule: an interval has both ends on one clock. Subtracting across clocks is an error unless the record states
- * the clocks' offset and its uncertainty, and then the result carries the uncertainty. An interval whose ends are not
- * both there is absent: not zero, not -1. A negative interval is an error, never clamped.
+ * The one rule: an interval has both ends on one clock. Subtracting across clocks is an error
+ * unless the record states the clocks' offset and its uncertainty, and then the result carries the
+ * uncertainty. An interval whose ends are not both there is absent: not zero, not -1. A negative
+ * interval is an error, never clamped.
  */
 #ifndef SERVELAB_RECORD_INTERVALS_H
 #define SERVELAB_RECORD_INTERVALS_H
@@ -35,27 +36,38 @@ struct intervals {
     enum tpot_boundary tpot_boundary;
 };
 
-/* The interval from *start to *end, either of which may be NULL (then absent). `r` is asked for a clock offset when the
- * clocks differ: with t_start - t_end's clocks offset by o, the result is (end - start) brought to one clock. */
+/* The interval from *start to *end, either of which may be NULL (then absent). `r` is asked for a
+ * clock offset when the clocks differ: with t_start - t_end's clocks offset by o, the result is
+ * (end - start) brought to one clock. */
 struct interval interval_between(const struct record *r, const struct event *start,
                                  const struct event *end);
 
 /* Quotient rounded to nearest, halves away from zero. d > 0. Both within +-2^53. */
 int64_t interval_divide(int64_t n, int64_t d);
 
-/* All the intervals of one record. tpot: with at least two token_sent events, (last - first token_sent) /
- * (output_tokens - 1), boundary token_sent; without them (final_byte - first_byte) / (output_tokens - 1), boundary
- * browser_bytes; absent when output_tokens < 2 or unknown. gpu_execution: each gpu_start pairs with the next gpu_end
- * of its range; an end without a start, or a start without an end, makes it absent. */
+/* All the intervals of one record. tpot: with at least two token_sent events, (last - first
+ * token_sent) / (output_tokens - 1), boundary token_sent; without them (final_byte - first_byte) /
+ * (output_tokens - 1), boundary browser_bytes; absent when output_tokens < 2 or unknown.
+ * gpu_execution: each gpu_start pairs with the next gpu_end of its range; an end without a start,
+ * or a start without an end, makes it absent. */
 void intervals_compute(const struct record *r, struct intervals *out);
 
-/* Inter-token latencies: the gaps between successive token_sent events, each divided by the tokens of the later one
- * and repeated once per token (pooled per token), in order. Writes at most cap values to out_ns and returns how many
- * there are. Events with tokens == 0 carry no text token and are passed over. TTFT is never part of it. */
+/* Inter-token latencies: the gaps between successive token_sent events, each divided by the tokens
+ * of the later one and repeated once per token (pooled per token), in order. Writes at most cap
+ * values to out_ns and returns how many there are. Events with tokens == 0 carry no text token and
+ * are passed over. TTFT is never part of it. */
 size_t intervals_itl(const struct record *r, int64_t *out_ns, size_t cap);
 
 /* Given by us, not by the learner (record/interval_names.c). */
-enum interval_id { IV_CLIENT_TTFT, IV_SERVER_TTFT, IV_QUEUE_DELAY, IV_E2E, IV_TPOT, IV_GPU_EXECUTION, IV_N };
+enum interval_id {
+    IV_CLIENT_TTFT,
+    IV_SERVER_TTFT,
+    IV_QUEUE_DELAY,
+    IV_E2E,
+    IV_TPOT,
+    IV_GPU_EXECUTION,
+    IV_N
+};
 const char *interval_name(enum interval_id id);
 int interval_from_name(const char *name); /* enum interval_id, or -1 */
 const struct interval *interval_get(const struct intervals *iv, enum interval_id id);

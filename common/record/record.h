@@ -1,12 +1,14 @@
 /* record.h: the request record, servelab's unit of evidence.
  *
- * One record holds what is known of one attempt of one request: its workload, its events (each a timestamp with the
- * clock it was read from and who read it), its outcome, and the verdict of a named quality check. On disk it is one
- * JSON object, schema "servelab.request-record.v1"; a log holds one per line (JSONL). DESIGN section 3 is the format.
+ * One record holds what is known of one attempt of one request: its workload, its events (each a
+ * timestamp with the clock it was read from and who read it), its outcome, and the verdict of a
+ * named quality check. On disk it is one JSON object, schema "servelab.request-record.v1"; a log
+ * holds one per line (JSONL). DESIGN section 3 is the format.
  *
- * Offers: the types, reading, writing, validation, the join of the server's and the browser's halves.
- * Refuses: to repair anything. A record that breaks a rule is an error with file, line and field; a negative interval
- * is never clamped. Intervals are computed in intervals.h, and whether a request was useful in objective/classify.h.
+ * Offers: the types, reading, writing, validation, the join of the server's and the browser's
+ * halves. Refuses: to repair anything. A record that breaks a rule is an error with file, line and
+ * field; a negative interval is never clamped. Intervals are computed in intervals.h, and whether a
+ * request was useful in objective/classify.h.
  */
 #ifndef SERVELAB_RECORD_RECORD_H
 #define SERVELAB_RECORD_RECORD_H
@@ -25,14 +27,15 @@ enum clock_id { CLOCK_BROWSER, CLOCK_SERVER, CLOCK_GPU, CLOCK_SIM, CLOCK_N };
 
 /* In causal order for one attempt, as far as one clock can see it. */
 enum event_kind {
-    EV_REQUEST_SUBMITTED,     /* client clock: immediately before the request is sent */
-    EV_REQUEST_ACCEPTED,      /* server clock: header read and an id given; the body is not parsed yet */
+    EV_REQUEST_SUBMITTED, /* client clock: immediately before the request is sent */
+    EV_REQUEST_ACCEPTED, /* server clock: header read and an id given; the body is not parsed yet */
     EV_TOKENIZATION_FINISHED, /* prompt token ids exist */
-    EV_REQUEST_ADMITTED,      /* the scheduler gives it a batch position and KV blocks for the first time */
+    EV_REQUEST_ADMITTED, /* the scheduler gives it a batch position and KV blocks for the first time
+                          */
     EV_REQUEST_PREEMPTED,
     EV_REQUEST_RESUMED,
-    EV_FIRST_TOKEN,         /* the first generated token id is known to the host */
-    EV_TOKEN_SENT,          /* bytes handed to the HTTP library; `tokens` says how many tokens they carry */
+    EV_FIRST_TOKEN, /* the first generated token id is known to the host */
+    EV_TOKEN_SENT,  /* bytes handed to the HTTP library; `tokens` says how many tokens they carry */
     EV_FIRST_BYTE_RECEIVED, /* client clock: first body bytes that carry generated content */
     EV_RESPONSE_FINISHED,   /* the HTTP library reports the response complete */
     EV_FINAL_BYTE_RECEIVED, /* client clock: end of the body */
@@ -68,8 +71,9 @@ struct event {
 
 enum verdict { VERDICT_NOT_EVALUATED, VERDICT_PASSED, VERDICT_FAILED, VERDICT_NOT_REQUIRED };
 
-/* A stated offset between two clocks: t_a - t_b = offset_ns +- uncertainty_ns. Only with one of these may an
- * interval have its ends on two clocks (JSON: "clock_offsets": [{"a","b","offset_ns","uncertainty_ns"}]). */
+/* A stated offset between two clocks: t_a - t_b = offset_ns +- uncertainty_ns. Only with one of
+ * these may an interval have its ends on two clocks (JSON: "clock_offsets":
+ * [{"a","b","offset_ns","uncertainty_ns"}]). */
 struct clock_offset {
     enum clock_id a, b;
     int64_t offset_ns;
@@ -95,7 +99,8 @@ struct record {
         bool delivered;
         int32_t http_status;    /* 0 when null */
         char finish_reason[16]; /* "stop", "length", "tool_calls", ...; "" when null */
-        char error[160];        /* "" when null; an in-band error is a non-empty text with http_status 200 */
+        char error[160]; /* "" when null; an in-band error is a non-empty text with http_status 200
+                          */
     } outcome;
     struct {
         char check[48]; /* "key-recall/1"; "" when null */
@@ -109,43 +114,50 @@ struct record {
     cJSON *extra; /* members we don't know, kept and written back; owned; NULL when none */
 };
 
-/* Sets every field to "absent". A record needs record_release after use and may then be initialised again. */
+/* Sets every field to "absent". A record needs record_release after use and may then be initialised
+ * again. */
 void record_init(struct record *r);
 void record_release(struct record *r);
 
 /* Appends a copy of *ev. -1 when memory is out or the record already holds RECORD_MAX_EVENTS. */
-enum { RECORD_MAX_EVENTS = 200000 }; /* a bound for hostile input; 256 output tokens need about 270 */
+enum {
+    RECORD_MAX_EVENTS = 200000
+}; /* a bound for hostile input; 256 output tokens need about 270 */
 int record_add_event(struct record *r, const struct event *ev, struct err *e);
 
 /* The first event of a kind, or NULL. record_last_event: the last one. */
 const struct event *record_event(const struct record *r, enum event_kind kind);
 const struct event *record_last_event(const struct record *r, enum event_kind kind);
 
-/* Reads one record from a parsed object and validates it (record_validate). `first_line` is added to error lines.
- * On error the record is released and -1 returned. */
+/* Reads one record from a parsed object and validates it (record_validate). `first_line` is added
+ * to error lines. On error the record is released and -1 returned. */
 int record_from_json(struct record *r, const cJSON *obj, int first_line, struct err *e);
 
 /* The same from text: strict JSON, exactly one object. */
 int record_parse(struct record *r, const char *text, size_t n, int first_line, struct err *e);
 
-/* A new tree, or NULL when memory is out. Reading it back gives the same record, unknown members included. */
+/* A new tree, or NULL when memory is out. Reading it back gives the same record, unknown members
+ * included. */
 cJSON *record_to_json(const struct record *r);
 
-/* DESIGN section 3's rules: known names, the required six when delivered, one clock per event kind, events of one
- * clock in causal order, timestamps within range, no event twice that may stand once. 0, or -1 with field set. */
+/* DESIGN section 3's rules: known names, the required six when delivered, one clock per event kind,
+ * events of one clock in causal order, timestamps within range, no event twice that may stand once.
+ * 0, or -1 with field set. */
 int record_validate(const struct record *r, struct err *e);
 
-/* Moves the events of `from` that `into` lacks into it: the join of the server's half and the browser's half.
- * An event that both have must be equal. -1 with *e set on a conflict; then `into` is unchanged. */
+/* Moves the events of `from` that `into` lacks into it: the join of the server's half and the
+ * browser's half. An event that both have must be equal. -1 with *e set on a conflict; then `into`
+ * is unchanged. */
 int record_join(struct record *into, const struct record *from, struct err *e);
 
-/* Walks a file that holds one JSON object or a log with one record per line, in constant memory. Calls `each` for every
- * record in order; stops at the first error or when `each` returns non-zero (which is then returned). */
+/* Walks a file that holds one JSON object or a log with one record per line, in constant memory.
+ * Calls `each` for every record in order; stops at the first error or when `each` returns non-zero
+ * (which is then returned). */
 typedef int record_fn(const struct record *r, int line, void *ctx);
 int record_each(const char *path, record_fn *each, void *ctx, struct err *e);
 
-/* Appends one record as one line, with one write(2) on a descriptor opened O_APPEND, so that concurrent writers and a
- * kill -9 leave whole lines. */
+/* Appends one record as one line, with one write(2) on a descriptor opened O_APPEND, so that
+ * concurrent writers and a kill -9 leave whole lines. */
 int record_append(int fd, const struct record *r, struct err *e);
 
 const char *event_name(enum event_kind k); /* "request_submitted" */

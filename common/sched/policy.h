@@ -1,11 +1,11 @@
 /* policy.h: the scheduling policy, one of the three seams of the system (policy, backend, clock).
  *
- * The simulator and the server ask the same question through this interface, so that a policy written for the one runs
- * unchanged in the other: *given the clock, the queue, the running set and the free resources, what does the next
- * iteration do?* Lab 02 writes it (policy.c).
+ * The simulator and the server ask the same question through this interface, so that a policy
+ * written for the one runs unchanged in the other: *given the clock, the queue, the running set and
+ * the free resources, what does the next iteration do?* Lab 02 writes it (policy.c).
  *
- * A policy decides who runs; it never sees tokens, text or block numbers. It has no clock and no randomness of its
- * own: equal views must give equal plans.
+ * A policy decides who runs; it never sees tokens, text or block numbers. It has no clock and no
+ * randomness of its own: equal views must give equal plans.
  */
 #ifndef SERVELAB_SCHED_POLICY_H
 #define SERVELAB_SCHED_POLICY_H
@@ -17,17 +17,20 @@
 #include <stdint.h>
 
 enum {
-    KV_BLOCK_TOKENS = 16 /* tokens per KV block, one prefix-hash unit; the usual size in paged attention */
+    KV_BLOCK_TOKENS =
+        16 /* tokens per KV block, one prefix-hash unit; the usual size in paged attention */
 };
 
-/* One request as a policy sees it. Token counts are in tokens, times in nanoseconds of the caller's clock. */
+/* One request as a policy sees it. Token counts are in tokens, times in nanoseconds of the caller's
+ * clock. */
 struct policy_request {
     int64_t id;         /* unique within a run; carries no meaning: renaming must change nothing */
     int64_t arrival_ns; /* request_accepted */
     int32_t prompt_tokens;
     int32_t max_output_tokens;
-    int32_t computed_tokens;  /* tokens whose keys and values are in the cache; prefill is done when this reaches
-                                 prompt_tokens (+ generated_tokens after a preemption by recomputation) */
+    int32_t computed_tokens;  /* tokens whose keys and values are in the cache; prefill is done when
+                                 this reaches  prompt_tokens (+ generated_tokens after a preemption by
+                                 recomputation) */
     int32_t generated_tokens; /* output tokens so far */
     int32_t kv_blocks;        /* blocks held now; 0 while waiting */
     int32_t preemptions;      /* how often it was preempted */
@@ -55,29 +58,34 @@ enum policy_verb {
 struct policy_action {
     enum policy_verb verb;
     int64_t id;
-    int32_t tokens;     /* POLICY_RUN: >= 1; in prefill at most the tokens that are left of it, in decode exactly 1 */
+    int32_t tokens;     /* POLICY_RUN: >= 1; in prefill at most the tokens that are left of it, in
+                           decode exactly 1 */
     const char *reason; /* POLICY_REJECT: a string with static lifetime */
 };
 
-/* How long a plan stays good. Asking again is always correct; a longer validity only saves asking. */
+/* How long a plan stays good. Asking again is always correct; a longer validity only saves asking.
+ */
 enum policy_validity {
     POLICY_ONE_ITERATION = 0, /* ask before the next iteration */
-    POLICY_UNTIL_CHANGE       /* repeat the plan until a request arrives or ends, a prefill completes, a block is
-                                 needed and none is free, or `valid_until_ns` is reached, whichever comes first */
+    POLICY_UNTIL_CHANGE /* repeat the plan until a request arrives or ends, a prefill completes, a
+                           block is needed and none is free, or `valid_until_ns` is reached,
+                           whichever comes first */
 };
 
 struct policy_plan {
-    struct policy_action *actions; /* the caller's array of cap_actions; preemptions and rejections come first */
+    struct policy_action
+        *actions; /* the caller's array of cap_actions; preemptions and rejections come first */
     size_t n_actions, cap_actions;
     enum policy_validity validity;
-    int64_t valid_until_ns; /* ask again at this time even if nothing happened; INT64_MAX for "no need". A plan that
-                               runs nothing while requests wait must set it, or arrivals must not have ended */
+    int64_t valid_until_ns; /* ask again at this time even if nothing happened; INT64_MAX for "no
+                               need". A plan that runs nothing while requests wait must set it, or
+                               arrivals must not have ended */
 };
 
 struct policy_ops {
     const char *name; /* "single", "continuous", ... */
-    /* `arg` is what follows the name and a colon ("4" in "wait-for-n:4"), "" when nothing does. NULL and *e on a bad
-     * argument. */
+    /* `arg` is what follows the name and a colon ("4" in "wait-for-n:4"), "" when nothing does.
+     * NULL and *e on a bad argument. */
     void *(*create)(const char *arg, struct err *e);
     /* Fills *plan, which comes in empty. 0, or -1 when the policy itself found a fault (*e). */
     int (*plan)(void *state, const struct policy_view *view, struct policy_plan *plan,
@@ -93,8 +101,9 @@ static inline int32_t policy_blocks_for(int32_t tokens) {
     return (tokens + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS;
 }
 
-/* Checks a plan against its view: known ids, no id twice, token counts, batch positions, budget and blocks. The
- * simulator and the server run every plan through it. 0, or -1 with the broken rule. (sched/policy_check.c) */
+/* Checks a plan against its view: known ids, no id twice, token counts, batch positions, budget and
+ * blocks. The simulator and the server run every plan through it. 0, or -1 with the broken rule.
+ * (sched/policy_check.c) */
 int policy_check(const struct policy_view *view, const struct policy_plan *plan, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* policy_check.c: does a plan respect its view? The simulator and the server run every plan through this, so that a
- * policy's fault is named where it is made. Not here: whether a plan is wise. */
+/* policy_check.c: does a plan respect its view? The simulator and the server run every plan through
+ * this, so that a policy's fault is named where it is made. Not here: whether a plan is wise. */
 #include "sched/policy.h"
 
 #include <stdlib.h>
@@ -17,7 +17,8 @@ static int check_run(const struct policy_request *r, const struct policy_action 
         return err_set(e, "policy runs request %lld with %d tokens; at least 1 is needed",
                        (long long)a->id, a->tokens);
     if (a->tokens > left)
-        return err_set(e, "policy runs request %lld with %d tokens, but only %d are left to process",
+        return err_set(e,
+                       "policy runs request %lld with %d tokens, but only %d are left to process",
                        (long long)a->id, a->tokens, left);
     return 0;
 }
@@ -38,20 +39,29 @@ int policy_check(const struct policy_view *view, const struct policy_plan *plan,
         const struct policy_action *a = &plan->actions[i];
         const struct policy_request *w = find(view->waiting, view->n_waiting, a->id);
         const struct policy_request *r = w ? w : find(view->running, view->n_running, a->id);
-        if (!r) return err_set(e, "policy names request %lld, which neither waits nor runs", (long long)a->id);
+        if (!r)
+            return err_set(e, "policy names request %lld, which neither waits nor runs",
+                           (long long)a->id);
         if (check_once(plan, i, e)) return -1;
         if (a->verb != POLICY_RUN && ran)
-            return err_set(e, "policy preempts or rejects request %lld after its first run action; "
-                              "preemptions and rejections come first", (long long)a->id);
+            return err_set(e,
+                           "policy preempts or rejects request %lld after its first run action; "
+                           "preemptions and rejections come first",
+                           (long long)a->id);
         switch (a->verb) {
         case POLICY_PREEMPT:
-            if (w) return err_set(e, "policy preempts request %lld, which isn't running", (long long)a->id);
+            if (w)
+                return err_set(e, "policy preempts request %lld, which isn't running",
+                               (long long)a->id);
             free_blocks += r->kv_blocks;
             positions--;
             break;
         case POLICY_REJECT:
-            if (!w) return err_set(e, "policy rejects request %lld, which is running already", (long long)a->id);
-            if (!a->reason) return err_set(e, "policy rejects request %lld without a reason", (long long)a->id);
+            if (!w)
+                return err_set(e, "policy rejects request %lld, which is running already",
+                               (long long)a->id);
+            if (!a->reason)
+                return err_set(e, "policy rejects request %lld without a reason", (long long)a->id);
             break;
         case POLICY_RUN:
             ran = true;
@@ -71,6 +81,7 @@ int policy_check(const struct policy_view *view, const struct policy_plan *plan,
         return err_set(e, "policy needs %lld batch positions; there are %d", (long long)positions,
                        view->max_running);
     if (free_blocks < 0)
-        return err_set(e, "policy needs %lld more KV blocks than are free", (long long)-free_blocks);
+        return err_set(e, "policy needs %lld more KV blocks than are free",
+                       (long long)-free_blocks);
     return 0;
 }

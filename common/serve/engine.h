@@ -1,8 +1,9 @@
-/* engine.h: the loop that turns queued requests into tokens. Lab 04 writes engine_step (engine_step.c).
+/* engine.h: the loop that turns queued requests into tokens. Lab 04 writes engine_step
+ * (engine_step.c).
  *
- * One thread runs engine_step again and again: ask the policy for a plan, give and take KV blocks, step the backend,
- * sample, hand tokens to their streams, stamp events. HTTP threads only submit, read and cancel, under the engine's
- * lock.
+ * One thread runs engine_step again and again: ask the policy for a plan, give and take KV blocks,
+ * step the backend, sample, hand tokens to their streams, stamp events. HTTP threads only submit,
+ * read and cancel, under the engine's lock.
  */
 #ifndef SERVELAB_SERVE_ENGINE_H
 #define SERVELAB_SERVE_ENGINE_H
@@ -29,7 +30,7 @@ struct seq {
     int32_t computed; /* tokens whose keys and values are in the cache */
     int32_t preemptions;
     struct kv_table kv;
-    bool cancelled; /* set by the HTTP side; honoured at the next step */
+    bool cancelled;        /* set by the HTTP side; honoured at the next step */
     struct stream *stream; /* where its text goes (serve/stream.h) */
     struct seq *next;      /* in its queue */
 };
@@ -53,11 +54,13 @@ struct engine {
 enum engine_progress {
     ENGINE_WORKED, /* an iteration ran or a request ended */
     ENGINE_IDLE,   /* nothing to do until a submit, a cancel or *wake_ns */
-    ENGINE_FAULT   /* the backend or the policy failed; every request of the batch was failed with *e */
+    ENGINE_FAULT /* the backend or the policy failed; every request of the batch was failed with *e
+                  */
 };
 
-/* One iteration. Called with the lock free, by the engine thread only; it holds the lock except while the backend
- * computes. *wake_ns: when to ask again although nothing happened (INT64_MAX: never). */
+/* One iteration. Called with the lock free, by the engine thread only; it holds the lock except
+ * while the backend computes. *wake_ns: when to ask again although nothing happened (INT64_MAX:
+ * never). */
 enum engine_progress engine_step(struct engine *g, int64_t *wake_ns, struct err *e);
 
 #endif

@@ -1,8 +1,9 @@
-/* stamps.h: the server's own events, stamped where they happen. Lab 04 writes this interface (stamps.c).
+/* stamps.h: the server's own events, stamped where they happen. Lab 04 writes this interface
+ * (stamps.c).
  *
- * Each function reads the clock once, first thing, and appends one event to the request's record. The caller holds the
- * record's lock. Clock "server", source server_log (scheduler_log for admission, preemption and resumption),
- * clock_api "CLOCK_MONOTONIC".
+ * Each function reads the clock once, first thing, and appends one event to the request's record.
+ * The caller holds the record's lock. Clock "server", source server_log (scheduler_log for
+ * admission, preemption and resumption), clock_api "CLOCK_MONOTONIC".
  */
 #ifndef SERVELAB_SERVE_STAMPS_H
 #define SERVELAB_SERVE_STAMPS_H
@@ -10,7 +11,8 @@
 #include "base/clock.h"
 #include "record/record.h"
 
-/* Header read, id given, body not parsed: called from the HTTP library's first call for the request. */
+/* Header read, id given, body not parsed: called from the HTTP library's first call for the
+ * request. */
 void stamp_accepted(struct record *r, const struct clock *c);
 void stamp_tokenized(struct record *r, const struct clock *c, int32_t prompt_tokens);
 /* Batch position and blocks given: admitted the first time, resumed after a preemption. */
@@ -18,7 +20,8 @@ void stamp_admitted(struct record *r, const struct clock *c);
 void stamp_preempted(struct record *r, const struct clock *c);
 /* The first generated token id is on the host. Only the first call of a request has an effect. */
 void stamp_first_token(struct record *r, const struct clock *c);
-/* Bytes that carry `tokens` tokens (0 for a held-back or closing piece) are handed to the HTTP library. */
+/* Bytes that carry `tokens` tokens (0 for a held-back or closing piece) are handed to the HTTP
+ * library. */
 void stamp_token_sent(struct record *r, const struct clock *c, int32_t tokens);
 /* The HTTP library reports the response complete. */
 void stamp_finished(struct record *r, const struct clock *c);

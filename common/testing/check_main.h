@@ -1,5 +1,5 @@
-/* check_main.h: how a Check program of ours ends: TAP on stdout for common/testing/run_tests.sh, every test in its own
- * child with a timeout, exit status 1 when one failed.
+/* check_main.h: how a Check program of ours ends: TAP on stdout for common/testing/run_tests.sh,
+ * every test in its own child with a timeout, exit status 1 when one failed.
  *
  *   int main(void) { return check_main(my_suite()); }
  *
