@@ -2,7 +2,8 @@
  *
  * The file is memory-mapped read-only. Every count, length and offset is checked against the file's
  * size before it is used, so that a truncated or hostile file gives an error that names the key or
- * tensor, never a fault. Format: ggml project, docs/gguf.md.
+ * tensor, never a fault. (A file that somebody shortens while it is mapped still faults: nothing
+ * can be done about that from here.) Format: ggml project, docs/gguf.md.
  */
 #ifndef SERVELAB_MODEL_GGUF_H
 #define SERVELAB_MODEL_GGUF_H
@@ -12,7 +13,20 @@
 
 struct gguf;
 
+enum {
+    GGUF_MAX_KEYS = 1 << 16,         /* real files have 20 to 60 */
+    GGUF_MAX_TENSORS = 1 << 16,      /* a 126-layer model has about 1,200 */
+    GGUF_MAX_KEY_BYTES = 65535,      /* the format's own limit */
+    GGUF_MAX_TENSOR_NAME = 64,       /* the format's own limit */
+    GGUF_MAX_ARRAY_DEPTH = 4,        /* arrays of arrays: no known file has any */
+    GGUF_DEFAULT_ALIGNMENT = 32,     /* of tensor data, when general.alignment is absent */
+    GGUF_MAX_ALIGNMENT = 1024 * 1024 /* a huge page is 2 MiB; nobody aligns to more than this */
+};
+
+/* Maps and checks a regular file. NULL and *e naming the key or tensor. */
 struct gguf *gguf_open(const char *path, struct err *e);
+/* The same over bytes in memory, which are aligned as malloc does and outlive the result. */
+struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e);
 void gguf_close(struct gguf *g);
 
 /* Metadata by key. Each returns 0; 1 when the key is not there (*out unchanged); -1 and *e when it
@@ -22,19 +36,35 @@ struct gguf_str {
     const char *s;
     uint64_t n;
 };
+/* Any integer type, within [lo, hi]. */
 int gguf_get_int(const struct gguf *g, const char *key, int64_t lo, int64_t hi, int64_t *out,
                  struct err *e);
+/* float32 or float64, finite. */
 int gguf_get_float(const struct gguf *g, const char *key, double *out, struct err *e);
 int gguf_get_bool(const struct gguf *g, const char *key, bool *out, struct err *e);
 int gguf_get_str(const struct gguf *g, const char *key, struct gguf_str *out, struct err *e);
-/* Arrays: the count; then each element in order through a cursor. */
+/* Arrays, whole. *out is malloc'ed and the caller frees it; NULL when the array is empty. */
 int gguf_get_str_array(const struct gguf *g, const char *key, struct gguf_str **out, uint64_t *n,
-                       struct err *e); /* *out malloc'ed array of views */
+                       struct err *e); /* views into the file */
 int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uint64_t *n,
-                       struct err *e); /* *out malloc'ed */
+                       struct err *e);
 
 /* A tensor by name, with its data's extent checked. 0, 1 not there, -1 error (unsupported type,
  * more than two dimensions, extent beyond the file). */
 int gguf_get_tensor(const struct gguf *g, const char *name, struct tensor *out, struct err *e);
+
+/* What the file lists, in its order. */
+struct gguf_tensor_info {
+    struct gguf_str name;
+    const char *type; /* as ggml names it, also for types that we don't read; "?" when unknown */
+    int32_t n_dims;   /* 1..4 */
+    uint64_t dims[4]; /* innermost first: a matrix is {cols, rows} */
+    uint64_t bytes;   /* 0 for types that we don't read */
+};
+size_t gguf_n_tensors(const struct gguf *g);
+void gguf_tensor_at(const struct gguf *g, size_t i, struct gguf_tensor_info *out);
+size_t gguf_n_keys(const struct gguf *g);
+struct gguf_str gguf_key_at(const struct gguf *g, size_t i);
+uint64_t gguf_file_bytes(const struct gguf *g);
 
 #endif

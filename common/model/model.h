@@ -69,9 +69,14 @@ struct model {
     struct gguf *file;          /* the mapping, and the metadata for the tokenizer */
 };
 
-/* Maps and checks a GGUF file: every length, count and offset before use, every tensor's shape
- * against the configuration. NULL and *e naming key or tensor. Free with model_free. */
+/* Maps and checks a GGUF file of architecture "llama" or "qwen2": every length, count and offset
+ * before use, every tensor's shape against the configuration. Norms and biases are F32; matrices
+ * have any of the types above. A tensor that a plain Llama or Qwen2 decoder has no use for, a rope
+ * scaling other than rope_factors, and experts are errors, because ignoring them would give other
+ * answers than the model's. NULL and *e naming key or tensor. Free with model_free. */
 struct model *model_open(const char *path, struct err *e);
+/* The same over an open file, which the model owns from here on, also when this fails. */
+struct model *model_from_gguf(struct gguf *file, struct err *e);
 void model_free(struct model *m);
 
 #endif

@@ -1,0 +1,630 @@
+/* gguf.c: the GGUF container: header, metadata and tensor directory, checked before use.
+ *
+ * One pass over the header finds where every key and tensor stands and proves that it lies inside
+ * the file; after that the getters read without further checks. Refused: version 1, big-endian
+ * files, duplicate names, and whatever reaches beyond the file's end. Not here: what the keys mean
+ * (model.c, tokenizer.c).
+ */
+#include "model/gguf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are used in place");
+
+/* Metadata value types, numbered as in the file. */
+enum value_type {
+    V_UINT8,
+    V_INT8,
+    V_UINT16,
+    V_INT16,
+    V_UINT32,
+    V_INT32,
+    V_FLOAT32,
+    V_BOOL,
+    V_STRING,
+    V_ARRAY,
+    V_UINT64,
+    V_INT64,
+    V_FLOAT64,
+    V_N_TYPES
+};
+
+/* `name` stands first in both, so that one sorted index of names serves keys and tensors. */
+struct entry {
+    struct gguf_str name;
+    uint32_t type, elem_type; /* elem_type: of an array */
+    uint64_t count;           /* of an array */
+    const uint8_t *value;     /* the scalar, the string's length, or the array's first element */
+};
+
+struct tensor_entry {
+    struct gguf_str name;
+    uint32_t type, n_dims;
+    uint64_t dims[4];
+    uint64_t offset; /* from the start of the data section */
+};
+
+struct gguf {
+    const uint8_t *base;
+    uint64_t size, data_start;
+    bool mapped;
+    struct entry *entries;
+    struct tensor_entry *tensors;
+    uint64_t n_entries, n_tensors;
+    const struct gguf_str **entry_index, **tensor_index; /* sorted by name */
+};
+
+/* ---- bounded reading ------------------------------------------------------------------------- */
+
+struct cursor {
+    const uint8_t *base;
+    uint64_t size, pos; /* pos <= size always */
+};
+
+static bool take(struct cursor *c, uint64_t n, const uint8_t **out) {
+    if (n > c->size - c->pos) return false;
+    *out = c->base + c->pos;
+    c->pos += n;
+    return true;
+}
+
+static bool take_u32(struct cursor *c, uint32_t *out) {
+    const uint8_t *p;
+    if (!take(c, sizeof *out, &p)) return false;
+    memcpy(out, p, sizeof *out);
+    return true;
+}
+
+static bool take_u64(struct cursor *c, uint64_t *out) {
+    const uint8_t *p;
+    if (!take(c, sizeof *out, &p)) return false;
+    memcpy(out, p, sizeof *out);
+    return true;
+}
+
+static bool take_str(struct cursor *c, struct gguf_str *out) {
+    const uint8_t *p;
+    if (!take_u64(c, &out->n) || !take(c, out->n, &p)) return false;
+    out->s = (const char *)p;
+    return true;
+}
+
+/* A name for an error message: printable ASCII, shortened. */
+struct shown {
+    char s[80];
+};
+static struct shown show(struct gguf_str name) {
+    struct shown out;
+    size_t n = name.n < sizeof out.s - 1 ? (size_t)name.n : sizeof out.s - 1;
+    for (size_t i = 0; i < n; i++)
+        out.s[i] = name.s[i] < 0x20 || name.s[i] > 0x7e ? '?' : name.s[i];
+    out.s[n] = '\0';
+    return out;
+}
+
+static uint64_t scalar_bytes(uint32_t type) {
+    static const uint8_t bytes[V_N_TYPES] = {
+        [V_UINT8] = 1,   [V_INT8] = 1, [V_UINT16] = 2, [V_INT16] = 2, [V_UINT32] = 4, [V_INT32] = 4,
+        [V_FLOAT32] = 4, [V_BOOL] = 1, [V_UINT64] = 8, [V_INT64] = 8, [V_FLOAT64] = 8};
+    return type < V_N_TYPES ? bytes[type] : 0;
+}
+
+static const char *value_type_name(uint32_t type) {
+    static const char *const names[V_N_TYPES] = {
+        [V_UINT8] = "uint8",    [V_INT8] = "int8",   [V_UINT16] = "uint16",   [V_INT16] = "int16",
+        [V_UINT32] = "uint32",  [V_INT32] = "int32", [V_FLOAT32] = "float32", [V_BOOL] = "bool",
+        [V_STRING] = "string",  [V_ARRAY] = "array", [V_UINT64] = "uint64",   [V_INT64] = "int64",
+        [V_FLOAT64] = "float64"};
+    return type < V_N_TYPES ? names[type] : "unknown";
+}
+
+/* ---- the pass over the header ---------------------------------------------------------------- */
+
+enum skip_result { SKIP_OK, SKIP_TRUNCATED, SKIP_BAD_TYPE, SKIP_TOO_DEEP };
+
+static enum skip_result skip_array(struct cursor *c, uint32_t elem, uint64_t count, int depth);
+
+static enum skip_result skip_value(struct cursor *c, uint32_t type, int depth) {
+    const uint8_t *p;
+    struct gguf_str s;
+    if (type == V_STRING) return take_str(c, &s) ? SKIP_OK : SKIP_TRUNCATED;
+    if (type == V_ARRAY) {
+        uint32_t elem;
+        uint64_t count;
+        if (!take_u32(c, &elem) || !take_u64(c, &count)) return SKIP_TRUNCATED;
+        return skip_array(c, elem, count, depth);
+    }
+    if (!scalar_bytes(type)) return SKIP_BAD_TYPE;
+    return take(c, scalar_bytes(type), &p) ? SKIP_OK : SKIP_TRUNCATED;
+}
+
+/* Every element takes at least one byte, so the loop is bounded by the file's size whatever `count`
+ * claims. */
+static enum skip_result skip_array(struct cursor *c, uint32_t elem, uint64_t count, int depth) {
+    const uint8_t *p;
+    if (depth >= GGUF_MAX_ARRAY_DEPTH) return SKIP_TOO_DEEP;
+    uint64_t each = scalar_bytes(elem);
+    if (each) {
+        if (count > (c->size - c->pos) / each) return SKIP_TRUNCATED;
+        return take(c, count * each, &p) ? SKIP_OK : SKIP_TRUNCATED;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        enum skip_result r = skip_value(c, elem, depth + 1);
+        if (r != SKIP_OK) return r;
+    }
+    return elem < V_N_TYPES ? SKIP_OK : SKIP_BAD_TYPE;
+}
+
+static int read_entry(struct cursor *c, struct entry *k, uint64_t index, struct err *e) {
+    if (!take_str(c, &k->name) || !take_u32(c, &k->type))
+        return err_set(e, "the file ends inside metadata key %llu; is the download complete?",
+                       (unsigned long long)index);
+    struct shown shown = show(k->name);
+    const char *name = shown.s;
+    if (k->name.n == 0 || k->name.n > GGUF_MAX_KEY_BYTES || memchr(k->name.s, 0, k->name.n))
+        return err_at(e, 0, name, "metadata key %llu is empty, too long or holds a NUL byte",
+                      (unsigned long long)index);
+    if (k->type == V_ARRAY) {
+        if (!take_u32(c, &k->elem_type) || !take_u64(c, &k->count))
+            return err_at(e, 0, name, "the file ends inside this key; is the download complete?");
+    }
+    k->value = c->base + c->pos;
+    enum skip_result r =
+        k->type == V_ARRAY ? skip_array(c, k->elem_type, k->count, 0) : skip_value(c, k->type, 0);
+    switch (r) {
+    case SKIP_OK:
+        return 0;
+    case SKIP_TRUNCATED:
+        return err_at(e, 0, name,
+                      "its value reaches beyond the end of the file; is the download complete?");
+    case SKIP_BAD_TYPE:
+        return err_at(e, 0, name, "has value type %u, which GGUF doesn't define",
+                      k->type == V_ARRAY ? k->elem_type : k->type);
+    case SKIP_TOO_DEEP:
+        return err_at(e, 0, name, "nests arrays more than %d deep", GGUF_MAX_ARRAY_DEPTH);
+    }
+    return err_at(e, 0, name, "unreadable");
+}
+
+static int read_tensor_entry(struct cursor *c, struct tensor_entry *t, uint64_t index,
+                             struct err *e) {
+    if (!take_str(c, &t->name) || !take_u32(c, &t->n_dims))
+        return err_set(e, "the file ends inside tensor entry %llu; is the download complete?",
+                       (unsigned long long)index);
+    struct shown name = show(t->name);
+    if (t->name.n == 0 || t->name.n > GGUF_MAX_TENSOR_NAME || memchr(t->name.s, 0, t->name.n))
+        return err_at(e, 0, name.s, "tensor name %llu is empty, over %d bytes or holds a NUL byte",
+                      (unsigned long long)index, GGUF_MAX_TENSOR_NAME);
+    if (t->n_dims < 1 || t->n_dims > 4)
+        return err_at(e, 0, name.s, "has %u dimensions; GGUF allows 1 to 4", t->n_dims);
+    for (uint32_t d = 0; d < t->n_dims; d++) {
+        if (!take_u64(c, &t->dims[d]))
+            return err_at(e, 0, name.s, "the file ends inside its entry");
+        if (t->dims[d] < 1 || t->dims[d] > INT32_MAX)
+            return err_at(e, 0, name.s, "dimension %u is %llu; 1 to %d is possible", d,
+                          (unsigned long long)t->dims[d], INT32_MAX);
+    }
+    if (!take_u32(c, &t->type) || !take_u64(c, &t->offset))
+        return err_at(e, 0, name.s, "the file ends inside its entry");
+    return 0;
+}
+
+static int compare_names(struct gguf_str a, struct gguf_str b) {
+    int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
+    return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+static int compare_index(const void *a, const void *b) {
+    return compare_names(**(const struct gguf_str *const *)a, **(const struct gguf_str *const *)b);
+}
+
+/* Sorts pointers to the names of n records of `stride` bytes; a name that occurs twice is an error,
+ * because readers would disagree about which one counts. */
+static const struct gguf_str **make_index(const void *records, uint64_t n, size_t stride,
+                                          const char *what, struct err *e) {
+    const struct gguf_str **index = malloc((n + 1) * sizeof *index);
+    if (!index) {
+        err_set(e, "out of memory for %llu names", (unsigned long long)n);
+        return NULL;
+    }
+    for (uint64_t i = 0; i < n; i++) index[i] = (const void *)((const char *)records + i * stride);
+    qsort(index, n, sizeof *index, compare_index);
+    for (uint64_t i = 1; i < n; i++)
+        if (compare_names(*index[i - 1], *index[i]) == 0) {
+            err_at(e, 0, show(*index[i]).s, "%s occurs twice in the file", what);
+            free(index);
+            return NULL;
+        }
+    return index;
+}
+
+static const void *find(const struct gguf_str **index, uint64_t n, const char *name) {
+    struct gguf_str key = {name, strlen(name)};
+    const struct gguf_str *p = &key;
+    const struct gguf_str **hit = bsearch(&p, index, n, sizeof *index, compare_index);
+    return hit ? *hit : NULL;
+}
+
+static int read_counts(struct gguf *g, struct cursor *c, struct err *e) {
+    const uint8_t *magic;
+    uint32_t version;
+    if (!take(c, 4, &magic) || memcmp(magic, "GGUF", 4) != 0)
+        return err_set(e, "not a GGUF file (it doesn't start with the letters GGUF)");
+    if (!take_u32(c, &version)) return err_set(e, "the file ends inside its header");
+    if ((version & 0xffff) == 0 && version != 0)
+        return err_set(e, "a big-endian GGUF file; convert it to little-endian first");
+    if (version != 2 && version != 3)
+        return err_set(e, "GGUF version %u; versions 2 and 3 are read", version);
+    if (!take_u64(c, &g->n_tensors) || !take_u64(c, &g->n_entries))
+        return err_set(e, "the file ends inside its header");
+    /* 13 and 32 bytes are the least that a key (8+4+1) and a tensor entry (8+4+8+4+8) take: a count
+     * is bounded by the file before anything is allocated for it. */
+    uint64_t left = c->size - c->pos;
+    if (g->n_entries > GGUF_MAX_KEYS || g->n_entries > left / 13)
+        return err_set(e, "claims %llu metadata keys, more than the file can hold (%s)",
+                       (unsigned long long)g->n_entries, "limit 65536");
+    if (g->n_tensors > GGUF_MAX_TENSORS || g->n_tensors > left / 32)
+        return err_set(e, "claims %llu tensors, more than the file can hold (%s)",
+                       (unsigned long long)g->n_tensors, "limit 65536");
+    return 0;
+}
+
+/* Where the data starts, and that every tensor of a type we know lies inside the file. */
+static int check_extents(struct gguf *g, uint64_t header_end, struct err *e) {
+    int64_t align = GGUF_DEFAULT_ALIGNMENT;
+    if (gguf_get_int(g, "general.alignment", 8, GGUF_MAX_ALIGNMENT, &align, e) < 0) return -1;
+    if (align & (align - 1))
+        return err_at(e, 0, "general.alignment", "is %lld, not a power of two", (long long)align);
+    g->data_start = (header_end + (uint64_t)align - 1) / (uint64_t)align * (uint64_t)align;
+    for (uint64_t i = 0; i < g->n_tensors; i++) {
+        const struct tensor_entry *t = &g->tensors[i];
+        if (t->offset % (uint64_t)align)
+            return err_at(e, 0, show(t->name).s,
+                          "its data stands at offset %llu, not at a multiple of %lld",
+                          (unsigned long long)t->offset, (long long)align);
+        struct gguf_tensor_info info;
+        gguf_tensor_at(g, i, &info);
+        if (info.bytes == UINT64_MAX)
+            return err_at(e, 0, show(t->name).s,
+                          "its dimensions are too large or no multiple of its type's block");
+        if (g->data_start > g->size || t->offset > g->size - g->data_start ||
+            info.bytes > g->size - g->data_start - t->offset)
+            return err_at(
+                e, 0, show(t->name).s,
+                "its data reaches beyond the end of the file (%llu bytes at offset %llu of "
+                "%llu); is the download complete?",
+                (unsigned long long)info.bytes, (unsigned long long)t->offset,
+                (unsigned long long)g->size);
+    }
+    return 0;
+}
+
+static int parse(struct gguf *g, struct err *e) {
+    struct cursor c = {g->base, g->size, 0};
+    if (read_counts(g, &c, e)) return -1;
+    g->entries = calloc(g->n_entries + 1, sizeof *g->entries);
+    g->tensors = calloc(g->n_tensors + 1, sizeof *g->tensors);
+    if (!g->entries || !g->tensors) return err_set(e, "out of memory for the file's directory");
+    for (uint64_t i = 0; i < g->n_entries; i++)
+        if (read_entry(&c, &g->entries[i], i, e)) return -1;
+    for (uint64_t i = 0; i < g->n_tensors; i++)
+        if (read_tensor_entry(&c, &g->tensors[i], i, e)) return -1;
+    g->entry_index =
+        make_index(g->entries, g->n_entries, sizeof *g->entries, "this metadata key", e);
+    if (!g->entry_index) return -1;
+    g->tensor_index = make_index(g->tensors, g->n_tensors, sizeof *g->tensors, "this tensor", e);
+    if (!g->tensor_index) return -1;
+    return check_extents(g, c.pos, e);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static struct gguf *finish_open(struct gguf *g, struct err *e) {
+    if (parse(g, e) == 0) return g;
+    gguf_close(g);
+    return NULL;
+}
+
+struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e) {
+    struct gguf *g = calloc(1, sizeof *g);
+    if (!g) {
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    g->base = bytes;
+    g->size = n;
+    return finish_open(g, e);
+}
+
+/* Maps a regular file of at least one byte. O_NONBLOCK: opening a FIFO must not wait for a writer.
+ */
+static int map_file(struct gguf *g, const char *path, struct err *e) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
+    struct stat st;
+    int rc = -1;
+    if (fstat(fd, &st) != 0)
+        err_set(e, "can't be examined: %s", strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        err_set(e, "is not a regular file; name a .gguf file");
+    else if (st.st_size == 0)
+        err_set(e, "is empty; is the download complete?");
+    else {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED)
+            err_set(e, "can't be mapped into memory: %s", strerror(errno));
+        else {
+            g->base = p;
+            g->size = (uint64_t)st.st_size;
+            g->mapped = true;
+            rc = 0;
+        }
+    }
+    close(fd);
+    return rc;
+}
+
+struct gguf *gguf_open(const char *path, struct err *e) {
+    struct gguf *g = calloc(1, sizeof *g);
+    if (!g) {
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    if (map_file(g, path, e)) {
+        gguf_close(g);
+        return NULL;
+    }
+    return finish_open(g, e);
+}
+
+void gguf_close(struct gguf *g) {
+    if (!g) return;
+    if (g->mapped) munmap((void *)(uintptr_t)g->base, g->size);
+    free(g->entries);
+    free(g->tensors);
+    free(g->entry_index);
+    free(g->tensor_index);
+    free(g);
+}
+
+/* ---- metadata -------------------------------------------------------------------------------- */
+
+static int wrong_type(const char *key, uint32_t type, const char *wanted, struct err *e) {
+    return err_at(e, 0, key, "has type %s where %s is needed", value_type_name(type), wanted);
+}
+
+/* One integer of the given type. False for a type that is none, or a uint64 beyond int64. */
+static bool read_integer(uint32_t type, const uint8_t *p, int64_t *out) {
+    union {
+        uint8_t u8;
+        int8_t i8;
+        uint16_t u16;
+        int16_t i16;
+        uint32_t u32;
+        int32_t i32;
+        uint64_t u64;
+        int64_t i64;
+    } v = {0};
+    if (type == V_FLOAT32 || type == V_FLOAT64 || type == V_BOOL || !scalar_bytes(type))
+        return false;
+    memcpy(&v, p, scalar_bytes(type));
+    switch (type) {
+    case V_UINT8:
+        *out = v.u8;
+        return true;
+    case V_INT8:
+        *out = v.i8;
+        return true;
+    case V_UINT16:
+        *out = v.u16;
+        return true;
+    case V_INT16:
+        *out = v.i16;
+        return true;
+    case V_UINT32:
+        *out = v.u32;
+        return true;
+    case V_INT32:
+        *out = v.i32;
+        return true;
+    case V_INT64:
+        *out = v.i64;
+        return true;
+    default:
+        *out = (int64_t)v.u64;
+        return v.u64 <= INT64_MAX;
+    }
+}
+
+static const struct entry *find_entry(const struct gguf *g, const char *key) {
+    return find(g->entry_index, g->n_entries, key);
+}
+
+int gguf_get_int(const struct gguf *g, const char *key, int64_t lo, int64_t hi, int64_t *out,
+                 struct err *e) {
+    const struct entry *k = find_entry(g, key);
+    if (!k) return 1;
+    int64_t v;
+    if (!read_integer(k->type, k->value, &v)) return wrong_type(key, k->type, "an integer", e);
+    if (v < lo || v > hi)
+        return err_at(e, 0, key, "is %lld; %lld to %lld is possible", (long long)v, (long long)lo,
+                      (long long)hi);
+    *out = v;
+    return 0;
+}
+
+int gguf_get_float(const struct gguf *g, const char *key, double *out, struct err *e) {
+    const struct entry *k = find_entry(g, key);
+    if (!k) return 1;
+    double v;
+    if (k->type == V_FLOAT32) {
+        float f;
+        memcpy(&f, k->value, sizeof f);
+        v = f;
+    } else if (k->type == V_FLOAT64) {
+        memcpy(&v, k->value, sizeof v);
+    } else {
+        return wrong_type(key, k->type, "a float", e);
+    }
+    if (!isfinite(v)) return err_at(e, 0, key, "is not a finite number");
+    *out = v;
+    return 0;
+}
+
+int gguf_get_bool(const struct gguf *g, const char *key, bool *out, struct err *e) {
+    const struct entry *k = find_entry(g, key);
+    if (!k) return 1;
+    if (k->type != V_BOOL) return wrong_type(key, k->type, "a bool", e);
+    if (k->value[0] > 1) return err_at(e, 0, key, "is %u, neither 0 nor 1", k->value[0]);
+    *out = k->value[0];
+    return 0;
+}
+
+/* A string whose extent the first pass has proved. */
+static struct gguf_str string_at(const uint8_t *p) {
+    struct gguf_str s;
+    memcpy(&s.n, p, sizeof s.n);
+    s.s = (const char *)p + sizeof s.n;
+    return s;
+}
+
+int gguf_get_str(const struct gguf *g, const char *key, struct gguf_str *out, struct err *e) {
+    const struct entry *k = find_entry(g, key);
+    if (!k) return 1;
+    if (k->type != V_STRING) return wrong_type(key, k->type, "a string", e);
+    *out = string_at(k->value);
+    return 0;
+}
+
+/* An array with elements of one kind, and room for its n elements of `bytes` each. */
+static int open_array(const struct gguf *g, const char *key, size_t bytes, const struct entry **k,
+                      void **room, struct err *e) {
+    *k = find_entry(g, key);
+    if (!*k) return 1;
+    if ((*k)->type != V_ARRAY) return wrong_type(key, (*k)->type, "an array", e);
+    *room = (*k)->count ? calloc((*k)->count, bytes) : NULL;
+    if ((*k)->count && !*room) return err_at(e, 0, key, "out of memory for its elements");
+    return 0;
+}
+
+int gguf_get_str_array(const struct gguf *g, const char *key, struct gguf_str **out, uint64_t *n,
+                       struct err *e) {
+    const struct entry *k = find_entry(g, key);
+    if (k && k->type == V_ARRAY && k->elem_type != V_STRING)
+        return wrong_type(key, k->elem_type, "an array of strings", e);
+    void *room;
+    int rc = open_array(g, key, sizeof **out, &k, &room, e);
+    if (rc) return rc;
+    *out = room;
+    *n = k->count;
+    const uint8_t *p = k->value;
+    for (uint64_t i = 0; i < k->count; i++) {
+        (*out)[i] = string_at(p);
+        p += sizeof(uint64_t) + (*out)[i].n;
+    }
+    return 0;
+}
+
+int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uint64_t *n,
+                       struct err *e) {
+    const struct entry *k;
+    void *room;
+    int rc = open_array(g, key, sizeof **out, &k, &room, e);
+    if (rc) return rc;
+    const uint8_t *p = k->value;
+    int32_t *values = room;
+    for (uint64_t i = 0; i < k->count; i++, p += scalar_bytes(k->elem_type)) {
+        int64_t v;
+        if (!read_integer(k->elem_type, p, &v) || v < INT32_MIN || v > INT32_MAX) {
+            free(values);
+            return err_at(e, 0, key, "element %llu (%s) is no 32-bit integer",
+                          (unsigned long long)i, value_type_name(k->elem_type));
+        }
+        values[i] = (int32_t)v;
+    }
+    *out = values;
+    *n = k->count;
+    return 0;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+/* ggml's names, so that an unsupported file can be named in its user's words. */
+static const char *ggml_type_name(uint32_t type) {
+    static const char *const names[] = {
+        [0] = "F32",     [1] = "F16",      [2] = "Q4_0",   [3] = "Q4_1",    [6] = "Q5_0",
+        [7] = "Q5_1",    [8] = "Q8_0",     [9] = "Q8_1",   [10] = "Q2_K",   [11] = "Q3_K",
+        [12] = "Q4_K",   [13] = "Q5_K",    [14] = "Q6_K",  [15] = "Q8_K",   [16] = "IQ2_XXS",
+        [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S", [20] = "IQ4_NL", [21] = "IQ3_S",
+        [22] = "IQ2_S",  [23] = "IQ4_XS",  [24] = "I8",    [25] = "I16",    [26] = "I32",
+        [27] = "I64",    [28] = "F64",     [29] = "IQ1_M", [30] = "BF16",   [34] = "TQ1_0",
+        [35] = "TQ2_0",  [39] = "MXFP4"};
+    const char *name = type < sizeof names / sizeof *names ? names[type] : NULL;
+    return name ? name : "?";
+}
+
+static bool readable_type(uint32_t type) {
+    return type <= INT32_MAX && strcmp(dtype_name((enum dtype)type), "unsupported") != 0;
+}
+
+/* Bytes of the whole tensor; UINT64_MAX when it has no possible size. Dimensions are within int32,
+ * so one product of two fits; the third and fourth are checked. */
+static uint64_t tensor_bytes(const struct tensor_entry *t) {
+    uint64_t bytes = dtype_row_bytes((enum dtype)t->type, (int64_t)t->dims[0]);
+    if (bytes == 0) return UINT64_MAX;
+    for (uint32_t d = 1; d < t->n_dims; d++)
+        if (__builtin_mul_overflow(bytes, t->dims[d], &bytes)) return UINT64_MAX;
+    return bytes;
+}
+
+size_t gguf_n_tensors(const struct gguf *g) {
+    return g->n_tensors;
+}
+
+void gguf_tensor_at(const struct gguf *g, size_t i, struct gguf_tensor_info *out) {
+    INVARIANT(i < g->n_tensors);
+    const struct tensor_entry *t = &g->tensors[i];
+    *out = (struct gguf_tensor_info){.name = t->name,
+                                     .type = ggml_type_name(t->type),
+                                     .n_dims = (int32_t)t->n_dims,
+                                     .bytes = readable_type(t->type) ? tensor_bytes(t) : 0};
+    memcpy(out->dims, t->dims, sizeof out->dims);
+}
+
+size_t gguf_n_keys(const struct gguf *g) {
+    return g->n_entries;
+}
+
+struct gguf_str gguf_key_at(const struct gguf *g, size_t i) {
+    INVARIANT(i < g->n_entries);
+    return g->entries[i].name;
+}
+
+uint64_t gguf_file_bytes(const struct gguf *g) {
+    return g->size;
+}
+
+int gguf_get_tensor(const struct gguf *g, const char *name, struct tensor *out, struct err *e) {
+    const struct tensor_entry *t = find(g->tensor_index, g->n_tensors, name);
+    if (!t) return 1;
+    if (!readable_type(t->type))
+        return err_at(e, 0, name,
+                      "is stored as %s (type %u); F32, F16, BF16, Q8_0, Q4_0 and Q4_1 are read: "
+                      "convert the file with llama.cpp's llama-quantize",
+                      ggml_type_name(t->type), t->type);
+    if (t->n_dims > 2)
+        return err_at(e, 0, name, "has %u dimensions; at most 2 are read", t->n_dims);
+    *out = (struct tensor){.data = g->base + g->data_start + t->offset,
+                           .dtype = (enum dtype)t->type,
+                           .rows = t->n_dims == 2 ? (int32_t)t->dims[1] : 1,
+                           .cols = (int32_t)t->dims[0]};
+    return 0;
+}
