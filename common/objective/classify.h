@@ -20,8 +20,9 @@ enum completion_reason {
     REASON_TIMED_OUT,      /* outcome.error is "timed_out" */
     REASON_INTERNAL_ERROR, /* event request_failed, or http_status 500 or above except 503 */
     REASON_IN_BAND_ERROR,  /* http_status 200 and a non-empty outcome.error */
-    REASON_NOT_DELIVERED,  /* outcome.delivered is false, or an event of the six is missing */
-    REASON_NO_FINISH_REASON,
+    REASON_NOT_DELIVERED, /* outcome.delivered is false, an event of the six is missing, http_status
+                             is stated and not 200, or an error is stated without a status */
+    REASON_NO_FINISH_REASON, /* the stream ended, but nobody said that the answer was over */
     REASON_TRUNCATED, /* finish_reason "length", unless the objective declares a fixed output length
                        */
     REASON_N
@@ -30,8 +31,9 @@ enum completion_reason {
 struct classification {
     bool completed; /* exactly when reason is REASON_DELIVERED */
     enum completion_reason reason;
-    enum verdict quality;   /* of the attempt that decides (the last) */
-    enum verdict structure; /* likewise; NOT_REQUIRED unless a structure check was asked for */
+    enum verdict quality; /* of the attempt that decides (the last); NOT_EVALUATED when no check is
+                             named, whatever the verdict says */
+    enum verdict structure; /* likewise, as the record states it */
     bool useful;            /* completed, quality passed, structure not failed */
     int32_t attempts;       /* how many records the request has */
 };
@@ -40,17 +42,21 @@ struct classification {
 enum completion_reason classify_attempt(const struct record *r, enum truncation_rule truncation);
 
 /* Classifies one user request from its attempts, attempts[0..n), n >= 1, in any order; the attempt
- * with the highest number decides. NOT_EVALUATED quality is never useful. */
+ * with the highest number decides (of equal numbers the one given first). Useful needs the quality
+ * verdict PASSED; NOT_EVALUATED is never useful. */
 void classify_request(const struct record *const *attempts, size_t n,
                       enum truncation_rule truncation, struct classification *out);
 
-/* Good: useful, and every limit of scope "request" is met. A limit on an absent TPOT does not apply
- * (the answer had fewer than two tokens); a limit on any other interval that is absent or in error
- * is missed. */
+/* Good: useful, and every limit of scope "request" is met; and where the objective requires a
+ * structure check, that passed (not required or not evaluated is no proof). Limits are strict: met
+ * when ns < below_ns. A limit on an absent TPOT does not apply (the answer had fewer than two
+ * tokens); a limit on any other interval that is absent, or on any that is in error, is missed.
+ * Limits of scope "population" play no part. */
 bool classify_good(const struct classification *c, const struct intervals *iv,
                    const struct objective *o);
 
 /* Given by us (objective/names.c). */
 const char *completion_reason_name(enum completion_reason r); /* "delivered", ... */
+int completion_reason_from_name(const char *name);            /* enum completion_reason, or -1 */
 
 #endif
