@@ -3,6 +3,11 @@
  *
  * Offers: the parsed specification. Refuses: to judge; that is slo.h (latency limits), classify.h
  * (one request) and report.h (an operating point).
+ *
+ * Reading is strict, because a misspelt limit is a limit that nobody checks: an unknown member is
+ * an error that names it and the nearest known one, everywhere but under "workload". Only schema,
+ * name and kind must be there; null says the same as leaving a member out, and what is left out is
+ * not required. In lists nothing may stand twice.
  */
 #ifndef SERVELAB_OBJECTIVE_OBJECTIVE_H
 #define SERVELAB_OBJECTIVE_OBJECTIVE_H
@@ -10,16 +15,21 @@
 #include "base/err.h"
 #include "record/intervals.h"
 
+#include <cjson/cJSON.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OBJECTIVE_SCHEMA "servelab.objective.v1"
+#define OBJECTIVE_SCHEMA        "servelab.objective.v1"
+#define OBJECTIVE_ANSWER_SCHEMA "servelab.objective-answer.v1" /* lab 01's objective.json */
 
 enum limit_scope { SCOPE_REQUEST, SCOPE_POPULATION };
 enum truncation_rule { TRUNCATION_REJECT, TRUNCATION_FIXED_LENGTH }; /* "reject" | "fixed_length" */
 enum objective_kind { OBJECTIVE_SERVING, OBJECTIVE_TRAINING };
 
-/* A limit on one latency interval. It is strict: met only when the value is below below_ns. */
+/* A limit on one latency interval. It is strict: met only when the value is below below_ns.
+ * JSON: {"interval", "scope", "below_ms", "percentile"}; scope "population" needs a percentile, of
+ * at most three decimals, and scope "request" has none: one request has no percentile. */
 struct latency_limit {
     enum interval_id interval;
     enum limit_scope scope;
@@ -32,16 +42,16 @@ enum { OBJECTIVE_MAX_LIMITS = 16, OBJECTIVE_MAX_FAILURES = 8 };
 struct objective {
     char name[96];
     enum objective_kind kind;
-    char unit_of_work[48]; /* "useful_response" */
+    char unit_of_work[48]; /* "useful_response", also when absent */
     struct {
-        char check[48];
-        double min_pass_rate; /* 0..1 */
+        char check[48];       /* "" when absent */
+        double min_pass_rate; /* 0..1, NaN when absent */
     } quality;
     struct {
-        char check[48];
-        bool required;
+        char check[48]; /* "" when absent; stated where required */
+        bool required;  /* false when absent */
     } structure;
-    enum truncation_rule truncation;
+    enum truncation_rule truncation; /* TRUNCATION_REJECT when absent */
     struct latency_limit latency[OBJECTIVE_MAX_LIMITS];
     int32_t n_latency;
     struct {
@@ -55,12 +65,12 @@ struct objective {
         double max_recovery_s; /* NaN when absent */
     } reliability;
     struct {
-        char primary[24]; /* "usd", "accelerator_seconds", "joules" */
-        double accelerators;
+        char primary[24];    /* "usd", "accelerator_seconds", "joules"; "" when absent */
+        double accelerators; /* above 0, NaN when absent */
         double
             usd_per_accelerator_hour; /* NaN when absent: then a value in usd is not computable */
-        double reserve_fraction;      /* 0 <= r < 1 */
-        bool count_idle;
+        double reserve_fraction;      /* 0 <= r < 1; 0 when absent */
+        bool count_idle;              /* true when absent */
     } resource;
     struct {
         double gpu_memory_gib;      /* NaN when absent */
@@ -69,7 +79,9 @@ struct objective {
     cJSON *workload; /* kept as stated; owned; may be NULL */
 };
 
-/* Reads and checks one objective. Errors name the member. objective_release after success. */
+/* Reads and checks one objective. Errors name the member. objective_release after success; after an
+ * error *o holds nothing. objective_read takes lab 01's answer file as well (schema
+ * OBJECTIVE_ANSWER_SCHEMA) and then reads its member "objective". */
 int objective_read(struct objective *o, const char *path, struct err *e);
 int objective_from_json(struct objective *o, const cJSON *obj, struct err *e);
 void objective_release(struct objective *o);
