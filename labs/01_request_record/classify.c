@@ -1,0 +1,21 @@
+/* classify.c: what became of one user request (objective/classify.h has the rules).
+ *
+ * The order matters: first whether an answer came whole, then whether a named check accepted it,
+ * and only then whether it was fast. Refuses: to look at speed before the answer is known right.
+ */
+#include "objective/classify.h"
+#include "base/lab_todo.h"
+
+enum completion_reason classify_attempt(const struct record *r, enum truncation_rule truncation) {
+    LAB_TODO("classify_attempt");
+}
+
+void classify_request(const struct record *const *attempts, size_t n,
+                      enum truncation_rule truncation, struct classification *out) {
+    LAB_TODO("classify_request");
+}
+
+bool classify_good(const struct classification *c, const struct intervals *iv,
+                   const struct objective *o) {
+    LAB_TODO("classify_good");
+}
