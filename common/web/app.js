@@ -1,0 +1,378 @@
+/* app.js: the page's conduct: one request at a time, from the prompt box to the record.
+ *
+ * The order of a request: ask() measures; while it waits, the server's events are asked for; when it
+ * has ended, the browser's events are posted and the joined record with its intervals is fetched and
+ * shown. The numbers on the page are the server's record's (GET /v1/records/{id}/intervals), never
+ * the page's own; only the running counters are.
+ */
+import { ask, newRequestId, observeClockStepMs, postEvents, getRecord, settledRecord } from "./request.js";
+import { Timeline, domainMs, showMs } from "./timeline.js";
+
+const $ = (id) => document.getElementById(id);
+const POLL_MS = 250;   /* how often the server's events are asked for until the first token is known */
+const DRAW_MS = 66;    /* a drawing costs about a millisecond; more often would show nothing more */
+const SPEAK_MS = 2500; /* a screen reader gets the text in phrases, not in tokens */
+
+const timeline = new Timeline($("timeline"));
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+let presets = [];
+let run = null;        /* the request on the page, or null before the first */
+
+/* ---- what can be asked ------------------------------------------------------------------------- */
+
+/* Used where the server offers no prompts: plain text, so that no claim about its tokens is made. */
+const OWN_TEXT = { name: "own", title: "Own text", prompt: "", prompt_tokens: null, max_tokens: 256 };
+
+async function loadPresets() {
+    let offered = [];
+    try {
+        const response = await fetch("/v1/presets");
+        if (response.ok) offered = (await response.json()).presets;
+    } catch { /* the first request will say that the server is away */ }
+    presets = [...offered, OWN_TEXT];
+    $("presets").append(...presets.map(presetChip));
+    choose(presets[0]);
+}
+
+function presetChip(preset, i) {
+    const label = document.createElement("label");
+    const radio = Object.assign(document.createElement("input"), { type: "radio", name: "preset", value: preset.name, checked: i === 0 });
+    radio.addEventListener("change", () => choose(preset));
+    label.append(radio, preset.title);
+    return label;
+}
+
+const chosen = () => presets.find((p) => p.name === document.querySelector("input[name=preset]:checked")?.value) ?? OWN_TEXT;
+
+function choose(preset) {
+    $("prompt").value = preset.prompt;
+    $("prompt").scrollTop = $("prompt").scrollHeight; // the question stands at the end
+    $("max").value = preset.max_tokens ?? 256;
+    showSize();
+    if (preset === OWN_TEXT && run === null) $("prompt").focus();
+}
+
+/* A prompt that was edited is no preset any more: its length and its check don't hold. */
+function promptEdited() {
+    if ($("prompt").value === chosen().prompt) return;
+    for (const radio of document.querySelectorAll("input[name=preset]")) radio.checked = radio.value === OWN_TEXT.name;
+    showSize();
+}
+
+function showSize() {
+    const n = chosen().prompt_tokens;
+    $("size").textContent = n ? `${n.toLocaleString("en")} prompt tokens` : "the server counts the prompt’s tokens";
+}
+
+/* ---- one request --------------------------------------------------------------------------------- */
+
+async function send() {
+    if (run?.busy || !$("ask").reportValidity()) return;
+    const preset = chosen();
+    run = {
+        busy: true, preset, id: newRequestId(), abort: new AbortController(), startMs: performance.now(),
+        firstMs: null, endMs: null, ticks: [], server: null, seen: null, settled: null,
+    };
+    showStart();
+    const mine = run;
+    askServerWhileWaiting(mine);
+    mine.seen = await ask({ ...requestFor(preset), requestId: mine.id, signal: mine.abort.signal, on: {
+        first: (ms) => { mine.firstMs = ms; showStreaming(); },
+        text: (text, ms) => { mine.ticks.push(ms); showText(text); },
+    } });
+    mine.startMs = mine.seen.submittedMs;
+    mine.endMs = performance.now();
+    showEnd(mine);
+    await settle(mine);
+    mine.busy = false;
+    showRecord(mine);
+}
+
+/* The route and body of a preset: a chat message, unless the preset says that it is plain text to continue. */
+function requestFor(preset) {
+    const common = { max_tokens: Number($("max").value), temperature: 0, stream: true, stream_options: { include_usage: true } };
+    const model = $("model").dataset.id;
+    if (model) common.model = model;
+    const headers = preset.check ? { "X-Preset": preset.name } : {};
+    const prompt = $("prompt").value;
+    return preset.route === "/v1/completions"
+        ? { route: preset.route, headers, body: { ...common, prompt } }
+        : { route: "/v1/chat/completions", headers, body: { ...common, messages: [{ role: "user", content: prompt }] } };
+}
+
+/* Asks for the server's half until its first token is known: the events appear as they happen, and
+ * no question disturbs the stream that is being measured. */
+async function askServerWhileWaiting(mine) {
+    while (mine.firstMs === null && !mine.seen) {
+        await new Promise((wake) => setTimeout(wake, POLL_MS));
+        const found = await getRecord(mine.id).catch(() => null);
+        if (found && !mine.settled) mine.server = found.record;
+    }
+    if (mine.settled || mine.seen) return;
+    const found = await getRecord(mine.id).catch(() => null);
+    if (found && !mine.settled) mine.server = found.record;
+}
+
+async function settle(mine) {
+    try {
+        await postEvents(mine.seen);
+        mine.settled = await settledRecord(mine.id);
+        if (mine.settled) mine.server = mine.settled.record;
+    } catch (e) {
+        mine.seen.problem ??= `The record couldn’t be joined: ${e.message}`;
+    }
+}
+
+/* ---- what the page shows ------------------------------------------------------------------------- */
+
+function showStart() {
+    document.body.dataset.state = "waiting";
+    $("answer").textContent = $("spoken").textContent = "";
+    showProblem({ problem: null });
+    $("download").hidden = true;
+    swapButtons("send", "cancel");
+    $("verdicts").replaceChildren();
+    $("sentence").textContent = "Nothing to read yet: this wait is the time to first token.";
+    showIntervals(null);
+    const n = run.preset.prompt_tokens;
+    $("status").textContent = `Waiting. The server is reading ${n ? `${n.toLocaleString("en")} tokens` : "the prompt"}.`;
+    tick();
+}
+
+/* One stands where the other stood, and takes the keyboard's focus with it. */
+function swapButtons(from, to) {
+    const focused = document.activeElement === $(from);
+    $(from).hidden = true;
+    $(to).hidden = false;
+    if (focused) $(to).focus();
+}
+
+function showStreaming() {
+    document.body.dataset.state = "streaming";
+    $("status").textContent = "The answer is arriving.";
+    $("sentence").textContent = "The answer has begun: the time to first token is known, the end-to-end time still runs.";
+}
+
+let unspoken = "", lastSpokenMs = 0;
+function showText(text) {
+    const box = $("answer");
+    const following = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+    box.append(text);
+    if (following) box.scrollTop = box.scrollHeight;
+    unspoken += text;
+    if (performance.now() - lastSpokenMs > SPEAK_MS || /[.!?\n]\s*$/.test(text)) speak();
+}
+function speak() {
+    if (unspoken.trim()) $("spoken").append(Object.assign(document.createElement("p"), { textContent: unspoken }));
+    unspoken = "";
+    lastSpokenMs = performance.now();
+}
+
+function showEnd(mine) {
+    speak();
+    swapButtons("cancel", "send");
+    const { seen } = mine;
+    document.body.dataset.state = seen.cancelled ? "cancelled" : seen.problem ? "failed" : "finished";
+    $("status").textContent = seen.cancelled ? "Cancelled." : "The answer is complete.";
+    $("sentence").textContent = "Fetching the record.";
+    showProblem(seen);
+    draw();
+}
+
+function showProblem(seen) {
+    $("problem").hidden = !seen.problem;
+    $("status").hidden = Boolean(seen.problem);
+    $("problem").textContent = seen.problem ?? "";
+}
+
+/* The cards: what the server computed, with the formula it stands for. */
+const CARDS = [
+    { key: "client_ttft_ns", title: "Client TTFT", says: "when the answer began", formula: ["first_byte_received", "request_submitted"], clock: "browser", cls: "wait" },
+    { key: "e2e_ns", title: "End-to-end", says: "when it was over", formula: ["final_byte_received", "request_submitted"], clock: "browser", cls: "whole" },
+    { key: "server_ttft_ns", title: "Server TTFT", says: "until its first token", formula: ["first_token", "request_accepted"], clock: "server", cls: "server" },
+    { key: "queue_delay_ns", title: "Queue delay", says: "until it was its turn", formula: ["request_admitted", "request_accepted"], clock: "server", cls: "server" },
+    { key: "tpot_ns", title: "TPOT", says: "per token after the first", formula: null, clock: null, cls: "server" },
+];
+const TPOT = {
+    token_sent: { clock: "server", text: "(last − first token_sent) / (output_tokens − 1)" },
+    browser_bytes: { clock: "browser", text: "(final_byte − first_byte) / (output_tokens − 1)" },
+};
+
+function showIntervals(intervals) {
+    $("intervals").replaceChildren(...CARDS.map((card) => {
+        const tpot = TPOT[intervals?.tpot_boundary] ?? TPOT.token_sent;
+        const ns = intervals?.[card.key];
+        const box = element("div", `card ${card.cls}`);
+        const value = element("dd", "value", intervals ? (typeof ns === "number" ? showMs(ns / 1e6) : "absent") : "–");
+        value.dataset.key = card.key;
+        if (typeof ns === "number") value.title = `${ns.toLocaleString("en")} ns`;
+        box.append(element("dt", "", card.title), value, element("dd", "says", card.says),
+            element("dd", "formula", card.formula ? `${card.formula[0]} − ${card.formula[1]}` : tpot.text),
+            element("dd", "clock", `${card.clock ?? tpot.clock}’s clock`));
+        return box;
+    }));
+}
+
+function showRecord(mine) {
+    const { settled, seen } = mine;
+    showProblem(seen);
+    if (!settled) {
+        $("sentence").textContent = "The server has no record of this request.";
+        return draw();
+    }
+    const { intervals, record, text } = settled;
+    showIntervals(intervals);
+    $("sentence").textContent = sentenceFor(intervals);
+    $("verdicts").replaceChildren(...verdictsFor(record, intervals, mine.preset));
+    const link = $("download");
+    URL.revokeObjectURL(link.href);
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" })); // the very bytes of GET /v1/records/{id}
+    link.download = `record-${mine.id}.json`;
+    link.dataset.requestId = mine.id;
+    link.hidden = false;
+    document.body.dataset.recorded = mine.id;
+    draw();
+}
+
+/* What the person lived through, in words: the record's statement with its numbers. */
+function sentenceFor(intervals) {
+    const wait = intervals?.client_ttft_ns, whole = intervals?.e2e_ns;
+    if (typeof wait !== "number") return "The answer never began: its time to first token is absent, not zero.";
+    const began = `The person waited ${showMs(wait / 1e6)} for it to begin (client TTFT)`;
+    return typeof whole === "number" ? `${began} and ${showMs(whole / 1e6)} for all of it (end-to-end).`
+        : `${began}; it never came to its end: there is no end-to-end time.`;
+}
+
+function verdictsFor(record, intervals, preset) {
+    const rows = [];
+    const add = (good, words) => rows.push(element("li", good === null ? "neutral" : good ? "good" : "bad", words));
+    if (intervals) {
+        const done = intervals.completion === "completed";
+        add(done, done ? "completed" : `${intervals.completion}: ${words(intervals.completion_reason)}`);
+    }
+    const verdict = record.quality.verdict;
+    add(verdict === "passed" ? true : verdict === "failed" ? false : null,
+        record.quality.check ? `quality ${words(verdict)}` : "quality not evaluated");
+    if (record.structure?.check) add(record.structure.verdict === "passed", `structure ${words(record.structure.verdict)}`);
+    if (intervals) add(intervals.useful, intervals.useful ? "useful" : "not useful");
+    const checks = [record.quality.check, record.structure?.check].filter(Boolean).join(" and ");
+    if (checks) rows.push(element("li", "checked", `by ${checks}${preset.expected ? `, expecting “${preset.expected.trim()}”` : ""}`));
+    return rows;
+}
+
+const words = (name) => String(name).replaceAll("_", " ");
+
+/* ---- the timeline ---------------------------------------------------------------------------------- */
+
+function draw() {
+    const now = performance.now();
+    const idle = { domainMs: 1000, submitted: false, server: [], sentMs: [] };
+    if (!run) return timeline.draw(idle);
+    const zero = run.seen?.submittedMs ?? run.startMs;
+    const since = (ms) => (Math.round(ms * 1e6) - Math.round(zero * 1e6)) / 1e6; // whole nanoseconds, as in the record
+    const elapsedMs = since(run.seen ? run.seen.endMs ?? run.endMs : now);
+    const firstMs = run.firstMs === null ? null : since(run.firstMs);
+    const ended = run.seen?.endMs != null;
+    const { server, sentMs } = serverEvents(run.server);
+    const serverSpan = server.length ? server[server.length - 1].ms : 0;
+    const known = run.settled?.intervals;
+    timeline.draw({
+        domainMs: domainMs(Math.max(elapsedMs, serverSpan), run.seen !== null),
+        submitted: true, elapsedMs, firstMs, ended, over: run.seen !== null, server, sentMs,
+        ticksMs: run.ticks.map(since),
+        labels: { wait: barNumber(known?.client_ttft_ns, firstMs, elapsedMs), whole: barNumber(known?.e2e_ns, null, elapsedMs) },
+    });
+    $("elapsed").textContent = `${(elapsedMs / 1000).toFixed(run.seen ? 2 : 1)} s`;
+    listEvents(server, firstMs, ended ? elapsedMs : null);
+}
+
+
+
+/* The number on a bar: the record's once it is there, a stamp that is already final, a running count. */
+function barNumber(ns, finalMs, runningMs) {
+    if (typeof ns === "number") return showMs(ns / 1e6);
+    if (finalMs !== null) return showMs(finalMs);
+    return run.seen ? "" : `${(runningMs / 1000).toFixed(1)} s …`;
+}
+
+/* The server's events on the server's own clock, from request_accepted. token_sent become ticks. */
+function serverEvents(record) {
+    const mine = (record?.events ?? []).filter((e) => e.clock === "server").sort((a, b) => a.t_ns - b.t_ns);
+    const zero = mine.find((e) => e.event === "request_accepted")?.t_ns;
+    if (zero === undefined) return { server: [], sentMs: [] };
+    const at = (e) => ({ name: words(e.event), ms: (e.t_ns - zero) / 1e6 });
+    const shown = mine.filter((e) => e.event !== "token_sent" && e.event !== "tokenization_finished");
+    return { server: shown.map(at), sentMs: mine.filter((e) => e.event === "token_sent").map((e) => (e.t_ns - zero) / 1e6) };
+}
+
+/* The same events for a screen reader, and for a test. */
+function listEvents(server, firstMs, endMs) {
+    const browser = [["request submitted", 0], ["first byte received", firstMs], ["final byte received", endMs]]
+        .filter(([, ms]) => ms !== null).map(([name, ms]) => `browser’s clock: ${name} at ${showMs(ms)}`);
+    const lines = [...browser, ...server.map((e) => `server’s clock: ${e.name} at ${showMs(e.ms)}`)];
+    if ($("events").children.length === lines.length && run.seen === null) return;
+    $("events").replaceChildren(...lines.map((line) => element("li", "", line)));
+}
+
+let lastDrawnMs = 0;
+function tick() {
+    if (!run || run.seen) return;
+    const now = performance.now();
+    if (now - lastDrawnMs >= (calm.matches ? 500 : DRAW_MS)) {
+        lastDrawnMs = now;
+        draw();
+    }
+    requestAnimationFrame(tick);
+}
+
+function element(tag, cls, text = "") {
+    const node = document.createElement(tag);
+    if (cls) node.className = cls;
+    node.textContent = text;
+    return node;
+}
+
+/* ---- the start --------------------------------------------------------------------------------------- */
+
+async function showModel() {
+    try {
+        const { data } = await (await fetch("/v1/models")).json();
+        $("model").textContent = $("model").dataset.id = data[0].id;
+    } catch {
+        $("model").textContent = "unknown";
+    }
+}
+
+function showStep() {
+    const stepMs = observeClockStepMs();
+    $("step").textContent = stepMs >= 1 ? `${stepMs.toFixed(1)} ms` : `${Math.round(stepMs * 1000)} µs`;
+    $("step").title = crossOriginIsolated ? "the page is isolated, so the browser gives its finest clock"
+        : "the page isn’t isolated (it needs a secure context and the COOP and COEP headers), so the browser coarsens its clock";
+}
+
+function setTheme(theme) {
+    if (theme) document.documentElement.dataset.theme = theme;
+}
+
+function start() {
+    setTheme(new URLSearchParams(location.search).get("theme"));
+    $("theme").addEventListener("click", () => {
+        const dark = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+        setTheme(dark === "dark" ? "light" : "dark");
+    });
+    $("ask").addEventListener("submit", (e) => { e.preventDefault(); send(); });
+    $("prompt").addEventListener("input", promptEdited);
+    $("cancel").addEventListener("click", () => run?.abort.abort());
+    document.addEventListener("keydown", (e) => {
+        if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); }
+        if (e.key === "Escape" && run?.busy) run.abort.abort();
+    });
+    new ResizeObserver(draw).observe($("timeline").parentElement);
+    showStep();
+    showIntervals(null);
+    showModel();
+    loadPresets();
+    document.body.dataset.state = "idle";
+}
+
+start();

@@ -1,0 +1,26 @@
+/* page.h: the classroom page's files, inside the program: `servelab serve` needs no folder beside
+ * it.
+ *
+ * Offers: a look-up by URL path. Refuses: anything but the files listed in page.c, so there is no
+ * path to escape from. What the page does is told in index.html and app.js.
+ */
+#ifndef SERVELAB_WEB_PAGE_H
+#define SERVELAB_WEB_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct page_file {
+    const char *type; /* Content-Type */
+    const char *data; /* static storage, n bytes, not NUL-terminated */
+    size_t n;
+};
+
+/* The file for a URL path without query ("/" is index.html); false when there is none. The answer
+ * should carry the two headers that give the page its fine clock (5 us instead of 100 us steps), in
+ * a secure context, which 127.0.0.1 is: Cross-Origin-Opener-Policy: same-origin,
+ * Cross-Origin-Embedder-Policy: require-corp; and Cache-Control: no-cache, so that a new build
+ * shows. */
+bool page_find(const char *path, struct page_file *out);
+
+#endif

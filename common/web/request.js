@@ -1,0 +1,178 @@
+/* request.js: the measured request: sends a prompt, stamps what the browser sees of the answer, and
+ * joins that with the server's half of the record.
+ *
+ * Offers ask() with the three stamps of the browser's clock, and the record routes. Nothing here
+ * touches the page: the callbacks do, after the stamp is taken. Not here: any interval. Those come
+ * from the server, from the same functions that `servelab record check` runs.
+ */
+import { SseParser, readEvent, errorText } from "./sse.js";
+
+const SETTLE_TRIES = 40; // times 75 ms: the server's last event follows the last byte by microseconds
+const SETTLE_PAUSE_MS = 75;
+
+/* An id that a person can find again in a log. getRandomValues works without a secure context, where
+ * randomUUID doesn't exist: a lecture over http://192.168... needs it. */
+export function newRequestId() {
+    const bytes = crypto.getRandomValues(new Uint8Array(6));
+    return `web-${Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/* The smallest step performance.now() makes, in milliseconds: what a stamp can be trusted to. */
+export function observeClockStepMs() {
+    let step = Infinity;
+    const begin = performance.now();
+    let last = begin;
+    for (let seen = 0; seen < 200 && last - begin < 50; ) {
+        const now = performance.now();
+        if (now === last) continue;
+        step = Math.min(step, now - last);
+        last = now;
+        seen++;
+    }
+    return step;
+}
+
+/* Sends `body` to `route` and reads the answer to its end. `on.first(ms)` and `on.text(text, ms)`
+ * are called after their stamps. Resolves, whatever happens, with the observation
+ *   {requestId, httpStatus, submittedMs, firstMs, lastTextMs, endMs, finish, usage, sawDone, cancelled, problem}
+ * where a stamp that wasn't taken is null and problem is null or a sentence for a person.
+ *
+ * submittedMs: immediately before fetch sends. firstMs: the read that completed the first event
+ * with generated content, stamped before it is parsed. endMs: the end of the body of an answer; an
+ * error response or a broken connection has none. */
+export async function ask({ route, body, headers, requestId, signal, on }) {
+    const seen = {
+        requestId, httpStatus: null, submittedMs: null, firstMs: null, lastTextMs: null, endMs: null,
+        finish: null, usage: null, sawDone: false, cancelled: false, problem: null,
+    };
+    const init = {
+        method: "POST", signal, cache: "no-store", body: JSON.stringify(body),
+        headers: { "Content-Type": "application/json", "X-Request-Id": requestId, "X-Attempt": "1", ...headers },
+    };
+    try {
+        seen.submittedMs = performance.now();
+        const response = await fetch(route, init);
+        seen.httpStatus = response.status;
+        if (response.ok) await readAnswer(response, seen, on);
+        else seen.problem = await refusal(response);
+    } catch (e) {
+        seen.cancelled = signal.aborted;
+        if (!seen.cancelled) seen.problem ??= brokenConnection(seen, e);
+    }
+    return seen;
+}
+
+async function readAnswer(response, seen, on) {
+    const reader = response.body.getReader();
+    const parser = new SseParser();
+    for (;;) {
+        const { done, value } = await reader.read();
+        const ms = performance.now(); // before any parsing: M13
+        if (done) {
+            seen.endMs = ms;
+            takeEnd(parser.end(), seen);
+            return;
+        }
+        try {
+            for (const data of parser.push(value)) takeEvent(readEvent(data), ms, seen, on);
+        } catch (e) {
+            reader.cancel().catch(() => {}); // what we refuse to read needn't be sent either
+            throw e;
+        }
+    }
+}
+
+function takeEnd(cut, seen) {
+    if (seen.finish || seen.sawDone) return;
+    seen.problem ??= `The answer broke off${cut ? " in the middle of a chunk" : ""}: `
+        + "the stream ended without a finish reason and without [DONE].";
+}
+
+function takeEvent(event, ms, seen, on) {
+    if (event.done) seen.sawDone = true;
+    const blame = event.inBand ? "The server reported an error inside the answer" : "The answer can't be read";
+    if (event.fault) seen.problem ??= `${blame}: ${event.fault}`;
+    if (event.finish) seen.finish = event.finish;
+    if (event.usage) seen.usage = event.usage;
+    if (!event.text) return;
+    if (seen.firstMs === null) {
+        seen.firstMs = ms;
+        on.first(ms);
+    }
+    seen.lastTextMs = ms;
+    on.text(event.text, ms);
+}
+
+async function refusal(response) {
+    const text = await response.text();
+    let said = text.slice(0, 300);
+    try {
+        said = errorText(JSON.parse(text).error ?? text);
+    } catch { /* not JSON: its beginning is shown as it is */ }
+    const why = { 400: "The server didn’t understand the request", 404: "The server has no such route",
+                  429: "The server is full and refused the request", 503: "The server is shutting down or overloaded" };
+    return `${why[response.status] ?? "The server refused the request"} (HTTP ${response.status}): ${said}`;
+}
+
+function brokenConnection(seen, e) {
+    if (seen.httpStatus === null) return "The server can't be reached. Is `servelab serve` still running?";
+    return `The connection broke before the answer was complete (${e.message}).`;
+}
+
+/* ---- the record ------------------------------------------------------------------------------------------------ */
+
+/* The browser's events of an observation, as the record wants them: integer nanoseconds, all from
+ * performance.now(). */
+export function browserEvents(seen) {
+    const stamps = [["request_submitted", seen.submittedMs], ["first_byte_received", seen.firstMs],
+                    ["final_byte_received", seen.endMs]];
+    return stamps.filter(([, ms]) => ms !== null).map(([event, ms]) => ({
+        event, clock: "browser", t_ns: Math.round(ms * 1e6), source: "browser", clock_api: "performance.now",
+    }));
+}
+
+/* The record's one sentence: which interval is what the person went through. */
+function statementFor(seen) {
+    if (seen.firstMs === null) return "the answer never began for the person: client_ttft and e2e are not what they felt, the failure is";
+    if (seen.endMs === null) return "client_ttft is what the person waited for the answer to begin; it never came to its end";
+    return "client_ttft is what the person waited for the answer to begin, e2e what they waited for all of it";
+}
+
+const recordUrl = (id) => `/v1/records/${encodeURIComponent(id)}`;
+
+/* Posts the browser's half. Throws with a sentence when the server doesn't take it. */
+export async function postEvents(seen) {
+    const response = await fetch(`${recordUrl(seen.requestId)}/events`, {
+        method: "POST", keepalive: true, body: JSON.stringify({ events: browserEvents(seen), statement: statementFor(seen) }),
+        headers: { "Content-Type": "application/json", "X-Request-Id": seen.requestId, "X-Attempt": "1" },
+    });
+    if (!response.ok) throw new Error(await refusal(response));
+}
+
+/* The record as it stands: {text, record}, or null when the server doesn't have it. */
+export async function getRecord(id) {
+    const response = await fetch(recordUrl(id), { cache: "no-store" });
+    if (!response.ok) return null;
+    const text = await response.text();
+    return { text, record: JSON.parse(text) };
+}
+
+/* Intervals and classification of the record, computed by the server; null when it has none. */
+export async function getIntervals(id) {
+    const response = await fetch(`${recordUrl(id)}/intervals`, { cache: "no-store" });
+    return response.ok ? response.json() : null;
+}
+
+const ENDINGS = ["response_finished", "request_rejected", "request_cancelled", "request_failed"];
+
+/* Waits until the record says how the request ended, then returns {text, record, intervals}; the
+ * last known state when it never says so, null without a record. */
+export async function settledRecord(id) {
+    let last = null;
+    for (let i = 0; i < SETTLE_TRIES; i++) {
+        last = await getRecord(id) ?? last;
+        if (last?.record.events.some((e) => ENDINGS.includes(e.event))) break;
+        await new Promise((wake) => setTimeout(wake, SETTLE_PAUSE_MS));
+    }
+    return last && { ...last, intervals: await getIntervals(id) };
+}
