@@ -2,7 +2,11 @@
  *
  * Offers: byte-level BPE (GGUF "gpt2") with the model's pre-tokenizer pattern, special tokens, the
  * chat template, and streaming detokenisation that never emits half a UTF-8 character. Refuses: to
- * guess; an unknown pre-tokenizer is an error that names it.
+ * guess; an unknown pre-tokenizer or chat template is an error that names it. Not done: Unicode
+ * normalisation, which Qwen2's own tokenizer does first (NFC); text that isn't composed encodes
+ * differently there.
+ *
+ * A tokenizer doesn't change after tokenizer_create and may be used from several threads.
  */
 #ifndef SERVELAB_MODEL_TOKENIZER_H
 #define SERVELAB_MODEL_TOKENIZER_H
@@ -22,14 +26,24 @@ bool tokenizer_adds_bos(const struct tokenizer *t);
 /* Does this id end an answer (eos, or an end-of-turn token)? */
 bool tokenizer_ends(const struct tokenizer *t, int32_t id);
 int32_t tokenizer_vocab_size(const struct tokenizer *t);
+/* "chatml", "llama3", "plain"; "none" without a template, "unknown" with one we don't know. */
+const char *tokenizer_chat_family(const struct tokenizer *t);
 
-/* Encodes text[0..n) (any bytes; invalid UTF-8 is kept, byte by byte). With `special`, the text of
- * special tokens becomes their id; without, it is ordinary text, as a user's text must be. Doesn't
- * add bos. *ids is malloc'ed, the caller frees. Returns the count, or -1 and *e. */
+/* Encodes text[0..n), any bytes. With `special`, the text of special tokens (GGUF's control kind)
+ * becomes their id, the longest of those that begin at one place; without, it is ordinary text, as
+ * a user's text must be. Words that were added to the vocabulary (user-defined kind) are found in
+ * either case, as in training. Doesn't add bos. *ids is malloc'ed, the caller frees. Returns the
+ * count, or -1 and *e.
+ *
+ * Ill-formed UTF-8: the text is cut before and after each byte that is not part of a well-formed
+ * character; such a byte becomes the token of that one byte. A byte for which the vocabulary has no
+ * token is left out, as Hugging Face's tokenizers do (SmolLM2 has none for 21 bytes: lead bytes
+ * that valid text hardly has, and the control characters 04 06 13 14 16 1D). */
 int32_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, bool special,
                          int32_t **ids, struct err *e);
 
-/* The bytes of one token; special tokens give none unless `special`. */
+/* The bytes of one token, valid as long as the tokenizer; special tokens give none unless
+ * `special`, and an id outside the vocabulary gives none. */
 const char *tokenizer_token_bytes(const struct tokenizer *t, int32_t id, bool special, size_t *n);
 
 struct chat_message {
@@ -38,19 +52,22 @@ struct chat_message {
 };
 
 /* Applies the model's chat template and encodes: markers as special tokens, contents as ordinary
- * text, then the opening of the assistant's turn; bos where the model wants it. */
+ * text, then the opening of the assistant's turn; bos where the model wants it. The template's
+ * default system message is put in where the model has one. Templates are recognised, not
+ * interpreted (chat_template.h): -1 and *e for a model without one or with one that isn't known. */
 int32_t tokenizer_encode_chat(const struct tokenizer *t, const struct chat_message *messages,
                               size_t n_messages, int32_t **ids, struct err *e);
 
 /* Streaming detokenisation of one answer. Zero-initialised is ready. */
 struct detokenizer {
-    unsigned char held[8]; /* the bytes of an unfinished character */
-    int32_t n_held;
+    unsigned char held[4]; /* the bytes of an unfinished character */
+    int32_t n_held;        /* 0 to 3 */
 };
 
-/* Takes the next token and writes the text that is complete now: whole characters, invalid bytes as
- * U+FFFD. May write nothing. out must hold 3 * (bytes of the token + 8). Returns the bytes written.
- */
+/* Takes the next token and writes the text that is complete now: whole characters, each maximal
+ * ill-formed part as one U+FFFD (the rule of utf8.h, which is Python's errors="replace"). May write
+ * nothing; special tokens give nothing. out must hold 3 * (bytes of the token + 8). Returns the
+ * bytes written. */
 size_t detokenize(const struct tokenizer *t, struct detokenizer *d, int32_t id, char *out);
 /* At the end of an answer: what is still held becomes U+FFFD. out must hold 24 bytes. */
 size_t detokenize_end(struct detokenizer *d, char *out);

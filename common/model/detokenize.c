@@ -1,0 +1,21 @@
+/* detokenize.c: tokens to text as they come. See tokenizer.h. A token is bytes, not characters: an
+ * emoji often takes two or three of them, so a stream that wrote each at once would show the reader
+ * broken characters. */
+#include "model/tokenizer.h"
+#include "model/utf8.h"
+
+#include <string.h>
+
+size_t detokenize(const struct tokenizer *t, struct detokenizer *d, int32_t id, char *out) {
+    size_t n, written = 0;
+    const char *bytes = tokenizer_token_bytes(t, id, false, &n);
+    for (size_t i = 0; i < n; i++)
+        written += utf8_stream(d->held, &d->n_held, (unsigned char)bytes[i], out + written);
+    return written;
+}
+
+size_t detokenize_end(struct detokenizer *d, char *out) {
+    if (d->n_held == 0) return 0;
+    d->n_held = 0;
+    return utf8_encode(0xfffd, out);
+}

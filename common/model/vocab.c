@@ -1,0 +1,169 @@
+/* vocab.c: see vocab.h. */
+#include "model/vocab.h"
+
+#include "model/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- GPT-2's byte alphabet ------------------------------------------------------------------- */
+
+/* Bytes that are printable in Latin-1 stand for themselves (33-126, 161-172, 174-255); the others,
+ * in order, are U+0100, U+0101, ... (Radford et al. 2019, encoder.py). Returns -1 for a code point
+ * outside the alphabet. */
+static int byte_of(uint32_t cp) {
+    if ((cp >= 33 && cp <= 126) || (cp >= 161 && cp <= 172) || (cp >= 174 && cp <= 255))
+        return (int)cp;
+    if (cp < 0x100 || cp >= 0x100 + 68) return -1;
+    uint32_t k = cp - 0x100; /* 0-32: bytes 0-32; 33-66: bytes 127-160; 67: byte 173 */
+    if (k <= 32) return (int)k;
+    return k <= 66 ? (int)(127 + k - 33) : 173;
+}
+
+bool vocab_decode_text(const char *text, size_t n, char *out, size_t *n_out) {
+    size_t m = 0;
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_char_bytes(text + i, n - i);
+        int b = len ? byte_of(utf8_decode(text + i, len)) : -1;
+        if (b < 0) return false;
+        out[m++] = (char)b;
+        i += len;
+    }
+    *n_out = m;
+    return true;
+}
+
+/* ---- bytes to id ----------------------------------------------------------------------------- */
+
+static uint64_t hash_bytes(const char *s, size_t n) {
+    uint64_t h = n * UINT64_C(0x9e3779b97f4a7c15);
+    for (; n > 0;) {
+        uint64_t word = 0;
+        size_t take = n < 8 ? n : 8;
+        memcpy(&word, s, take);
+        h = (h ^ word) * UINT64_C(0xd6e8feb86659fd93); /* an odd constant with mixed bits */
+        h ^= h >> 32;
+        s += take;
+        n -= take;
+    }
+    return h;
+}
+
+static int map_init(struct byte_map *m, size_t n, struct err *e) {
+    m->n_slots = 16;
+    while (m->n_slots < 2 * n) m->n_slots *= 2;
+    m->ids = malloc(m->n_slots * sizeof *m->ids);
+    if (!m->ids) return err_set(e, "out of memory for the vocabulary");
+    memset(m->ids, 0xff, m->n_slots * sizeof *m->ids);
+    return 0;
+}
+
+static size_t map_slot(const struct vocab *v, const struct byte_map *m, const char *s, size_t n) {
+    size_t i = hash_bytes(s, n) & (m->n_slots - 1);
+    for (; m->ids[i] >= 0; i = (i + 1) & (m->n_slots - 1)) {
+        const struct token *t = &v->tokens[m->ids[i]];
+        if (t->n == n && memcmp(t->bytes, s, n) == 0) break;
+    }
+    return i;
+}
+
+int32_t vocab_find(const struct vocab *v, const struct byte_map *m, const char *bytes, size_t n) {
+    return m->ids[map_slot(v, m, bytes, n)];
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int read_kinds(struct vocab *v, const struct gguf *g, struct err *e) {
+    int32_t *kinds = NULL;
+    uint64_t n = 0;
+    int rc = gguf_get_int_array(g, "tokenizer.ggml.token_type", &kinds, &n, e);
+    if (rc < 0) return -1;
+    if (rc == 0 && n != (uint64_t)v->n)
+        rc = err_at(e, 0, "tokenizer.ggml.token_type", "has %llu entries for %d tokens",
+                    (unsigned long long)n, v->n);
+    for (int32_t i = 0; rc >= 0 && i < v->n; i++) {
+        int32_t kind = rc == 1 ? TOKEN_NORMAL : kinds[i];
+        if (kind < TOKEN_NORMAL || kind > TOKEN_BYTE)
+            rc = err_at(e, 0, "tokenizer.ggml.token_type", "token %d has kind %d; 1 to 6 exist", i,
+                        kind);
+        v->tokens[i].kind = (uint8_t)kind;
+    }
+    free(kinds);
+    return rc < 0 ? -1 : 0;
+}
+
+static bool ordinary(const struct token *t) {
+    return t->kind == TOKEN_NORMAL || t->kind == TOKEN_BYTE;
+}
+
+/* Copies the texts into one block, decoding those of ordinary tokens. An ordinary token with a
+ * character outside the alphabet keeps its text; no merge leads to it. */
+static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err *e) {
+    size_t total = 1;
+    for (int32_t i = 0; i < v->n; i++) {
+        if (texts[i].n > UINT32_MAX / 2)
+            return err_at(e, 0, "tokenizer.ggml.tokens", "token %d has %llu bytes", i,
+                          (unsigned long long)texts[i].n);
+        total += texts[i].n;
+    }
+    v->blob = malloc(total);
+    if (!v->blob) return err_set(e, "out of memory for the vocabulary");
+    char *at = v->blob;
+    for (int32_t i = 0; i < v->n; i++) {
+        struct token *t = &v->tokens[i];
+        size_t n = texts[i].n;
+        if (!ordinary(t) || !vocab_decode_text(texts[i].s, texts[i].n, at, &n)) {
+            n = texts[i].n;
+            memcpy(at, texts[i].s, n);
+        }
+        t->bytes = at;
+        t->n = (uint32_t)n;
+        at += n;
+    }
+    return 0;
+}
+
+static int index_tokens(struct vocab *v, struct err *e) {
+    size_t n_ordinary = 0;
+    for (int32_t i = 0; i < v->n; i++) n_ordinary += ordinary(&v->tokens[i]);
+    if (map_init(&v->ordinary, n_ordinary, e)) return -1;
+    if (map_init(&v->added, (size_t)v->n - n_ordinary, e)) return -1;
+    for (int32_t i = 0; i < v->n; i++) {
+        const struct token *t = &v->tokens[i];
+        bool added = t->kind == TOKEN_CONTROL || t->kind == TOKEN_USER_DEFINED;
+        if (t->n == 0 || (!added && !ordinary(t))) continue;
+        struct byte_map *m = added ? &v->added : &v->ordinary;
+        size_t slot = map_slot(v, m, t->bytes, t->n);
+        if (m->ids[slot] < 0) m->ids[slot] = i;
+    }
+    return 0;
+}
+
+int vocab_read(struct vocab *v, const struct gguf *g, struct err *e) {
+    struct gguf_str *texts = NULL;
+    uint64_t n = 0;
+    int rc = gguf_get_str_array(g, "tokenizer.ggml.tokens", &texts, &n, e);
+    if (rc == 1)
+        rc = err_at(e, 0, "tokenizer.ggml.tokens", "is missing; the file has no vocabulary");
+    if (rc == 0 && (n < 1 || n > VOCAB_MAX))
+        rc = err_at(e, 0, "tokenizer.ggml.tokens", "has %llu tokens; 1 to %d are possible",
+                    (unsigned long long)n, VOCAB_MAX);
+    if (rc == 0) {
+        v->n = (int32_t)n;
+        v->tokens = calloc(n, sizeof *v->tokens);
+        if (!v->tokens) rc = err_set(e, "out of memory for %d tokens", v->n);
+    }
+    if (rc == 0) rc = read_kinds(v, g, e);
+    if (rc == 0) rc = copy_texts(v, texts, e);
+    if (rc == 0) rc = index_tokens(v, e);
+    free(texts);
+    return rc;
+}
+
+void vocab_release(struct vocab *v) {
+    free(v->tokens);
+    free(v->blob);
+    free(v->ordinary.ids);
+    free(v->added.ids);
+    memset(v, 0, sizeof *v);
+}

@@ -1,0 +1,60 @@
+/* vocab.h: the tokens of a model file: bytes, kinds, and the id of given bytes.
+ *
+ * Inside the file an ordinary token is written in GPT-2's alphabet, in which each of the 256 bytes
+ * is a visible character; here it is the bytes it stands for. Other kinds are written as they are.
+ */
+#ifndef SERVELAB_MODEL_VOCAB_H
+#define SERVELAB_MODEL_VOCAB_H
+
+#include "base/err.h"
+#include "model/gguf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { VOCAB_MAX = 1 << 22 }; /* the largest published vocabularies have about 256,000 entries */
+
+/* Numbered as in `tokenizer.ggml.token_type`. */
+enum token_kind {
+    TOKEN_NORMAL = 1,
+    TOKEN_UNKNOWN = 2,
+    TOKEN_CONTROL = 3, /* markers: found in text only where the caller says that it is trusted */
+    TOKEN_USER_DEFINED = 4, /* whole words added to the vocabulary: found in any text */
+    TOKEN_UNUSED = 5,
+    TOKEN_BYTE = 6
+};
+
+struct token {
+    const char *bytes;
+    uint32_t n;
+    uint8_t kind;
+    bool whole; /* merging its bytes gives just this id (set by tokenizer.c) */
+};
+
+/* From bytes to id: open addressing over the vocabulary's own tokens. */
+struct byte_map {
+    int32_t *ids; /* -1: empty slot */
+    size_t n_slots;
+};
+
+struct vocab {
+    struct token *tokens; /* (n) */
+    int32_t n;
+    char *blob;
+    struct byte_map ordinary; /* NORMAL and BYTE tokens */
+    struct byte_map added;    /* CONTROL and USER_DEFINED tokens */
+};
+
+/* Reads tokens and kinds. 0, or -1 and *e. vocab_release in both cases. */
+int vocab_read(struct vocab *v, const struct gguf *g, struct err *e);
+void vocab_release(struct vocab *v);
+
+/* The id of these bytes, or -1. The lowest one where several tokens have the same bytes. */
+int32_t vocab_find(const struct vocab *v, const struct byte_map *m, const char *bytes, size_t n);
+
+/* Writes the bytes that text in GPT-2's alphabet stands for; out holds n bytes. False, and *n_out
+ * undefined, when a character is not of that alphabet. */
+bool vocab_decode_text(const char *text, size_t n, char *out, size_t *n_out);
+
+#endif
