@@ -1,0 +1,119 @@
+/* sampler.c: see sampler.h. */
+#include "model/sampler.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* On the exponent bits, so that no compiler flag can optimise the question away. */
+static bool is_finite_bits(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & 0x7f800000u) != 0x7f800000u;
+}
+
+int sampler_init(struct sampler *s, int32_t vocab_size, const struct sampler_config *c,
+                 struct err *e) {
+    INVARIANT(vocab_size > 0);
+    *s = (struct sampler){.config = *c, .vocab_size = vocab_size};
+    if (!is_finite_bits(c->temperature) || c->temperature < 0 ||
+        c->temperature > SAMPLER_MAX_TEMPERATURE)
+        return err_at(e, 0, "temperature", "must lie between 0 and %g", SAMPLER_MAX_TEMPERATURE);
+    if (!is_finite_bits(c->top_p) || c->top_p <= 0 || c->top_p > 1)
+        return err_at(e, 0, "top_p", "must be above 0 and at most 1");
+    rng_seed(&s->rng, c->seed);
+    if (c->temperature == 0) return 0;
+    s->weights = malloc((size_t)vocab_size * sizeof *s->weights);
+    s->heap = malloc((size_t)vocab_size * sizeof *s->heap);
+    if (s->weights && s->heap) return 0;
+    sampler_release(s);
+    return err_set(e, "out of memory for sampling from %d tokens", vocab_size);
+}
+
+void sampler_release(struct sampler *s) {
+    free(s->weights);
+    free(s->heap);
+    s->weights = NULL;
+    s->heap = NULL;
+}
+
+/* The highest of finite logits; -1 and *e when one is not finite. */
+static int32_t find_highest(const float *logits, int32_t n, struct err *e) {
+    int32_t best = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (!is_finite_bits(logits[i]))
+            return err_set(e, "logit %d is %s: the model's computation is broken", i,
+                           logits[i] != logits[i] ? "not a number" : "infinite");
+        if (logits[i] > logits[best]) best = i;
+    }
+    return best;
+}
+
+/* The whole vocabulary: walk the weights until `target` of their sum is passed. */
+static int32_t draw_from_all(const struct sampler *s, double target) {
+    int32_t last = 0;
+    for (int32_t i = 0; i < s->vocab_size; i++) {
+        if (s->weights[i] <= 0) continue; /* underflowed: it can't be chosen, not even at the end */
+        target -= s->weights[i];
+        last = i;
+        if (target < 0) break;
+    }
+    return last;
+}
+
+/* ---- top_p: a heap gives the heaviest tokens in order, and rarely more than a few are asked for
+ */
+
+static bool heavier(const struct sampler *s, int32_t a, int32_t b) {
+    return s->weights[a] != s->weights[b] ? s->weights[a] > s->weights[b] : a < b;
+}
+
+static void sift_down(struct sampler *s, int32_t n, int32_t at) {
+    int32_t *h = s->heap, moved = h[at];
+    for (int32_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heavier(s, h[child + 1], h[child])) child++;
+        if (!heavier(s, h[child], moved)) break;
+        h[at] = h[child];
+    }
+    h[at] = moved;
+}
+
+/* Moves the heaviest remaining token to h[n - 1]. */
+static void heap_pop(struct sampler *s, int32_t n) {
+    int32_t top = s->heap[0];
+    s->heap[0] = s->heap[n - 1];
+    s->heap[n - 1] = top;
+    sift_down(s, n - 1, 0);
+}
+
+static int32_t draw_from_nucleus(struct sampler *s, double sum, double unit) {
+    int32_t n = s->vocab_size, kept = 0;
+    for (int32_t i = 0; i < n; i++) s->heap[i] = i;
+    for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(s, n, i);
+    double reach = (double)s->config.top_p * sum, mass = 0;
+    while (kept < n && (kept == 0 || mass < reach)) {
+        heap_pop(s, n - kept);
+        mass += s->weights[s->heap[n - 1 - kept]];
+        kept++;
+    }
+    double target = unit * mass;
+    for (int32_t i = 0; i < kept; i++) {
+        int32_t id = s->heap[n - 1 - i];
+        target -= s->weights[id];
+        if (target < 0 || i == kept - 1) return id;
+    }
+    return s->heap[n - 1];
+}
+
+int32_t sampler_next(struct sampler *s, const float *logits, struct err *e) {
+    int32_t best = find_highest(logits, s->vocab_size, e);
+    if (best < 0 || s->config.temperature == 0) return best;
+    double sum = 0, inverse = 1.0 / (double)s->config.temperature;
+    for (int32_t i = 0; i < s->vocab_size; i++) {
+        s->weights[i] = exp(((double)logits[i] - (double)logits[best]) * inverse);
+        sum += s->weights[i];
+    }
+    double unit = rng_unit(&s->rng);
+    return s->config.top_p < 1 ? draw_from_nucleus(s, sum, unit) : draw_from_all(s, unit * sum);
+}
