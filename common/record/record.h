@@ -67,6 +67,7 @@ struct event {
     int32_t tokens;     /* EV_TOKEN_SENT: tokens in these bytes, >= 0; otherwise 0 */
     char clock_api[32]; /* "performance.now", "CLOCK_MONOTONIC", ... */
     char range[32];     /* EV_GPU_*: name of the range; otherwise "" */
+    cJSON *extra; /* members we don't know; owned by the record, NULL when none; not for callers */
 };
 
 enum verdict { VERDICT_NOT_EVALUATED, VERDICT_PASSED, VERDICT_FAILED, VERDICT_NOT_REQUIRED };
@@ -111,7 +112,10 @@ struct record {
         double joules;      /* NaN when null */
     } resources;
     char statement[240];
-    cJSON *extra; /* members we don't know, kept and written back; owned; NULL when none */
+    /* Members we don't know, kept and written back; owned; NULL when none. Those of "workload",
+     * "outcome", "quality", "structure" and "resources" stand under that name, those of
+     * clock_offsets[i] at item i of "clock_offsets"; an event keeps its own. */
+    cJSON *extra;
 };
 
 /* Sets every field to "absent". A record needs record_release after use and may then be initialised
@@ -119,7 +123,8 @@ struct record {
 void record_init(struct record *r);
 void record_release(struct record *r);
 
-/* Appends a copy of *ev. -1 when memory is out or the record already holds RECORD_MAX_EVENTS. */
+/* Appends a copy of *ev, without its `extra`. -1 when memory is out or the record already holds
+ * RECORD_MAX_EVENTS. */
 enum {
     RECORD_MAX_EVENTS = 200000
 }; /* a bound for hostile input; 256 output tokens need about 270 */
@@ -129,35 +134,52 @@ int record_add_event(struct record *r, const struct event *ev, struct err *e);
 const struct event *record_event(const struct record *r, enum event_kind kind);
 const struct event *record_last_event(const struct record *r, enum event_kind kind);
 
-/* Reads one record from a parsed object and validates it (record_validate). `first_line` is added
- * to error lines. On error the record is released and -1 returned. */
+/* Reads one record from a parsed object into *r, which need not be initialised, and validates it
+ * (record_validate). e->line is `first_line`: a tree has no lines. On error nothing is left to
+ * release and -1 is returned.
+ *
+ * Required: schema, request_id, attempt, workload, events, outcome with delivered. Null and missing
+ * mean the same for the rest. A text longer than its field in struct record is an error, never cut.
+ */
 int record_from_json(struct record *r, const cJSON *obj, int first_line, struct err *e);
 
-/* The same from text: strict JSON, exactly one object. */
+/* The same from text: strict JSON, exactly one object. e->line is the line of the member. */
 int record_parse(struct record *r, const char *text, size_t n, int first_line, struct err *e);
 
 /* A new tree, or NULL when memory is out. Reading it back gives the same record, unknown members
- * included. */
+ * included. Print it with json_print: cJSON's own printing writes 10^15 ns as 1e+15. */
 cJSON *record_to_json(const struct record *r);
 
-/* DESIGN section 3's rules: known names, the required six when delivered, one clock per event kind,
- * events of one clock in causal order, timestamps within range, no event twice that may stand once.
- * 0, or -1 with field set. */
+/* DESIGN section 3's rules. 0, or -1 with e->field set to the member at fault:
+ *   - request_id is not empty, attempt >= 1, every t_ns within 0 .. 2^53;
+ *   - an event that may stand once stands once (all but token_sent, request_preempted,
+ *     request_resumed, gpu_start, gpu_end);
+ *   - each event is on its own clock (the table at enum event_kind), so that no interval crosses
+ *     clocks. Two exceptions: a simulated record has every event on "sim"; and an event may be on
+ *     another clock when clock_offsets relates the two. All events of one kind share a clock;
+ *   - a clock is read through one clock_api, named, and not a wall clock (CLOCK_REALTIME, Date.now:
+ *     those jump);
+ *   - events of one clock are in causal order, whatever their order in the file;
+ *   - a delivered record has the six events that make one;
+ *   - a verdict of passed or failed names its check; tokens only on token_sent, range only on gpu
+ *     events. */
 int record_validate(const struct record *r, struct err *e);
 
-/* Moves the events of `from` that `into` lacks into it: the join of the server's half and the
- * browser's half. An event that both have must be equal. -1 with *e set on a conflict; then `into`
- * is unchanged. */
+/* Copies into `into` what `from` knows and it lacks: the join of the server's half and the
+ * browser's half of one attempt. What both know must be equal; delivered is true when either half
+ * says so. The result keeps record_validate's rules but for completeness: a third half may still be
+ * on its way. -1 with *e set on a conflict; then `into` is unchanged. */
 int record_join(struct record *into, const struct record *from, struct err *e);
 
 /* Walks a file that holds one JSON object or a log with one record per line, in constant memory.
- * Calls `each` for every record in order; stops at the first error or when `each` returns non-zero
- * (which is then returned). */
+ * Calls `each` for every record in order; stops at the first error (-1) or when `each` returns
+ * non-zero (which is then returned). log.h has the reader underneath, for what this is too simple
+ * for. */
 typedef int record_fn(const struct record *r, int line, void *ctx);
 int record_each(const char *path, record_fn *each, void *ctx, struct err *e);
 
-/* Appends one record as one line, with one write(2) on a descriptor opened O_APPEND, so that
- * concurrent writers and a kill -9 leave whole lines. */
+/* Appends one valid record as one line with one write(2) on a descriptor opened O_APPEND. log.h
+ * says what that guarantees and how to open such a descriptor. */
 int record_append(int fd, const struct record *r, struct err *e);
 
 const char *event_name(enum event_kind k); /* "request_submitted" */
@@ -167,5 +189,6 @@ int clock_from_name(const char *name);
 const char *source_name(enum event_source s);
 int source_from_name(const char *name);
 const char *verdict_name(enum verdict v);
+int verdict_from_name(const char *name);
 
 #endif
