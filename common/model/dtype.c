@@ -26,19 +26,14 @@ size_t dtype_row_bytes(enum dtype t, int64_t cols) {
 }
 
 const char *dtype_name(enum dtype t) {
-    switch (t) {
-    case DTYPE_F32:
-        return "F32";
-    case DTYPE_F16:
-        return "F16";
-    case DTYPE_BF16:
-        return "BF16";
-    case DTYPE_Q4_0:
-        return "Q4_0";
-    case DTYPE_Q4_1:
-        return "Q4_1";
-    case DTYPE_Q8_0:
-        return "Q8_0";
-    }
-    return "unsupported";
+    static const char *const names[] = {
+        [0] = "F32",     [1] = "F16",      [2] = "Q4_0",   [3] = "Q4_1",    [6] = "Q5_0",
+        [7] = "Q5_1",    [8] = "Q8_0",     [9] = "Q8_1",   [10] = "Q2_K",   [11] = "Q3_K",
+        [12] = "Q4_K",   [13] = "Q5_K",    [14] = "Q6_K",  [15] = "Q8_K",   [16] = "IQ2_XXS",
+        [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S", [20] = "IQ4_NL", [21] = "IQ3_S",
+        [22] = "IQ2_S",  [23] = "IQ4_XS",  [24] = "I8",    [25] = "I16",    [26] = "I32",
+        [27] = "I64",    [28] = "F64",     [29] = "IQ1_M", [30] = "BF16",   [34] = "TQ1_0",
+        [35] = "TQ2_0",  [39] = "MXFP4"};
+    size_t i = (size_t)t;
+    return i < sizeof names / sizeof *names && names[i] ? names[i] : "?";
 }

@@ -515,6 +515,14 @@ static int open_array(const struct gguf *g, const char *key, size_t bytes, const
     return 0;
 }
 
+int gguf_get_count(const struct gguf *g, const char *key, uint64_t *n, struct err *e) {
+    const struct entry *k = find_entry(g, key);
+    if (!k) return 1;
+    if (k->type != V_ARRAY) return wrong_type(key, k->type, "an array", e);
+    *n = k->count;
+    return 0;
+}
+
 int gguf_get_str_array(const struct gguf *g, const char *key, struct gguf_str **out, uint64_t *n,
                        struct err *e) {
     const struct entry *k = find_entry(g, key);
@@ -557,22 +565,8 @@ int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uin
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* ggml's names, so that an unsupported file can be named in its user's words. */
-static const char *ggml_type_name(uint32_t type) {
-    static const char *const names[] = {
-        [0] = "F32",     [1] = "F16",      [2] = "Q4_0",   [3] = "Q4_1",    [6] = "Q5_0",
-        [7] = "Q5_1",    [8] = "Q8_0",     [9] = "Q8_1",   [10] = "Q2_K",   [11] = "Q3_K",
-        [12] = "Q4_K",   [13] = "Q5_K",    [14] = "Q6_K",  [15] = "Q8_K",   [16] = "IQ2_XXS",
-        [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S", [20] = "IQ4_NL", [21] = "IQ3_S",
-        [22] = "IQ2_S",  [23] = "IQ4_XS",  [24] = "I8",    [25] = "I16",    [26] = "I32",
-        [27] = "I64",    [28] = "F64",     [29] = "IQ1_M", [30] = "BF16",   [34] = "TQ1_0",
-        [35] = "TQ2_0",  [39] = "MXFP4"};
-    const char *name = type < sizeof names / sizeof *names ? names[type] : NULL;
-    return name ? name : "?";
-}
-
 static bool readable_type(uint32_t type) {
-    return type <= INT32_MAX && strcmp(dtype_name((enum dtype)type), "unsupported") != 0;
+    return type <= INT32_MAX && dtype_row_bytes((enum dtype)type, 32) > 0;
 }
 
 /* Bytes of the whole tensor; UINT64_MAX when it has no possible size. Dimensions are within int32,
@@ -593,7 +587,7 @@ void gguf_tensor_at(const struct gguf *g, size_t i, struct gguf_tensor_info *out
     INVARIANT(i < g->n_tensors);
     const struct tensor_entry *t = &g->tensors[i];
     *out = (struct gguf_tensor_info){.name = t->name,
-                                     .type = ggml_type_name(t->type),
+                                     .type = dtype_name((enum dtype)t->type),
                                      .n_dims = (int32_t)t->n_dims,
                                      .bytes = readable_type(t->type) ? tensor_bytes(t) : 0};
     memcpy(out->dims, t->dims, sizeof out->dims);
@@ -619,7 +613,7 @@ int gguf_get_tensor(const struct gguf *g, const char *name, struct tensor *out, 
         return err_at(e, 0, name,
                       "is stored as %s (type %u); F32, F16, BF16, Q8_0, Q4_0 and Q4_1 are read: "
                       "convert the file with llama.cpp's llama-quantize",
-                      ggml_type_name(t->type), t->type);
+                      dtype_name((enum dtype)t->type), t->type);
     if (t->n_dims > 2)
         return err_at(e, 0, name, "has %u dimensions; at most 2 are read", t->n_dims);
     *out = (struct tensor){.data = g->base + g->data_start + t->offset,

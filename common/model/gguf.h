@@ -46,6 +46,8 @@ int gguf_get_str(const struct gguf *g, const char *key, struct gguf_str *out, st
 /* Arrays, whole. *out is malloc'ed and the caller frees it; NULL when the array is empty. */
 int gguf_get_str_array(const struct gguf *g, const char *key, struct gguf_str **out, uint64_t *n,
                        struct err *e); /* views into the file */
+/* Only the count. */
+int gguf_get_count(const struct gguf *g, const char *key, uint64_t *n, struct err *e);
 int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uint64_t *n,
                        struct err *e);
 

@@ -237,6 +237,12 @@ static int read_vocab_size(struct loader *l) {
     if (c->vocab_size != t.rows)
         return err_at(l->e, 0, arch_key(l, "vocab_size").s,
                       "is %d, but token_embd.weight has %d rows", c->vocab_size, t.rows);
+    uint64_t tokens = 0; /* the embedding may be padded, but each token must have its row */
+    if (gguf_get_count(l->g, "tokenizer.ggml.tokens", &tokens, l->e) < 0) return -1;
+    if (tokens > (uint64_t)t.rows)
+        return err_at(l->e, 0, "tokenizer.ggml.tokens",
+                      "has %llu tokens, but token_embd.weight has %d rows",
+                      (unsigned long long)tokens, t.rows);
     return 0;
 }
 

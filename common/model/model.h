@@ -31,8 +31,11 @@ struct tensor {
     int32_t rows, cols;
 };
 
-/* Bytes of one row of `cols` values, or 0 when cols is not a multiple of the type's block. */
+/* Bytes of one row of `cols` values; 0 when cols is not a multiple of the type's block, or for a
+ * type that is none of the above. */
 size_t dtype_row_bytes(enum dtype t, int64_t cols);
+/* "Q8_0"; ggml's name also for types that we don't read, so that a user's file can be named in the
+ * user's words; "?" for a number that ggml doesn't use. */
 const char *dtype_name(enum dtype t);
 
 struct model_config {

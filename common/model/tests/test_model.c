@@ -1,0 +1,269 @@
+/* test_model.c: a GGUF file as a decoder: what is read, and what is refused with its name. */
+#include "model/gguf.h"
+#include "model/model.h"
+#include "testing/check_main.h"
+
+#include "gguf_write.h"
+
+/* The model in a file made from *o and `more` keys; the bytes live as long as the test process. */
+static struct model *open_made(const struct gw_llama *o, void (*more)(struct gw *), struct err *e) {
+    struct gw w = {0};
+    gw_llama(&w, o);
+    if (more) more(&w);
+    size_t n;
+    uint8_t *file = gw_finish(&w, &n);
+    struct gguf *g = gguf_from_memory(file, n, e);
+    return g ? model_from_gguf(g, e) : NULL;
+}
+
+START_TEST(reads_every_storage_type) {
+    static const uint32_t types[] = {0, 1, 2, 3, 8, 30};
+    struct gw_llama o = {.dtype = types[_i]};
+    struct err e = {0};
+    struct model *m = open_made(&o, NULL, &e);
+    ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+    const struct model_config *c = &m->config;
+    ck_assert_str_eq(c->name, "test");
+    ck_assert(c->vocab_size == GW_VOCAB && c->d_model == GW_D && c->n_layers == 2);
+    ck_assert(c->n_heads == GW_HEADS && c->n_kv_heads == GW_KV && c->head_dim == GW_HEAD_DIM);
+    ck_assert(c->d_ffn == GW_FFN && c->context_length == 256 && c->tied);
+    ck_assert(c->rope_theta == 500000.0f && c->rms_eps == 1e-6f && m->rope == ROPE_NEIGHBOURS);
+    ck_assert(m->head.data == m->embedding.data && m->rope_factors.data == NULL);
+    const struct model_layer *y = &m->layers[1];
+    ck_assert(y->wq.rows == 128 && y->wq.cols == 64 && y->wq.dtype == types[_i]);
+    ck_assert(y->wk.rows == 64 && y->wo.rows == 64 && y->wo.cols == 128);
+    ck_assert(y->w_down.rows == GW_D && y->w_down.cols == GW_FFN && y->bq.data == NULL);
+    ck_assert(y->attn_norm.rows == 1 && y->attn_norm.dtype == DTYPE_F32);
+    ck_assert(y->attn_norm.data != m->layers[0].attn_norm.data);
+    model_free(m);
+}
+END_TEST
+
+START_TEST(reads_qwen2_with_bias_and_its_own_head) {
+    struct gw_llama o = {.arch = "qwen2", .dtype = 8, .bias = 1, .untied = 1};
+    struct err e = {0};
+    struct model *m = open_made(&o, NULL, &e);
+    ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+    ck_assert(m->rope == ROPE_HALVES && !m->config.tied && m->head.data != m->embedding.data);
+    ck_assert(m->layers[1].bq.cols == 128 && m->layers[1].bv.cols == 64 && m->layers[0].bk.data);
+    model_free(m);
+}
+END_TEST
+
+static void add_rope_factors(struct gw *w) {
+    float f[GW_HEAD_DIM / 2] = {1};
+    gw_tensor(w, "rope_freqs.weight", 0, GW_HEAD_DIM / 2, 0, f, sizeof f);
+}
+static void add_window(struct gw *w) {
+    gw_key_u32(w, "llama.attention.sliding_window", 100);
+}
+static void add_no_scaling(struct gw *w) {
+    gw_key_str(w, "llama.rope.scaling.type", "none");
+    gw_key_u32(w, "llama.expert_count", 0);
+}
+
+START_TEST(reads_what_later_models_add) {
+    struct gw_llama o = {0};
+    struct err e = {0};
+    struct model *m = open_made(&o, add_rope_factors, &e);
+    ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+    ck_assert(m->rope_factors.cols == 16 && ((const float *)m->rope_factors.data)[0] == 1);
+    model_free(m);
+    m = open_made(&o, add_window, &e);
+    ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+    ck_assert_int_eq(m->config.context_length, 100);
+    model_free(m);
+    m = open_made(&o, add_no_scaling, &e);
+    ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+    model_free(m);
+}
+END_TEST
+
+/* SmolLM2's file doesn't say the head's width; rope's dimensions or d_model / heads do. */
+START_TEST(head_width_has_fallbacks) {
+    struct err e = {0};
+    struct gw_llama by_rope = {.no_key = "attention.key_length"};
+    struct model *m = open_made(&by_rope, NULL, &e);
+    ck_assert_msg(m != NULL && m->config.head_dim == 32, "%s: %s", e.field, e.text);
+    model_free(m);
+    /* Without it, rope turns d_model / heads = 16, but a head has 32. */
+    struct gw_llama no_rope = {.no_key = "rope.dimension_count"};
+    ck_assert_ptr_null(open_made(&no_rope, NULL, &e));
+    ck_assert_str_eq(e.field, "llama.rope.dimension_count");
+}
+END_TEST
+
+/* ---- refused ----------------------------------------------------------------------------------
+ */
+
+#define KEY_CASE(NAME, ...)                                                                        \
+    static void NAME(struct gw *w) {                                                               \
+        __VA_ARGS__;                                                                               \
+    }
+KEY_CASE(k_layers_0, gw_key_u32(w, "llama.block_count", 0))
+KEY_CASE(k_layers_3, gw_key_u32(w, "llama.block_count", 3))
+KEY_CASE(k_layers_1, gw_key_u32(w, "llama.block_count", 1))
+KEY_CASE(k_layers_1000, gw_key_u32(w, "llama.block_count", 1000))
+KEY_CASE(k_layers_huge, gw_key_u32(w, "llama.block_count", 0xffffffffu))
+KEY_CASE(k_layers_text, gw_key_str(w, "llama.block_count", "2"))
+KEY_CASE(k_d_0, gw_key_u32(w, "llama.embedding_length", 0))
+KEY_CASE(k_d_wrong, gw_key_u32(w, "llama.embedding_length", 32))
+KEY_CASE(k_ffn, gw_key_u32(w, "llama.feed_forward_length", 97))
+KEY_CASE(k_heads_0, gw_key_u32(w, "llama.attention.head_count", 0))
+KEY_CASE(k_heads_array, gw_key_array(w, "llama.attention.head_count", GW_U32, 2);
+         gw_u32(&w->keys, 4); gw_u32(&w->keys, 4))
+KEY_CASE(k_kv_3, gw_key_u32(w, "llama.attention.head_count_kv", 3))
+KEY_CASE(k_kv_8, gw_key_u32(w, "llama.attention.head_count_kv", 8))
+KEY_CASE(k_value_dim, gw_key_u32(w, "llama.attention.value_length", 64))
+KEY_CASE(k_vocab, gw_key_u32(w, "llama.vocab_size", GW_VOCAB + 1))
+KEY_CASE(k_tokens, gw_key_array(w, "tokenizer.ggml.tokens", GW_U8, GW_VOCAB + 1);
+         for (int i = 0; i <= GW_VOCAB; i++) gw_put(&w->keys, "x", 1))
+KEY_CASE(k_experts, gw_key_u32(w, "llama.expert_count", 8))
+KEY_CASE(k_scaling, gw_key_str(w, "llama.rope.scaling.type", "yarn"))
+KEY_CASE(t_stranger, gw_tensor(w, "blk.0.attn_q_norm.weight", 0, 8, 0, (float[8]){0}, 32))
+KEY_CASE(t_layer_2, gw_tensor(w, "blk.2.attn_norm.weight", 0, 8, 0, (float[8]){0}, 32))
+KEY_CASE(t_odd_name, gw_tensor(w, "blk.01.attn_norm.weight", 0, 8, 0, (float[8]){0}, 32))
+KEY_CASE(t_norm_f16, gw_tensor(w, "output_norm.weight", 1, GW_D, 0, (float[GW_D]){0}, 2 * GW_D))
+KEY_CASE(t_q6, gw_tensor(w, "output.weight", 14, 256, 1, (float[64]){0}, 210))
+KEY_CASE(t_factors, gw_tensor(w, "rope_freqs.weight", 0, 8, 0, (float[8]){0}, 32))
+
+static const struct {
+    const char *name;
+    struct gw_llama o;
+    void (*more)(struct gw *);
+    const char *field, *text;
+} refused[] = {
+    {"no block_count", {.no_key = "block_count"}, NULL, "llama.block_count", "missing"},
+    {"no layers", {.no_key = "block_count"}, k_layers_0, "llama.block_count", "is 0"},
+    {"a layer too many",
+     {.no_key = "block_count"},
+     k_layers_3,
+     "blk.2.attn_norm.weight",
+     "missing"},
+    {"a layer too few", {.no_key = "block_count"}, k_layers_1, "blk.1.", "no such tensor"},
+    {"1000 layers", {.no_key = "block_count"}, k_layers_1000, "llama.block_count", "tensors"},
+    {"2^32 layers", {.no_key = "block_count"}, k_layers_huge, "llama.block_count", "possible"},
+    {"layers in words", {.no_key = "block_count"}, k_layers_text, "llama.block_count", "string"},
+    {"d_model 0", {.no_key = "embedding_length"}, k_d_0, "llama.embedding_length", "is 0"},
+    {"d_model wrong", {.no_key = "embedding_length"}, k_d_wrong, "token_embd.weight", "x 32"},
+    {"d_ffn wrong", {.no_key = "feed_forward_length"}, k_ffn, "blk.0.ffn_gate.weight", "97"},
+    {"no heads", {.no_key = "attention.head_count"}, k_heads_0, "llama.attention.head_count", "0"},
+    {"heads a layer",
+     {.no_key = "attention.head_count"},
+     k_heads_array,
+     "llama.attention.head_count",
+     "array"},
+    {"3 KV heads",
+     {.no_key = "attention.head_count_kv"},
+     k_kv_3,
+     "llama.attention.head_count_kv",
+     "divide"},
+    {"8 KV heads",
+     {.no_key = "attention.head_count_kv"},
+     k_kv_8,
+     "llama.attention.head_count_kv",
+     "divide"},
+    {"value width",
+     {.no_key = "attention.value_length"},
+     k_value_dim,
+     "llama.attention.value_length",
+     "agree"},
+    {"vocabulary size", {0}, k_vocab, "llama.vocab_size", "rows"},
+    {"more tokens than rows", {0}, k_tokens, "tokenizer.ggml.tokens", "rows"},
+    {"no context", {.no_key = "context_length"}, NULL, "llama.context_length", "missing"},
+    {"experts", {0}, k_experts, "llama.expert_count", "experts"},
+    {"rope scaling", {0}, k_scaling, "llama.rope.scaling.type", "yarn"},
+    {"architecture", {.arch = "falcon"}, NULL, "general.architecture", "falcon"},
+    {"architecture's prefix", {.arch = "llamas"}, NULL, "general.architecture", "llamas"},
+    {"no norm", {.without = "blk.1.ffn_norm.weight"}, NULL, "blk.1.ffn_norm.weight", "missing"},
+    {"no embedding", {.without = "token_embd.weight"}, NULL, "token_embd.weight", "missing"},
+    {"wq shape", {.reshape = "blk.1.attn_q.weight"}, NULL, "blk.1.attn_q.weight", "127 x 64"},
+    {"norm shape", {.reshape = "blk.0.attn_norm.weight"}, NULL, "blk.0.attn_norm.weight", "1 x 63"},
+    {"head shape", {.untied = 1, .reshape = "output.weight"}, NULL, "output.weight", "x 64"},
+    {"bias shape", {.bias = 1, .reshape = "blk.0.attn_q.bias"}, NULL, "blk.0.attn_q.bias", "127"},
+    {"unknown tensor", {0}, t_stranger, "blk.0.attn_q_norm.weight", "no such tensor"},
+    {"tensor of a third layer", {0}, t_layer_2, "blk.2.attn_norm.weight", "no such tensor"},
+    {"odd tensor name", {0}, t_odd_name, "", "unusual names"},
+    {"norm in F16", {.without = "output_norm.weight"}, t_norm_f16, "output_norm.weight", "F32"},
+    {"head in Q6_K", {0}, t_q6, "output.weight", "Q6_K"},
+    {"rope factors", {0}, t_factors, "rope_freqs.weight", "1 x 16"},
+};
+enum { N_REFUSED = sizeof refused / sizeof *refused };
+
+START_TEST(refuses_and_names) {
+    struct err e = {0};
+    struct model *m = open_made(&refused[_i].o, refused[_i].more, &e);
+    ck_assert_msg(m == NULL, "%s: accepted", refused[_i].name);
+    ck_assert_msg(strncmp(e.field, refused[_i].field, strlen(refused[_i].field)) == 0,
+                  "%s: field '%s', text '%s'", refused[_i].name, e.field, e.text);
+    ck_assert_msg(strstr(e.text, refused[_i].text), "%s: text '%s'", refused[_i].name, e.text);
+}
+END_TEST
+
+/* Keys that stand in every made file: written here without it. */
+static void bare(struct gw *w, float eps, float theta, uint32_t head_dim) {
+    gw_key_str(w, "general.architecture", "llama");
+    static const char *const ints[] = {"llama.block_count", "llama.context_length",
+                                       "llama.embedding_length", "llama.feed_forward_length",
+                                       "llama.attention.head_count"};
+    for (size_t i = 0; i < 5; i++) gw_key_u32(w, ints[i], i == 2 ? 64 : 2);
+    gw_key_u32(w, "llama.attention.key_length", head_dim);
+    gw_key_u32(w, "llama.rope.dimension_count", head_dim);
+    gw_key_f32(w, "llama.attention.layer_norm_rms_epsilon", eps);
+    gw_key_f32(w, "llama.rope.freq_base", theta);
+    gw_tensor(w, "x", 0, 1, 0, (float[]){0}, 4);
+}
+
+START_TEST(refuses_impossible_numbers) {
+    const struct {
+        float eps, theta;
+        uint32_t head_dim;
+        const char *field;
+    } bad[] = {{-1, 1e4f, 32, "llama.attention.layer_norm_rms_epsilon"},
+               {1e-6f, 0, 32, "llama.rope.freq_base"},
+               {1e-6f, 0.0f / 0.0f, 32, "llama.rope.freq_base"},
+               {1e-6f, 1e4f, 31, "llama.attention.key_length"},
+               {1e-6f, 1e4f, 4096, "llama.rope.dimension_count"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct gw w = {0};
+        bare(&w, bad[i].eps, bad[i].theta, bad[i].head_dim);
+        size_t n;
+        uint8_t *file = gw_finish(&w, &n);
+        struct err e = {0};
+        struct gguf *g = gguf_from_memory(file, n, &e);
+        ck_assert_ptr_nonnull(g);
+        ck_assert_ptr_null(model_from_gguf(g, &e));
+        ck_assert_msg(strcmp(e.field, bad[i].field) == 0, "case %zu: %s: %s", i, e.field, e.text);
+        free(file);
+    }
+}
+END_TEST
+
+START_TEST(a_vocabulary_alone_is_no_model) {
+    struct gw w = {0};
+    gw_key_str(&w, "general.architecture", "gpt2");
+    gw_vocabulary(&w, "gpt-2");
+    size_t n;
+    uint8_t *file = gw_finish(&w, &n);
+    struct err e = {0};
+    struct gguf *g = gguf_from_memory(file, n, &e);
+    ck_assert_ptr_nonnull(g);
+    ck_assert_ptr_null(model_from_gguf(g, &e));
+    ck_assert_ptr_nonnull(strstr(e.text, "no weights"));
+    free(file);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("model");
+    TCase *t = tcase_create("model");
+    tcase_add_loop_test(t, reads_every_storage_type, 0, 6);
+    tcase_add_test(t, reads_qwen2_with_bias_and_its_own_head);
+    tcase_add_test(t, reads_what_later_models_add);
+    tcase_add_test(t, head_width_has_fallbacks);
+    tcase_add_loop_test(t, refuses_and_names, 0, N_REFUSED);
+    tcase_add_test(t, refuses_impossible_numbers);
+    tcase_add_test(t, a_vocabulary_alone_is_no_model);
+    suite_add_tcase(suite, t);
+    return check_main(suite);
+}
