@@ -2,17 +2,26 @@
  * (engine_step.c).
  *
  * One thread runs engine_step again and again: ask the policy for a plan, give and take KV blocks,
- * step the backend, sample, hand tokens to their streams, stamp events. HTTP threads only submit,
- * read and cancel, under the engine's lock.
+ * step the backend, sample, hand tokens to their streams, stamp events. HTTP threads only submit
+ * and cancel, under the engine's lock.
+ *
+ * What counts as an output token: every generated id but the one that ends the answer, which has no
+ * text and is never sent. An answer that ends with its first id is therefore empty, has no first
+ * token, and no time to one.
  */
 #ifndef SERVELAB_SERVE_ENGINE_H
 #define SERVELAB_SERVE_ENGINE_H
 
 #include "backend/backend.h"
 #include "base/clock.h"
+#include "model/sampler.h"
+#include "model/tokenizer.h"
 #include "record/record.h"
 #include "sched/policy.h"
+#include "serve/answer.h"
 #include "serve/kv_blocks.h"
+#include "serve/records.h"
+#include "serve/stream.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,31 +34,49 @@ struct seq {
     int64_t id;
     enum seq_state state;
     int64_t arrival_ns;
-    int32_t *tokens; /* prompt, then generated ids; (n_prompt + n_generated) */
+    int32_t *tokens; /* prompt, then generated ids; (n_prompt + n_generated), room for max_output */
     int32_t n_prompt, n_generated, max_output;
     int32_t computed; /* tokens whose keys and values are in the cache */
     int32_t preemptions;
     struct kv_table kv;
-    bool cancelled;        /* set by the HTTP side; honoured at the next step */
-    struct stream *stream; /* where its text goes (serve/stream.h) */
-    struct seq *next;      /* in its queue */
+    bool ignore_end;          /* the end token is an ordinary token: a fixed output length */
+    bool cancelled;           /* set by the HTTP side; honoured at the next step */
+    struct sampler sampler;   /* engine thread only */
+    struct answer answer;     /* engine thread only */
+    struct stream *stream;    /* where its text goes (serve/stream.h); one reference */
+    struct live_record *live; /* its record; stamped under live->lock */
+    struct seq *next;         /* in its queue */
 };
 
 struct engine {
     struct backend *backend;
+    const struct tokenizer *tokenizer;
     const struct policy_ops *policy;
     void *policy_state;
     struct clock clock;
-    struct kv_pool *kv;
+    struct records *records;
+    struct kv_pool *kv; /* engine thread only; the others read the counters in `stats` */
 
-    pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t work;  /* signalled on submit, cancel and shutdown */
-    struct seq *waiting, *running;
-    int32_t n_waiting, n_running;
+    pthread_mutex_t lock;          /* guards all below */
+    pthread_cond_t work;           /* signalled on submit, cancel and shutdown */
+    struct seq *waiting, *running; /* in order of arrival (preempted first); of admission */
+    int32_t n_waiting, n_running, max_waiting;
+    int64_t next_id;
     bool draining; /* finish what is there, accept nothing */
+    bool stopping; /* cancel what is there, too */
 
-    float *logits; /* (max_seqs, vocab_size) scratch of the engine thread */
+    /* scratch of the engine thread */
+    float *logits;                                      /* (max_seqs, vocab_size) */
+    struct policy_request *waiting_view, *running_view; /* (max_waiting), (max_seqs) */
+    struct policy_action *actions;                      /* (max_waiting + max_seqs) */
+    struct backend_seq *batch;                          /* (max_seqs) */
+    struct seq **batch_of;                              /* (max_seqs) whose part it is */
+
+    pthread_t thread;
+    bool started;
 };
+
+/* ---- the step ------------------------------------------------------------------------------- */
 
 enum engine_progress {
     ENGINE_WORKED, /* an iteration ran or a request ended */
@@ -62,5 +89,76 @@ enum engine_progress {
  * while the backend computes. *wake_ns: when to ask again although nothing happened (INT64_MAX:
  * never). */
 enum engine_progress engine_step(struct engine *g, int64_t *wake_ns, struct err *e);
+
+/* What the step is built from; with the lock held. Given by us (engine_queue.c).
+ *
+ * Drops every request whose client has gone away; true when there was one. */
+bool engine_drop_cancelled(struct engine *g);
+/* The policy's view of now. It points into the engine's scratch. */
+struct policy_view engine_view(struct engine *g);
+/* A request by id, waiting or running; NULL when it isn't there. */
+struct seq *engine_find(struct engine *g, int64_t id);
+/* From the waiting queue to the end of the running set, and back to the queue's front: a preempted
+ * request goes before those that never ran. Blocks and stamps are the step's business. */
+void engine_to_running(struct engine *g, struct seq *s);
+void engine_to_waiting(struct engine *g, struct seq *s);
+/* The request is over. Its blocks are given back, its stream is closed, it is gone afterwards.
+ * STREAM_DONE: `why` is the finish reason; otherwise the message. Stamps request_rejected and
+ * request_cancelled; whether a fault becomes an HTTP 500 (request_failed) or an error within an
+ * answer that has begun is only known at the connection. */
+void engine_end(struct engine *g, struct seq *s, enum stream_state how, const char *why);
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+struct engine_options {
+    struct backend *backend; /* outlives the engine, as do the next two */
+    const struct tokenizer *tokenizer;
+    struct records *records;
+    const struct policy_ops *policy;
+    const char *policy_arg; /* "" for none */
+    struct clock clock;
+    int32_t max_waiting; /* more are refused with 429 */
+};
+
+struct engine *engine_create(const struct engine_options *o, struct err *e);
+/* Starts and joins the engine thread. A test may call engine_step itself instead. */
+int engine_start(struct engine *g, struct err *e);
+/* After engine_stop: waits for the thread, and ends what is left as cancelled. */
+void engine_join(struct engine *g);
+/* Stops and joins where that hasn't been done, and frees everything. */
+void engine_free(struct engine *g);
+
+/* What a request asks for. */
+struct engine_request {
+    const int32_t *prompt; /* (n_prompt), copied */
+    int32_t n_prompt;
+    int32_t max_output; /* >= 1; n_prompt + max_output <= backend->info.max_seq_tokens */
+    double temperature, top_p;
+    uint64_t seed;
+    const char *stop[ANSWER_MAX_STOPS];
+    int32_t n_stops;
+    bool ignore_end;
+    int64_t arrival_ns;       /* request_accepted */
+    struct stream *stream;    /* the engine takes its own reference */
+    struct live_record *live; /* held until the stream is closed */
+};
+
+enum engine_submit { SUBMIT_OK, SUBMIT_FULL, SUBMIT_DRAINING, SUBMIT_NO_MEMORY };
+/* Queues a request; *id names it for engine_cancel. */
+enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id);
+
+/* The client is gone: the request is dropped at the next step, which stamps it. False when the
+ * engine has it no more; then nobody will. */
+bool engine_cancel(struct engine *g, int64_t id);
+
+/* Accepts nothing any more; what is there goes on. */
+void engine_drain(struct engine *g);
+/* Cancels what is there at the next step, and lets the thread end. */
+void engine_stop(struct engine *g);
+
+struct engine_load {
+    int32_t waiting, running;
+};
+struct engine_load engine_load_of(struct engine *g);
 
 #endif

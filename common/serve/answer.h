@@ -1,0 +1,55 @@
+/* answer.h: from token ids to the text of one answer: whole characters only, stop strings cut off.
+ *
+ * Text that might turn out to be the beginning of a stop string is withheld until it is decided; so
+ * is half a character. Therefore a token and its text are two moments, and one piece of text may
+ * stand for several tokens: each piece says how many. Driven by the engine thread alone.
+ *
+ * Not here: when an answer ends for its length or at the end token (engine_step.c).
+ */
+#ifndef SERVELAB_SERVE_ANSWER_H
+#define SERVELAB_SERVE_ANSWER_H
+
+#include "base/err.h"
+#include "model/tokenizer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ANSWER_MAX_STOPS = 4,       /* as OpenAI documents for `stop` */
+    ANSWER_MAX_STOP_BYTES = 256 /* text withheld at most; a longer one is surely a mistake */
+};
+
+struct answer {
+    const struct tokenizer *tokenizer;
+    struct detokenizer detokenizer;
+    char stop[ANSWER_MAX_STOPS][ANSWER_MAX_STOP_BYTES + 1];
+    size_t stop_bytes[ANSWER_MAX_STOPS];
+    int32_t n_stops;
+    char *text; /* (n_text) bytes: first what is released, then what is withheld */
+    size_t n_text, n_released, cap_text;
+    int32_t tokens; /* tokens taken since text was last released */
+};
+
+struct answer_piece {
+    const char *text; /* owned by the answer, good until its next call */
+    size_t n;         /* 0: nothing to send yet */
+    int32_t tokens;   /* tokens that this piece stands for; 0 when n is 0 */
+    bool stopped;     /* a stop string is complete; it and what follows are cut off */
+};
+
+void answer_init(struct answer *a, const struct tokenizer *t);
+/* Adds one stop string; valid UTF-8, 1 .. ANSWER_MAX_STOP_BYTES bytes, at most ANSWER_MAX_STOPS. */
+void answer_add_stop(struct answer *a, const char *stop);
+void answer_release(struct answer *a);
+
+/* Takes one generated token. -1 when memory is out. */
+int answer_push(struct answer *a, int32_t id, struct answer_piece *piece, struct err *e);
+
+/* The answer is over: releases what is withheld (half a character as U+FFFD), or nothing more when
+ * it stopped. When no text is left, a->tokens still counts the tokens that no piece stood for (a
+ * stop string's); they are accounted to the closing of the answer. */
+int answer_end(struct answer *a, struct answer_piece *piece, struct err *e);
+
+#endif

@@ -1,0 +1,211 @@
+/* engine.c: the engine from outside: made, started, fed, drained, stopped. What one iteration does
+ * stands in engine_step.c; engine.h has the rules.
+ */
+#include "serve/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* How often the engine looks for clients that left while no step runs (a policy that waits): the
+ * socket itself wakes nobody. */
+static const int64_t idle_look_ns = 50 * NS_PER_MS;
+
+static int allocate(struct engine *g, struct err *e) {
+    const struct backend_info *info = &g->backend->info;
+    size_t seqs = (size_t)info->max_seqs, vocab = (size_t)info->vocab_size;
+    /* a running request that is preempted waits, too, although the queue may be full */
+    size_t waiting = (size_t)g->max_waiting + seqs;
+    g->logits = malloc(seqs * vocab * sizeof *g->logits);
+    g->waiting_view = malloc(waiting * sizeof *g->waiting_view);
+    g->running_view = malloc(seqs * sizeof *g->running_view);
+    g->actions = malloc((waiting + seqs) * sizeof *g->actions);
+    g->batch = malloc(seqs * sizeof *g->batch);
+    g->batch_of = malloc(seqs * sizeof *g->batch_of);
+    if (!g->logits || !g->waiting_view || !g->running_view || !g->actions || !g->batch ||
+        !g->batch_of)
+        return err_set(e, "no memory for an engine of %zu batch positions", seqs);
+    return 0;
+}
+
+struct engine *engine_create(const struct engine_options *o, struct err *e) {
+    struct engine *g = calloc(1, sizeof *g);
+    if (!g) {
+        err_set(e, "no memory for the engine");
+        return NULL;
+    }
+    g->backend = o->backend;
+    g->tokenizer = o->tokenizer;
+    g->records = o->records;
+    g->policy = o->policy;
+    g->clock = o->clock;
+    g->max_waiting = o->max_waiting;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_condattr_t attr; /* the timed wait below counts on the clock of the stamps */
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&g->work, &attr);
+    pthread_condattr_destroy(&attr);
+    if (tokenizer_vocab_size(o->tokenizer) > o->backend->info.vocab_size) {
+        err_set(e, "the tokenizer has %d tokens, the model only %d: they don't belong together",
+                tokenizer_vocab_size(o->tokenizer), o->backend->info.vocab_size);
+        goto fail;
+    }
+    g->kv = kv_pool_create(o->backend->info.kv_blocks, e);
+    if (!g->kv || allocate(g, e)) goto fail;
+    g->policy_state = o->policy->create(o->policy_arg, e);
+    if (!g->policy_state) goto fail;
+    return g;
+fail:
+    engine_free(g);
+    return NULL;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* Waits for work under the lock; false when the thread should end. */
+static bool wait_for_work(struct engine *g, int64_t wake_ns) {
+    if (g->stopping || (g->draining && g->n_waiting + g->n_running == 0)) return false;
+    int64_t until = clock_monotonic_ns() + idle_look_ns;
+    if (wake_ns < until) until = wake_ns;
+    struct timespec t = {.tv_sec = until / NS_PER_S, .tv_nsec = until % NS_PER_S};
+    if (g->n_waiting + g->n_running == 0)
+        pthread_cond_wait(&g->work, &g->lock);
+    else
+        pthread_cond_timedwait(&g->work, &g->lock, &t);
+    return true;
+}
+
+/* The one piece of work that comes between the step's answer "idle" and the wait: a submit. It is
+ * seen because a submit changes next_id under the lock. */
+static void *run(void *ctx) {
+    struct engine *g = ctx;
+    bool go_on = true;
+    while (go_on) {
+        pthread_mutex_lock(&g->lock);
+        int64_t seen = g->next_id;
+        pthread_mutex_unlock(&g->lock);
+        int64_t wake_ns = INT64_MAX;
+        struct err e;
+        enum engine_progress p = engine_step(g, &wake_ns, &e);
+        if (p == ENGINE_FAULT) fprintf(stderr, "servelab serve: engine: %s\n", e.text);
+        if (p != ENGINE_IDLE) continue;
+        pthread_mutex_lock(&g->lock);
+        if (g->next_id == seen) go_on = wait_for_work(g, wake_ns);
+        pthread_mutex_unlock(&g->lock);
+    }
+    return NULL;
+}
+
+int engine_start(struct engine *g, struct err *e) {
+    if (pthread_create(&g->thread, NULL, run, g))
+        return err_set(e, "the engine's thread can't be started; is the process limit reached?");
+    g->started = true;
+    return 0;
+}
+
+void engine_join(struct engine *g) {
+    if (g->started) pthread_join(g->thread, NULL);
+    g->started = false;
+    pthread_mutex_lock(&g->lock);
+    engine_drop_cancelled(g);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void engine_free(struct engine *g) {
+    if (!g) return;
+    engine_stop(g);
+    engine_join(g);
+    if (g->policy_state) g->policy->destroy(g->policy_state);
+    kv_pool_free(g->kv);
+    free(g->logits);
+    free(g->waiting_view);
+    free(g->running_view);
+    free(g->actions);
+    free(g->batch);
+    free(g->batch_of);
+    pthread_cond_destroy(&g->work);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+/* ---- submit and cancel ----------------------------------------------------------------------- */
+
+static struct seq *make_seq(struct engine *g, const struct engine_request *r) {
+    struct seq *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    struct sampler_config sampling = {(float)r->temperature, (float)r->top_p, r->seed};
+    s->tokens = malloc((size_t)(r->n_prompt + r->max_output) * sizeof *s->tokens);
+    if (!s->tokens || sampler_init(&s->sampler, g->backend->info.vocab_size, &sampling, NULL)) {
+        free(s->tokens);
+        free(s);
+        return NULL;
+    }
+    if (r->n_prompt > 0) memcpy(s->tokens, r->prompt, (size_t)r->n_prompt * sizeof *s->tokens);
+    s->n_prompt = r->n_prompt;
+    s->max_output = r->max_output;
+    s->arrival_ns = r->arrival_ns;
+    s->ignore_end = r->ignore_end;
+    answer_init(&s->answer, g->tokenizer);
+    for (int32_t i = 0; i < r->n_stops; i++) answer_add_stop(&s->answer, r->stop[i]);
+    s->stream = r->stream;
+    stream_hold(s->stream);
+    s->live = r->live;
+    live_share(g->records, s->live);
+    return s;
+}
+
+enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id) {
+    INVARIANT(r->max_output >= 1);
+    INVARIANT(r->n_prompt + r->max_output <= g->backend->info.max_seq_tokens);
+    enum engine_submit rc = SUBMIT_OK;
+    pthread_mutex_lock(&g->lock);
+    struct seq *s = NULL;
+    if (g->draining || g->stopping)
+        rc = SUBMIT_DRAINING;
+    else if (g->n_waiting >= g->max_waiting)
+        rc = SUBMIT_FULL;
+    else if (!(s = make_seq(g, r)))
+        rc = SUBMIT_NO_MEMORY;
+    if (s) {
+        s->id = *id = g->next_id++;
+        struct seq **at = &g->waiting;
+        while (*at) at = &(*at)->next;
+        *at = s;
+        g->n_waiting++;
+        pthread_cond_signal(&g->work);
+    }
+    pthread_mutex_unlock(&g->lock);
+    return rc;
+}
+
+bool engine_cancel(struct engine *g, int64_t id) {
+    pthread_mutex_lock(&g->lock);
+    struct seq *s = engine_find(g, id);
+    if (s) s->cancelled = true;
+    pthread_cond_signal(&g->work);
+    pthread_mutex_unlock(&g->lock);
+    return s != NULL;
+}
+
+void engine_drain(struct engine *g) {
+    pthread_mutex_lock(&g->lock);
+    g->draining = true;
+    pthread_cond_signal(&g->work);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void engine_stop(struct engine *g) {
+    pthread_mutex_lock(&g->lock);
+    g->draining = g->stopping = true;
+    pthread_cond_signal(&g->work);
+    pthread_mutex_unlock(&g->lock);
+}
+
+struct engine_load engine_load_of(struct engine *g) {
+    pthread_mutex_lock(&g->lock);
+    struct engine_load load = {g->n_waiting, g->n_running};
+    pthread_mutex_unlock(&g->lock);
+    return load;
+}

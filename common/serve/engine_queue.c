@@ -1,0 +1,145 @@
+/* engine_queue.c: the engine's two lists and what is done to a request in them: found, moved,
+ * viewed, ended. The pieces engine_step is built from; engine.h has the rules.
+ *
+ * All with the engine's lock held, by the engine thread. Not here: which request to move (the
+ * policy), and what a step computes (engine_step.c).
+ */
+#include "serve/engine.h"
+
+#include "serve/buffer.h"
+#include "serve/stamps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void append(struct seq **list, struct seq *s) {
+    while (*list) list = &(*list)->next;
+    s->next = NULL;
+    *list = s;
+}
+
+static void take_out(struct engine *g, struct seq *s) {
+    bool waits = s->state == SEQ_WAITING;
+    struct seq **at = waits ? &g->waiting : &g->running;
+    while (*at && *at != s) at = &(*at)->next;
+    INVARIANT(*at == s);
+    *at = s->next;
+    s->next = NULL;
+    if (waits)
+        g->n_waiting--;
+    else
+        g->n_running--;
+}
+
+static struct seq *find_in(struct seq *list, int64_t id) {
+    while (list && list->id != id) list = list->next;
+    return list;
+}
+
+struct seq *engine_find(struct engine *g, int64_t id) {
+    struct seq *s = find_in(g->waiting, id);
+    return s ? s : find_in(g->running, id);
+}
+
+void engine_to_running(struct engine *g, struct seq *s) {
+    take_out(g, s);
+    s->state = SEQ_RUNNING;
+    append(&g->running, s);
+    g->n_running++;
+}
+
+void engine_to_waiting(struct engine *g, struct seq *s) {
+    take_out(g, s);
+    s->state = SEQ_WAITING;
+    /* behind the requests that were preempted before, in front of those that never ran */
+    struct seq **at = &g->waiting;
+    while (*at && (*at)->preemptions > 0) at = &(*at)->next;
+    s->next = *at;
+    *at = s;
+    g->n_waiting++;
+}
+
+/* ---- the view -------------------------------------------------------------------------------- */
+
+static struct policy_request request_of(const struct seq *s) {
+    return (struct policy_request){.id = s->id,
+                                   .arrival_ns = s->arrival_ns,
+                                   .prompt_tokens = s->n_prompt,
+                                   .max_output_tokens = s->max_output,
+                                   .computed_tokens = s->computed,
+                                   .generated_tokens = s->n_generated,
+                                   .kv_blocks = s->kv.n_blocks,
+                                   .preemptions = s->preemptions};
+}
+
+struct policy_view engine_view(struct engine *g) {
+    size_t w = 0, r = 0;
+    for (const struct seq *s = g->waiting; s; s = s->next) g->waiting_view[w++] = request_of(s);
+    for (const struct seq *s = g->running; s; s = s->next) g->running_view[r++] = request_of(s);
+    return (struct policy_view){.now_ns = clock_now_ns(&g->clock),
+                                .waiting = g->waiting_view,
+                                .n_waiting = w,
+                                .running = g->running_view,
+                                .n_running = r,
+                                .free_kv_blocks = kv_pool_free_blocks(g->kv),
+                                .total_kv_blocks = kv_pool_total_blocks(g->kv),
+                                .token_budget = g->backend->info.max_step_tokens,
+                                .max_running = g->backend->info.max_seqs,
+                                .arrivals_ended = g->draining};
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void stamp_end(struct engine *g, struct seq *s, enum stream_state how, const char *why) {
+    struct record *r = &s->live->record;
+    pthread_mutex_lock(&s->live->lock);
+    if (how == STREAM_REJECTED) stamp_rejected(r, &g->clock);
+    if (how == STREAM_CANCELLED) stamp_cancelled(r, &g->clock);
+    r->workload.output_tokens = s->n_generated;
+    if (how == STREAM_DONE)
+        text_cut(r->outcome.finish_reason, sizeof r->outcome.finish_reason, why);
+    else
+        text_cut(r->outcome.error, sizeof r->outcome.error, why);
+    pthread_mutex_unlock(&s->live->lock);
+}
+
+void engine_end(struct engine *g, struct seq *s, enum stream_state how, const char *why) {
+    take_out(g, s);
+    s->state = SEQ_FINISHED;
+    kv_table_release(g->kv, &s->kv);
+    stamp_end(g, s, how, why);
+    if (how == STREAM_DONE)
+        stream_finish(s->stream, why, s->n_generated, s->answer.tokens);
+    else
+        stream_abort(s->stream, how, why);
+    stream_release(s->stream);
+    live_end(g->records, s->live);
+    answer_release(&s->answer);
+    sampler_release(&s->sampler);
+    free(s->tokens);
+    free(s);
+}
+
+static bool drop_from(struct engine *g, struct seq *list) {
+    bool dropped = false;
+    while (list) {
+        struct seq *s = list;
+        list = s->next;
+        const char *why = g->stopping                     ? "the server is stopping"
+                          : s->cancelled                  ? "the client went away"
+                          : stream_client_gone(s->stream) ? "the client went away"
+                                                          : NULL;
+        if (!why) continue;
+        engine_end(g, s, STREAM_CANCELLED, why);
+        dropped = true;
+    }
+    return dropped;
+}
+
+bool engine_drop_cancelled(struct engine *g) {
+    bool waiting = drop_from(g, g->waiting);
+    return drop_from(g, g->running) || waiting;
+}

@@ -1,0 +1,79 @@
+/* http_records.c: the record routes: the client's half in, joined records and their numbers out.
+ * See http.h and records.h.
+ */
+#include "serve/exchange.h"
+
+#include "base/json.h"
+
+enum { LIST_DEFAULT = 50 };
+
+static enum MHD_Result unknown(struct exchange *x) {
+    return reply_error(x, 404, NULL, "record_not_found",
+                       "there is no record of %.63s (the last %d are kept)", x->id, RECORDS_KEPT);
+}
+
+/* ?attempt=N, or 0 for the latest. */
+static bool asked_attempt(struct exchange *x, int32_t *attempt) {
+    const char *text = request_query(x, "attempt");
+    *attempt = 0;
+    return !text || read_attempt(text, attempt);
+}
+
+static enum MHD_Result bad_attempt(struct exchange *x, const char *field) {
+    return reply_error(x, 400, field, NULL, "%s: must be a whole number from 1 to 1000000", field);
+}
+
+enum MHD_Result records_route_list(struct exchange *x) {
+    cJSON *tree = cJSON_CreateObject();
+    cJSON_AddStringToObject(tree, "object", "list");
+    cJSON_AddItemToObject(tree, "data", records_list(x->h->o.records, LIST_DEFAULT));
+    return reply_tree(x, 200, tree);
+}
+
+enum MHD_Result records_route_get(struct exchange *x) {
+    int32_t attempt;
+    if (!asked_attempt(x, &attempt)) return bad_attempt(x, "attempt");
+    cJSON *tree = records_get(x->h->o.records, x->id, attempt);
+    return tree ? reply_tree(x, 200, tree) : unknown(x);
+}
+
+enum MHD_Result records_route_intervals(struct exchange *x) {
+    int32_t attempt;
+    if (!asked_attempt(x, &attempt)) return bad_attempt(x, "attempt");
+    return unknown(x);
+}
+
+/* Which attempt the client's half belongs to: the body says it, or X-Attempt, or it is the latest.
+ */
+static int posted_attempt(struct exchange *x, const cJSON *half, int32_t *attempt, struct err *e) {
+    const char *header = request_header(x, "X-Attempt");
+    *attempt = 0;
+    if (header && !read_attempt(header, attempt))
+        return err_at(e, 0, "X-Attempt", "must be a whole number from 1 to 1000000");
+    if (!cJSON_GetObjectItemCaseSensitive(half, "attempt")) return 0;
+    int64_t n;
+    if (json_get_int(half, "", "attempt", 1, 1000000, &n, e)) return -1;
+    *attempt = (int32_t)n;
+    return 0;
+}
+
+enum MHD_Result records_route_post(struct exchange *x) {
+    struct err e;
+    int32_t attempt;
+    bool logged_without = false;
+    cJSON *half = json_parse(x->body.bytes ? x->body.bytes : "", x->body.n, 1, &e);
+    if (!half) return reply_err(x, 400, &e);
+    enum records_post rc = POST_INVALID;
+    if (!posted_attempt(x, half, &attempt, &e))
+        rc = records_join(x->h->o.records, x->id, attempt, half, &logged_without, &e);
+    cJSON_Delete(half);
+    if (rc == POST_UNKNOWN) return unknown(x);
+    if (rc == POST_INVALID) return reply_err(x, 400, &e);
+    if (rc == POST_CONFLICT) return reply_err(x, 409, &e);
+    cJSON *tree = cJSON_CreateObject();
+    cJSON_AddStringToObject(tree, "request_id", x->id);
+    cJSON_AddBoolToObject(tree, "joined", true);
+    /* true: this half came after the grace period, and the log's line lacks it */
+    cJSON_AddBoolToObject(tree, "log_lacks_it", logged_without);
+    return reply_tree(x, 200, tree);
+}

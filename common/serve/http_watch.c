@@ -1,0 +1,124 @@
+/* http_watch.c: deadlines of connections and of log lines. See http_watch.h. */
+#include "serve/http_watch.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+static const int64_t look_ns = 50 * NS_PER_MS; /* a deadline of seconds needs no finer look */
+
+struct watched {
+    int fd;
+    int64_t deadline_ns;
+    struct watched *next, **at; /* at: the pointer that points here */
+};
+
+struct watch {
+    struct records *records;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t wake;
+    struct watched *first;
+    bool stopping;
+};
+
+static void close_overdue(struct watch *w) {
+    int64_t now = clock_monotonic_ns();
+    for (struct watched *c = w->first; c; c = c->next) {
+        if (c->deadline_ns > now) continue;
+        shutdown(c->fd, SHUT_RDWR); /* the lock keeps the descriptor ours */
+        c->deadline_ns = INT64_MAX;
+    }
+}
+
+/* A log that can't be written is said once, not twenty times a second. */
+static void flush(struct watch *w, bool *failing) {
+    struct err e;
+    bool failed = records_flush(w->records, false, &e) < 0;
+    if (failed && !*failing)
+        fprintf(stderr, "servelab serve: the log can't be written: %s; I keep trying\n", e.text);
+    *failing = failed;
+}
+
+static void *run(void *ctx) {
+    struct watch *w = ctx;
+    bool failing = false;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stopping) {
+        close_overdue(w);
+        pthread_mutex_unlock(&w->lock);
+        flush(w, &failing);
+        pthread_mutex_lock(&w->lock);
+        int64_t until = clock_monotonic_ns() + look_ns;
+        struct timespec t = {.tv_sec = until / NS_PER_S, .tv_nsec = until % NS_PER_S};
+        if (!w->stopping) pthread_cond_timedwait(&w->wake, &w->lock, &t);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+struct watch *watch_start(struct records *records, struct err *e) {
+    struct watch *w = calloc(1, sizeof *w);
+    if (!w) goto fail;
+    w->records = records;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    if (!pthread_create(&w->thread, NULL, run, w)) return w;
+    free(w);
+fail:
+    err_set(e, "the thread that watches connections can't be started");
+    return NULL;
+}
+
+void watch_stop(struct watch *w) {
+    if (!w) return;
+    pthread_mutex_lock(&w->lock);
+    INVARIANT(!w->first);
+    w->stopping = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+struct watched *watch_add(struct watch *w, int fd) {
+    struct watched *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->fd = fd;
+    c->deadline_ns = INT64_MAX;
+    pthread_mutex_lock(&w->lock);
+    c->next = w->first;
+    c->at = &w->first;
+    if (c->next) c->next->at = &c->next;
+    w->first = c;
+    pthread_mutex_unlock(&w->lock);
+    return c;
+}
+
+void watch_remove(struct watch *w, struct watched *c) {
+    if (!c) return;
+    pthread_mutex_lock(&w->lock);
+    *c->at = c->next;
+    if (c->next) c->next->at = c->at;
+    pthread_mutex_unlock(&w->lock);
+    free(c);
+}
+
+void watch_deadline(struct watch *w, struct watched *c, int seconds) {
+    if (!c) return;
+    int64_t at = seconds ? clock_monotonic_ns() + seconds * NS_PER_S : INT64_MAX;
+    pthread_mutex_lock(&w->lock);
+    c->deadline_ns = at;
+    pthread_mutex_unlock(&w->lock);
+}

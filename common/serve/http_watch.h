@@ -1,0 +1,29 @@
+/* http_watch.h: closes connections that take too long, and writes records that are due.
+ *
+ * The library's own time-out restarts with every byte, so that a client which sends one byte a
+ * second holds its connection for ever. Here a connection has a deadline for its header and one for
+ * its body; past it, its socket is shut down, which the library then notices. Not here: a stalled
+ * reader of a reply, whom the library's time-out does catch.
+ */
+#ifndef SERVELAB_SERVE_HTTP_WATCH_H
+#define SERVELAB_SERVE_HTTP_WATCH_H
+
+#include "base/err.h"
+#include "serve/records.h"
+
+#include <stdint.h>
+
+struct watch;
+struct watched; /* one connection */
+
+struct watch *watch_start(struct records *records, struct err *e);
+/* No connection may be left. */
+void watch_stop(struct watch *w);
+
+/* A connection comes, and goes before its descriptor is closed. */
+struct watched *watch_add(struct watch *w, int fd);
+void watch_remove(struct watch *w, struct watched *c);
+/* The next deadline, seconds from now; 0: none. */
+void watch_deadline(struct watch *w, struct watched *c, int seconds);
+
+#endif

@@ -1,0 +1,349 @@
+/* openai.c: a completion request, read strictly. See openai.h. The replies stand in openai_reply.c.
+ *
+ * One table per route names every field and who reads it; what isn't in the table is refused.
+ */
+#include "serve/openai.h"
+
+#include "base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A field is read by one function; null has been sorted out before (the field was left out). */
+typedef int field_reader(struct openai_request *r, const cJSON *v, const char *name, struct err *e);
+
+/* ---- scalars --------------------------------------------------------------------------------- */
+
+static const char *type_of(const cJSON *v) {
+    if (cJSON_IsString(v)) return "a string";
+    if (cJSON_IsNumber(v)) return "a number";
+    if (cJSON_IsBool(v)) return "true or false";
+    if (cJSON_IsArray(v)) return "an array";
+    if (cJSON_IsObject(v)) return "an object";
+    return "null";
+}
+
+static int wrong_type(const cJSON *v, const char *name, const char *want, struct err *e) {
+    return err_at(e, 0, name, "must be %s, not %s", want, type_of(v));
+}
+
+static int get_bool(const cJSON *v, const char *name, bool *out, struct err *e) {
+    if (!cJSON_IsBool(v)) return wrong_type(v, name, "true or false", e);
+    *out = cJSON_IsTrue(v);
+    return 0;
+}
+
+static int get_int(const cJSON *v, const char *name, int64_t lo, int64_t hi, int64_t *out,
+                   struct err *e) {
+    if (!cJSON_IsNumber(v)) return wrong_type(v, name, "a whole number", e);
+    double x = v->valuedouble;
+    if (v->valuestring) return err_at(e, 0, name, "must be a whole number that a double holds");
+    if (x != floor(x)) return err_at(e, 0, name, "must be a whole number, not %g", x);
+    if (!(x >= (double)lo && x <= (double)hi))
+        return err_at(e, 0, name, "must lie between %lld and %lld, not be %.17g", (long long)lo,
+                      (long long)hi, x);
+    *out = (int64_t)x;
+    return 0;
+}
+
+static int read_model(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    if (!cJSON_IsString(v)) return wrong_type(v, name, "a string", e);
+    r->model = v->valuestring;
+    return 0;
+}
+
+static int read_stream(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    return get_bool(v, name, &r->stream, e);
+}
+
+static int read_ignore_eos(struct openai_request *r, const cJSON *v, const char *name,
+                           struct err *e) {
+    return get_bool(v, name, &r->ignore_eos, e);
+}
+
+static int read_max_tokens(struct openai_request *r, const cJSON *v, const char *name,
+                           struct err *e) {
+    int64_t n = 0;
+    if (get_int(v, name, 1, INT32_MAX, &n, e)) return -1;
+    if (r->max_tokens != 0 && r->max_tokens != n)
+        return err_at(e, 0, name,
+                      "max_tokens and max_completion_tokens say different things; "
+                      "give one of them");
+    r->max_tokens = (int32_t)n;
+    return 0;
+}
+
+static int read_temperature(struct openai_request *r, const cJSON *v, const char *name,
+                            struct err *e) {
+    if (!cJSON_IsNumber(v)) return wrong_type(v, name, "a number", e);
+    r->temperature = v->valuedouble;
+    if (r->temperature >= 0 && r->temperature <= 2) return 0;
+    return err_at(e, 0, name, "must lie between 0 and 2, not be %g", v->valuedouble);
+}
+
+static int read_top_p(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    if (!cJSON_IsNumber(v)) return wrong_type(v, name, "a number", e);
+    r->top_p = v->valuedouble;
+    if (r->top_p > 0 && r->top_p <= 1) return 0;
+    return err_at(e, 0, name, "must be above 0 and at most 1, not %g", v->valuedouble);
+}
+
+static int read_seed(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    int64_t seed = 0;
+    if (get_int(v, name, -JSON_MAX_INT, JSON_MAX_INT, &seed, e)) return -1;
+    r->seed = (uint64_t)seed;
+    r->has_seed = true;
+    return 0;
+}
+
+static int read_n(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    (void)r;
+    int64_t n = 0;
+    if (get_int(v, name, 1, 128, &n, e)) return -1;
+    if (n == 1) return 0;
+    return err_at(e, 0, name, "this server makes one answer a request; send the request %d times",
+                  (int)n);
+}
+
+static int read_user(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    (void)r;
+    return cJSON_IsString(v) ? 0 : wrong_type(v, name, "a string", e);
+}
+
+/* ---- stop, stream_options -------------------------------------------------------------------- */
+
+static int add_stop(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    if (!cJSON_IsString(v)) return wrong_type(v, name, "a string", e);
+    size_t n = strlen(v->valuestring);
+    if (n == 0) return err_at(e, 0, name, "a stop string can't be empty");
+    if (n > ANSWER_MAX_STOP_BYTES)
+        return err_at(e, 0, name, "a stop string has at most %d bytes, not %zu",
+                      ANSWER_MAX_STOP_BYTES, n);
+    r->stop[r->n_stops++] = v->valuestring;
+    return 0;
+}
+
+static int read_stop(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    if (cJSON_IsString(v)) return add_stop(r, v, name, e);
+    if (!cJSON_IsArray(v)) return wrong_type(v, name, "a string or an array of strings", e);
+    if (cJSON_GetArraySize(v) > ANSWER_MAX_STOPS)
+        return err_at(e, 0, name, "at most %d stop strings, not %d", ANSWER_MAX_STOPS,
+                      cJSON_GetArraySize(v));
+    int i = 0;
+    for (const cJSON *s = v->child; s; s = s->next, i++) {
+        char place[40];
+        snprintf(place, sizeof place, "%s[%d]", name, i);
+        if (add_stop(r, s, place, e)) return -1;
+    }
+    return 0;
+}
+
+static int read_stream_options(struct openai_request *r, const cJSON *v, const char *name,
+                               struct err *e) {
+    if (!cJSON_IsObject(v)) return wrong_type(v, name, "an object", e);
+    for (const cJSON *m = v->child; m; m = m->next) {
+        char place[96];
+        snprintf(place, sizeof place, "%s.%s", name, m->string);
+        if (strcmp(m->string, "include_usage")) return err_at(e, 0, place, "unknown field");
+        if (!cJSON_IsNull(m) && get_bool(m, place, &r->include_usage, e)) return -1;
+    }
+    return 0;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* A content in parts ([{"type": "text", "text": "..."}]) is put together. */
+static int join_parts(const cJSON *parts, const char *name, char **out, struct err *e) {
+    struct buffer b = {0};
+    int i = 0;
+    buffer_puts(&b, "");
+    for (const cJSON *p = parts->child; p; p = p->next, i++) {
+        const cJSON *type = cJSON_GetObjectItemCaseSensitive(p, "type");
+        const cJSON *text = cJSON_GetObjectItemCaseSensitive(p, "text");
+        if (!cJSON_IsString(type) || strcmp(type->valuestring, "text") || !cJSON_IsString(text) ||
+            cJSON_GetArraySize(p) != 2) {
+            char place[120];
+            snprintf(place, sizeof place, "%s[%d]", name, i);
+            buffer_release(&b);
+            return err_at(e, 0, place,
+                          "must be {\"type\": \"text\", \"text\": \"...\"}; this model "
+                          "reads text only");
+        }
+        buffer_puts(&b, text->valuestring);
+    }
+    if (b.failed) {
+        buffer_release(&b);
+        return err_at(e, 0, name, "no memory for this content");
+    }
+    *out = b.bytes;
+    return 0;
+}
+
+static int read_content(struct openai_request *r, size_t i, const cJSON *v, const char *name,
+                        struct err *e) {
+    if (cJSON_IsString(v)) {
+        r->messages[i].content = v->valuestring;
+        return 0;
+    }
+    if (!cJSON_IsArray(v)) return wrong_type(v, name, "a string or an array of text parts", e);
+    if (join_parts(v, name, &r->joined[i], e)) return -1;
+    r->messages[i].content = r->joined[i];
+    return 0;
+}
+
+static int read_role(struct openai_request *r, size_t i, const cJSON *v, const char *name,
+                     struct err *e) {
+    static const char *const roles[] = {"system", "user", "assistant"};
+    if (!cJSON_IsString(v)) return wrong_type(v, name, "a string", e);
+    for (size_t k = 0; k < sizeof roles / sizeof *roles; k++)
+        if (!strcmp(roles[k], v->valuestring)) r->messages[i].role = roles[k];
+    if (r->messages[i].role) return 0;
+    return err_at(e, 0, name, "must be \"system\", \"user\" or \"assistant\", not \"%.40s\"",
+                  v->valuestring);
+}
+
+static int read_message(struct openai_request *r, size_t i, const cJSON *v, struct err *e) {
+    char place[96];
+    snprintf(place, sizeof place, "messages[%zu]", i);
+    if (!cJSON_IsObject(v)) return wrong_type(v, place, "an object", e);
+    for (const cJSON *m = v->child; m; m = m->next) {
+        snprintf(place, sizeof place, "messages[%zu].%s", i, m->string);
+        int rc = !strcmp(m->string, "role")      ? read_role(r, i, m, place, e)
+                 : !strcmp(m->string, "content") ? read_content(r, i, m, place, e)
+                                                 : err_at(e, 0, place, "unknown field");
+        if (rc) return -1;
+    }
+    snprintf(place, sizeof place, "messages[%zu].%s", i, r->messages[i].role ? "content" : "role");
+    if (!r->messages[i].role || !r->messages[i].content) return err_at(e, 0, place, "is missing");
+    return 0;
+}
+
+static int read_messages(struct openai_request *r, const cJSON *v, const char *name,
+                         struct err *e) {
+    if (!cJSON_IsArray(v)) return wrong_type(v, name, "an array of messages", e);
+    int n = cJSON_GetArraySize(v);
+    if (n < 1 || n > OPENAI_MAX_MESSAGES)
+        return err_at(e, 0, name, "must have 1 to %d messages, not %d", OPENAI_MAX_MESSAGES, n);
+    r->n_messages = (size_t)n;
+    r->messages = calloc(r->n_messages, sizeof *r->messages);
+    r->joined = calloc(r->n_messages, sizeof *r->joined);
+    if (!r->messages || !r->joined) return err_at(e, 0, name, "no memory for %d messages", n);
+    size_t i = 0;
+    for (const cJSON *m = v->child; m; m = m->next)
+        if (read_message(r, i++, m, e)) return -1;
+    return 0;
+}
+
+/* ---- prompt ---------------------------------------------------------------------------------- */
+
+static int read_ids(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    int n = cJSON_GetArraySize(v), i = 0;
+    if (n > OPENAI_MAX_PROMPT_IDS)
+        return err_at(e, 0, name, "has %d token ids; no context is that long", n);
+    r->ids = malloc((size_t)n * sizeof *r->ids);
+    if (!r->ids) return err_at(e, 0, name, "no memory for %d token ids", n);
+    r->n_ids = n;
+    for (const cJSON *id = v->child; id; id = id->next, i++) {
+        int64_t x = 0;
+        char place[40];
+        snprintf(place, sizeof place, "%s[%d]", name, i);
+        if (get_int(id, place, 0, INT32_MAX, &x, e)) return -1;
+        r->ids[i] = (int32_t)x;
+    }
+    return 0;
+}
+
+static int read_prompt(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    if (cJSON_IsArray(v) && cJSON_IsNumber(v->child)) return read_ids(r, v, name, e);
+    if (cJSON_IsArray(v) && cJSON_GetArraySize(v) > 1)
+        return err_at(e, 0, name, "this server takes one prompt a request, not %d",
+                      cJSON_GetArraySize(v));
+    if (cJSON_IsArray(v) && cJSON_IsString(v->child)) v = v->child;
+    if (!cJSON_IsString(v)) return wrong_type(v, name, "a string or an array of token ids", e);
+    r->prompt = v->valuestring;
+    return 0;
+}
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static const struct field {
+    const char *name;
+    field_reader *read;
+    bool chat, completions; /* which routes know it */
+} fields[] = {
+    {"model", read_model, true, true},
+    {"messages", read_messages, true, false},
+    {"prompt", read_prompt, false, true},
+    {"stream", read_stream, true, true},
+    {"stream_options", read_stream_options, true, true},
+    {"stop", read_stop, true, true},
+    {"max_tokens", read_max_tokens, true, true},
+    {"max_completion_tokens", read_max_tokens, true, false},
+    {"temperature", read_temperature, true, true},
+    {"top_p", read_top_p, true, true},
+    {"seed", read_seed, true, true},
+    {"n", read_n, true, true},
+    {"user", read_user, true, true},
+    {"ignore_eos", read_ignore_eos, true, true},
+};
+
+static const struct field *find_field(enum openai_api api, const char *name) {
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!strcmp(fields[i].name, name) &&
+            (api == OPENAI_CHAT ? fields[i].chat : fields[i].completions))
+            return &fields[i];
+    return NULL;
+}
+
+static int read_fields(struct openai_request *r, struct err *e) {
+    for (const cJSON *m = r->body->child; m; m = m->next) {
+        const struct field *f = find_field(r->api, m->string);
+        if (!f)
+            return err_at(e, 0, m->string,
+                          "unknown field; this server would ignore it, so leave "
+                          "it out");
+        if (!cJSON_IsNull(m) && f->read(r, m, f->name, e)) return -1;
+    }
+    if (!r->model) return err_at(e, 0, "model", "is missing; GET /v1/models names the model");
+    if (r->api == OPENAI_CHAT && !r->messages) return err_at(e, 0, "messages", "is missing");
+    if (r->api == OPENAI_COMPLETIONS && !r->prompt && !r->ids)
+        return err_at(e, 0, "prompt", "is missing");
+    if (cJSON_GetObjectItemCaseSensitive(r->body, "stream_options") && !r->stream)
+        return err_at(e, 0, "stream_options", "means something only with \"stream\": true");
+    return 0;
+}
+
+static int check_ids(const struct openai_request *r, int32_t vocab_size, struct err *e) {
+    for (int32_t i = 0; i < r->n_ids; i++) {
+        if (r->ids[i] < vocab_size) continue;
+        char place[40];
+        snprintf(place, sizeof place, "prompt[%d]", i);
+        return err_at(e, 0, place, "token %d is not in the vocabulary of %d", r->ids[i],
+                      vocab_size);
+    }
+    return 0;
+}
+
+int openai_parse(struct openai_request *r, enum openai_api api, const char *body, size_t n,
+                 int32_t vocab_size, struct err *e) {
+    *r = (struct openai_request){.api = api, .temperature = 1, .top_p = 1};
+    r->body = json_parse(body, n, 1, e);
+    if (!r->body) return -1;
+    int rc = cJSON_IsObject(r->body)
+                 ? read_fields(r, e)
+                 : err_set(e, "the body must be a JSON object, not %s", type_of(r->body));
+    if (!rc) rc = check_ids(r, vocab_size, e);
+    if (rc) openai_request_release(r);
+    return rc;
+}
+
+void openai_request_release(struct openai_request *r) {
+    for (size_t i = 0; r->joined && i < r->n_messages; i++) free(r->joined[i]);
+    free(r->joined);
+    free(r->messages);
+    free(r->ids);
+    cJSON_Delete(r->body);
+    *r = (struct openai_request){0};
+}

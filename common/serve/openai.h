@@ -1,0 +1,89 @@
+/* openai.h: OpenAI's request and reply shapes for /v1/chat/completions and /v1/completions.
+ *
+ * Offers: a request read strictly (a field we don't know, or of the wrong type, is an error that
+ * names it: a setting that is silently dropped spoils a measurement), and the bytes of every reply.
+ * Refuses: n > 1, tools, log-probabilities; they are unknown fields here.
+ *
+ * Beyond OpenAI: "prompt" may be an array of token ids (an exact prompt length), and "ignore_eos"
+ * makes the end token ordinary (an exact output length), as vLLM and its load generator name it.
+ */
+#ifndef SERVELAB_SERVE_OPENAI_H
+#define SERVELAB_SERVE_OPENAI_H
+
+#include "base/err.h"
+#include "model/tokenizer.h"
+#include "serve/answer.h"
+#include "serve/buffer.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum openai_api { OPENAI_CHAT, OPENAI_COMPLETIONS };
+
+enum {
+    OPENAI_MAX_MESSAGES = 4096,
+    OPENAI_MAX_PROMPT_IDS = 4 * 1024 * 1024 /* more than any model's context, less than overflow */
+};
+
+struct openai_request {
+    enum openai_api api;
+    cJSON *body;                   /* owned; the strings below live in it */
+    const char *model;             /* as asked for */
+    struct chat_message *messages; /* OPENAI_CHAT: (n_messages); owned */
+    size_t n_messages;
+    char **joined;      /* (n_messages) contents that came in parts, NULL for the others; owned */
+    const char *prompt; /* OPENAI_COMPLETIONS: text, or NULL when ids are given */
+    int32_t *ids;       /* (n_ids); owned */
+    int32_t n_ids;
+    const char *stop[ANSWER_MAX_STOPS];
+    int32_t n_stops;
+    int32_t max_tokens; /* 0: not given */
+    double temperature, top_p;
+    bool has_seed;
+    uint64_t seed;
+    bool stream, include_usage, ignore_eos;
+};
+
+/* Reads body[0..n). Every id of a prompt of ids must be below vocab_size. On success the caller
+ * calls openai_request_release; on error -1, *e names line or field, and nothing is held. */
+int openai_parse(struct openai_request *r, enum openai_api api, const char *body, size_t n,
+                 int32_t vocab_size, struct err *e);
+void openai_request_release(struct openai_request *r);
+
+/* ---- replies: each appends to *b ------------------------------------------------------------- */
+
+/* What all the parts of one reply share. */
+struct openai_reply {
+    enum openai_api api;
+    const char *request_id; /* "chatcmpl-" or "cmpl-" is put in front */
+    const char *model;
+    int64_t created_s;  /* wall clock, as the shape asks for; no interval is computed from it */
+    bool include_usage; /* other chunks then carry "usage": null */
+};
+
+struct openai_usage {
+    int32_t prompt_tokens, completion_tokens;
+};
+
+/* Server-sent events of a stream. `first`: this is the reply's first chunk, it carries the role. */
+void openai_chunk(struct buffer *b, const struct openai_reply *r, bool first, const char *text,
+                  size_t n);
+void openai_chunk_finish(struct buffer *b, const struct openai_reply *r, bool first,
+                         const char *finish_reason);
+void openai_chunk_usage(struct buffer *b, const struct openai_reply *r, struct openai_usage u);
+void openai_chunk_done(struct buffer *b);
+/* An error inside a stream that has begun (M15). */
+void openai_chunk_error(struct buffer *b, const char *message);
+
+/* A whole reply. */
+void openai_whole(struct buffer *b, const struct openai_reply *r, const char *text, size_t n,
+                  const char *finish_reason, struct openai_usage u);
+
+/* {"error": {"message", "type", "param", "code"}}; param and code may be NULL. */
+void openai_error(struct buffer *b, const char *type, const char *message, const char *param,
+                  const char *code);
+
+void openai_models(struct buffer *b, const char *model, int64_t created_s, int32_t context_length);
+
+#endif

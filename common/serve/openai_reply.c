@@ -1,0 +1,119 @@
+/* openai_reply.c: the bytes of replies in OpenAI's shapes. See openai.h. */
+#include "serve/openai.h"
+
+static void head(struct buffer *b, const struct openai_reply *r, const char *object) {
+    bool chat = r->api == OPENAI_CHAT;
+    buffer_puts(b, chat ? "{\"id\":\"chatcmpl-" : "{\"id\":\"cmpl-");
+    buffer_puts(b, r->request_id); /* letters, digits and ._- only */
+    buffer_printf(b, "\",\"object\":\"%s\",\"created\":%lld,\"model\":", object,
+                  (long long)r->created_s);
+    buffer_json_puts(b, r->model);
+}
+
+static void chunk_head(struct buffer *b, const struct openai_reply *r) {
+    buffer_puts(b, "data: ");
+    head(b, r, r->api == OPENAI_CHAT ? "chat.completion.chunk" : "text_completion");
+}
+
+static void finish_reason_or_null(struct buffer *b, const char *reason) {
+    buffer_puts(b, ",\"finish_reason\":");
+    if (reason)
+        buffer_json_puts(b, reason);
+    else
+        buffer_puts(b, "null");
+}
+
+/* text NULL: no content in this chunk. */
+static void choice(struct buffer *b, const struct openai_reply *r, bool first, const char *text,
+                   size_t n, const char *finish_reason) {
+    buffer_puts(b, ",\"choices\":[{\"index\":0,");
+    if (r->api == OPENAI_CHAT) {
+        buffer_puts(b, "\"delta\":{");
+        if (first) buffer_puts(b, "\"role\":\"assistant\"");
+        if (text) buffer_puts(b, first ? ",\"content\":" : "\"content\":");
+        if (text) buffer_json(b, text, n);
+        buffer_puts(b, "}");
+    } else {
+        buffer_puts(b, "\"text\":");
+        buffer_json(b, text ? text : "", n);
+    }
+    buffer_puts(b, ",\"logprobs\":null");
+    finish_reason_or_null(b, finish_reason);
+    buffer_puts(b, r->include_usage ? "}],\"usage\":null}\n\n" : "}]}\n\n");
+}
+
+void openai_chunk(struct buffer *b, const struct openai_reply *r, bool first, const char *text,
+                  size_t n) {
+    chunk_head(b, r);
+    choice(b, r, first, text, n, NULL);
+}
+
+void openai_chunk_finish(struct buffer *b, const struct openai_reply *r, bool first,
+                         const char *finish_reason) {
+    chunk_head(b, r);
+    choice(b, r, first, NULL, 0, finish_reason);
+}
+
+static void usage(struct buffer *b, struct openai_usage u) {
+    buffer_printf(b,
+                  ",\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d}",
+                  u.prompt_tokens, u.completion_tokens, u.prompt_tokens + u.completion_tokens);
+}
+
+void openai_chunk_usage(struct buffer *b, const struct openai_reply *r, struct openai_usage u) {
+    chunk_head(b, r);
+    buffer_puts(b, ",\"choices\":[]");
+    usage(b, u);
+    buffer_puts(b, "}\n\n");
+}
+
+void openai_chunk_done(struct buffer *b) {
+    buffer_puts(b, "data: [DONE]\n\n");
+}
+
+void openai_chunk_error(struct buffer *b, const char *message) {
+    buffer_puts(b, "data: ");
+    openai_error(b, "server_error", message, NULL, "engine_fault");
+    buffer_puts(b, "\n\n");
+}
+
+void openai_whole(struct buffer *b, const struct openai_reply *r, const char *text, size_t n,
+                  const char *finish_reason, struct openai_usage u) {
+    bool chat = r->api == OPENAI_CHAT;
+    head(b, r, chat ? "chat.completion" : "text_completion");
+    buffer_puts(b, ",\"choices\":[{\"index\":0,");
+    buffer_puts(b, chat ? "\"message\":{\"role\":\"assistant\",\"content\":" : "\"text\":");
+    buffer_json(b, text, n);
+    buffer_puts(b, chat ? "},\"logprobs\":null" : ",\"logprobs\":null");
+    finish_reason_or_null(b, finish_reason);
+    buffer_puts(b, "}]");
+    usage(b, u);
+    buffer_puts(b, "}\n");
+}
+
+static void string_or_null(struct buffer *b, const char *key, const char *text) {
+    buffer_printf(b, ",\"%s\":", key);
+    if (text)
+        buffer_json_puts(b, text);
+    else
+        buffer_puts(b, "null");
+}
+
+void openai_error(struct buffer *b, const char *type, const char *message, const char *param,
+                  const char *code) {
+    buffer_puts(b, "{\"error\":{\"message\":");
+    buffer_json_puts(b, message);
+    string_or_null(b, "type", type);
+    string_or_null(b, "param", param && param[0] ? param : NULL);
+    string_or_null(b, "code", code);
+    buffer_puts(b, "}}");
+}
+
+void openai_models(struct buffer *b, const char *model, int64_t created_s, int32_t context_length) {
+    buffer_puts(b, "{\"object\":\"list\",\"data\":[{\"id\":");
+    buffer_json_puts(b, model);
+    buffer_printf(b,
+                  ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"servelab\","
+                  "\"context_length\":%d}]}\n",
+                  (long long)created_s, context_length);
+}

@@ -1,0 +1,425 @@
+/* records.c: live request records, their join, memory and log. See records.h.
+ *
+ * Two locks. The store's lock guards the list, the buckets, the reference counts and states; a
+ * record's own lock guards its content. Whoever needs both takes the record's lock first. Nothing
+ * slow happens under the store's lock: lines are written with only their record locked, and no one
+ * stamps a record that has ended.
+ */
+#include "serve/records.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum { BUCKETS = 4096 };
+
+struct records {
+    pthread_mutex_t lock;
+    struct live_record *bucket[BUCKETS];
+    struct live_record *newest, *oldest;
+    int32_t n;
+    int64_t n_events; /* of the records that ended */
+    int64_t grace_ns;
+    struct clock clock;
+    int log_fd;
+    uint32_t run;  /* tells the ids of this run from those of the last */
+    uint64_t made; /* ids made so far */
+};
+
+/* ---- list and buckets, under the store's lock ------------------------------------------------ */
+
+static uint32_t bucket_of(const char *id) { /* FNV-1a */
+    uint32_t h = 2166136261u;
+    for (; *id; id++) h = (h ^ (unsigned char)*id) * 16777619u;
+    return h % BUCKETS;
+}
+
+static struct live_record *find(struct records *rs, const char *id, int32_t attempt) {
+    struct live_record *best = NULL;
+    for (struct live_record *l = rs->bucket[bucket_of(id)]; l; l = l->chain) {
+        if (strcmp(l->id, id)) continue;
+        if (attempt == l->attempt) return l;
+        if (attempt == 0 && (!best || l->attempt > best->attempt)) best = l;
+    }
+    return best;
+}
+
+static void insert(struct records *rs, struct live_record *l) {
+    l->older = rs->newest;
+    if (rs->newest)
+        rs->newest->newer = l;
+    else
+        rs->oldest = l;
+    rs->newest = l;
+    struct live_record **bucket = &rs->bucket[bucket_of(l->id)];
+    l->chain = *bucket;
+    *bucket = l;
+    rs->n++;
+}
+
+static void unlink_record(struct records *rs, struct live_record *l) {
+    *(l->newer ? &l->newer->older : &rs->newest) = l->older;
+    *(l->older ? &l->older->newer : &rs->oldest) = l->newer;
+    struct live_record **at = &rs->bucket[bucket_of(l->id)];
+    while (*at != l) at = &(*at)->chain;
+    *at = l->chain;
+    rs->n--;
+    rs->n_events -= l->n_counted;
+}
+
+static void destroy(struct live_record *l) {
+    record_release(&l->record);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+/* Forgets the oldest records beyond the bounds, but only those that are in the log and unused. */
+static void forget(struct records *rs) {
+    struct live_record *l = rs->oldest;
+    while (l && (rs->n > RECORDS_KEPT || rs->n_events > RECORDS_KEPT_EVENTS)) {
+        struct live_record *next = l->newer;
+        if (l->state == LIVE_LOGGED && l->readers == 0) {
+            unlink_record(rs, l);
+            destroy(l);
+        }
+        l = next;
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct records *records_create(int log_fd, int64_t grace_ns, struct clock clock, struct err *e) {
+    struct records *rs = calloc(1, sizeof *rs);
+    if (!rs) {
+        err_set(e, "no memory for the request records");
+        return NULL;
+    }
+    pthread_mutex_init(&rs->lock, NULL);
+    rs->grace_ns = grace_ns;
+    rs->clock = clock;
+    rs->log_fd = log_fd;
+    if (getrandom(&rs->run, sizeof rs->run, GRND_NONBLOCK) != sizeof rs->run)
+        rs->run = (uint32_t)time(NULL); /* only a name: need not be unpredictable */
+    return rs;
+}
+
+void records_free(struct records *rs) {
+    if (!rs) return;
+    struct err e;
+    if (records_flush(rs, true, &e) != 0) fprintf(stderr, "servelab serve: %s\n", e.text);
+    while (rs->oldest) {
+        struct live_record *l = rs->oldest;
+        INVARIANT(l->workers == 0 && l->readers == 0);
+        unlink_record(rs, l);
+        destroy(l);
+    }
+    pthread_mutex_destroy(&rs->lock);
+    free(rs);
+}
+
+bool records_valid_id(const char *id) {
+    size_t n = strlen(id);
+    if (n < 1 || n > RECORD_ID_BYTES || id[0] == '.') return false;
+    return strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
+}
+
+static struct live_record *make(void) {
+    struct live_record *l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    pthread_mutex_init(&l->lock, NULL);
+    record_init(&l->record);
+    l->workers = 1;
+    return l;
+}
+
+struct live_record *records_open(struct records *rs, const char *id, int32_t attempt,
+                                 struct err *e) {
+    struct live_record *l = make();
+    if (!l) {
+        err_set(e, "no memory for one more request record");
+        return NULL;
+    }
+    pthread_mutex_lock(&rs->lock);
+    char made[32];
+    if (!id) snprintf(made, sizeof made, "r-%08x-%06llu", rs->run, (unsigned long long)++rs->made);
+    snprintf(l->id, sizeof l->id, "%s", id ? id : made);
+    const struct live_record *last = find(rs, l->id, attempt);
+    bool taken = last && attempt != 0;
+    l->attempt = attempt ? attempt : last ? last->attempt + 1 : 1;
+    l->record.attempt = l->attempt;
+    memcpy(l->record.request_id, l->id, sizeof l->id);
+    if (!taken) {
+        insert(rs, l);
+        forget(rs);
+    }
+    pthread_mutex_unlock(&rs->lock);
+    if (!taken) return l;
+    err_at(e, 0, "X-Attempt",
+           "request %s has an attempt %d already; count a retry up by one, or leave X-Attempt out",
+           l->id, attempt);
+    destroy(l);
+    return NULL;
+}
+
+/* attempt 0: the latest. To be given back by done_reading. */
+static struct live_record *find_to_read(struct records *rs, const char *id, int32_t attempt) {
+    pthread_mutex_lock(&rs->lock);
+    struct live_record *l = find(rs, id, attempt);
+    if (l) l->readers++;
+    pthread_mutex_unlock(&rs->lock);
+    return l;
+}
+
+static void done_reading(struct records *rs, struct live_record *l) {
+    pthread_mutex_lock(&rs->lock);
+    l->readers--;
+    forget(rs);
+    pthread_mutex_unlock(&rs->lock);
+}
+
+void live_share(struct records *rs, struct live_record *l) {
+    pthread_mutex_lock(&rs->lock);
+    INVARIANT(l->workers > 0);
+    l->workers++;
+    pthread_mutex_unlock(&rs->lock);
+}
+
+/* ---- ending and joining ---------------------------------------------------------------------- */
+
+static bool has(const struct record *r, enum event_kind kind) {
+    return record_event(r, kind) != NULL;
+}
+
+/* Under the record's lock. The definition at the top of records.h. */
+static void settle(struct live_record *l) {
+    struct record *r = &l->record;
+    r->outcome.delivered = has(r, EV_RESPONSE_FINISHED) && r->outcome.http_status == 200 &&
+                           !r->outcome.error[0] && has(r, EV_REQUEST_SUBMITTED) &&
+                           has(r, EV_REQUEST_ACCEPTED) && has(r, EV_REQUEST_ADMITTED) &&
+                           has(r, EV_FIRST_TOKEN) && has(r, EV_FIRST_BYTE_RECEIVED) &&
+                           has(r, EV_FINAL_BYTE_RECEIVED);
+}
+
+/* Under both locks. */
+static void count_events(struct records *rs, struct live_record *l) {
+    rs->n_events += (int64_t)l->record.n_events - l->n_counted;
+    l->n_counted = (int64_t)l->record.n_events;
+}
+
+void live_end(struct records *rs, struct live_record *l) {
+    pthread_mutex_lock(&l->lock);
+    pthread_mutex_lock(&rs->lock);
+    INVARIANT(l->workers > 0);
+    if (--l->workers == 0) {
+        settle(l);
+        l->state = LIVE_ENDED;
+        l->log_at_ns = clock_now_ns(&rs->clock) + rs->grace_ns;
+        count_events(rs, l);
+    }
+    pthread_mutex_unlock(&rs->lock);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* What may be posted, as a record of its own, so that record_from_json does the checking. */
+static cJSON *as_record(const char *id, int32_t attempt, const cJSON *half) {
+    cJSON *obj = cJSON_CreateObject();
+    cJSON_AddStringToObject(obj, "schema", RECORD_SCHEMA);
+    cJSON_AddStringToObject(obj, "request_id", id);
+    cJSON_AddNumberToObject(obj, "attempt", attempt);
+    static const char *const passed_on[] = {"events", "quality", "structure", "statement"};
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
+        const cJSON *member = cJSON_GetObjectItemCaseSensitive(half, passed_on[i]);
+        if (member) cJSON_AddItemToObject(obj, passed_on[i], cJSON_Duplicate(member, 1));
+    }
+    if (!cJSON_GetObjectItemCaseSensitive(obj, "events")) cJSON_AddArrayToObject(obj, "events");
+    return obj;
+}
+
+static int check_members(const cJSON *half, struct err *e) {
+    if (!cJSON_IsObject(half)) return err_set(e, "the body must be an object {\"events\": [...]}");
+    static const char *const known[] = {"events", "attempt", "quality", "structure", "statement"};
+    for (const cJSON *m = half->child; m; m = m->next) {
+        bool ok = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            ok |= !strcmp(m->string, known[i]);
+        if (!ok)
+            return err_at(e, 0, m->string,
+                          "unknown member; a client posts events, attempt, quality, structure and "
+                          "statement");
+    }
+    if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(half, "events")) >
+        RECORDS_POSTED_EVENTS)
+        return err_at(e, 0, "events", "at most %d events can be posted at once",
+                      RECORDS_POSTED_EVENTS);
+    return 0;
+}
+
+/* A client vouches only for what it saw itself, on its own clock. */
+static int check_events(const struct record *half, struct err *e) {
+    for (size_t i = 0; i < half->n_events; i++) {
+        const struct event *ev = &half->events[i];
+        char field[40];
+        if (ev->kind != EV_REQUEST_SUBMITTED && ev->kind != EV_FIRST_BYTE_RECEIVED &&
+            ev->kind != EV_FINAL_BYTE_RECEIVED) {
+            snprintf(field, sizeof field, "events[%zu].event", i);
+            return err_at(e, 0, field, "\"%s\" is not the client's to observe",
+                          event_name(ev->kind));
+        }
+        if (ev->clock != CLOCK_BROWSER || (ev->source != SRC_BROWSER && ev->source != SRC_CLIENT)) {
+            bool clock = ev->clock != CLOCK_BROWSER;
+            snprintf(field, sizeof field, "events[%zu].%s", i, clock ? "clock" : "source");
+            return err_at(e, 0, field, "a client posts %s",
+                          clock ? "clock \"browser\"" : "source \"browser\" or \"client\"");
+        }
+    }
+    return 0;
+}
+
+/* Takes a verdict over. -1 when there is another one already. */
+static int join_verdict(char *check, size_t cap, enum verdict *v, const char *new_check,
+                        enum verdict new_v, const char *field, struct err *e) {
+    if (!new_check[0]) return 0;
+    if (check[0] && (strcmp(check, new_check) || *v != new_v))
+        return err_at(e, 0, field, "the record has %s %s already", check, verdict_name(*v));
+    snprintf(check, cap, "%s", new_check);
+    *v = new_v;
+    return 0;
+}
+
+static int join_rest(struct record *into, const struct record *half, struct err *e) {
+    if (join_verdict(into->quality.check, sizeof into->quality.check, &into->quality.verdict,
+                     half->quality.check, half->quality.verdict, "quality", e) ||
+        join_verdict(into->structure.check, sizeof into->structure.check, &into->structure.verdict,
+                     half->structure.check, half->structure.verdict, "structure", e))
+        return -1;
+    if (half->statement[0]) memcpy(into->statement, half->statement, sizeof into->statement);
+    return 0;
+}
+
+static int copy_record(struct record *to, const struct record *from, struct err *e) {
+    cJSON *tree = record_to_json(from);
+    if (!tree) return err_set(e, "no memory to join the record");
+    int rc = record_from_json(to, tree, 1, e);
+    cJSON_Delete(tree);
+    return rc;
+}
+
+/* Under the record's lock. Works on a copy, so that a half that doesn't fit changes nothing. */
+static enum records_post join(struct live_record *l, const struct record *half, struct err *e) {
+    struct record joined;
+    if (copy_record(&joined, &l->record, e)) return POST_INVALID;
+    enum records_post rc = POST_CONFLICT;
+    if (record_join(&joined, half, e) || join_rest(&joined, half, e)) goto out;
+    rc = POST_INVALID;
+    if (record_validate(&joined, e)) goto out;
+    struct record old = l->record;
+    l->record = joined;
+    joined = old;
+    settle(l);
+    rc = POST_JOINED;
+out:
+    record_release(&joined);
+    return rc;
+}
+
+enum records_post records_join(struct records *rs, const char *id, int32_t attempt,
+                               const cJSON *half, bool *logged_without, struct err *e) {
+    if (check_members(half, e)) return POST_INVALID;
+    struct live_record *l = find_to_read(rs, id, attempt);
+    if (!l) return POST_UNKNOWN;
+    struct record posted;
+    cJSON *obj = as_record(id, l->attempt, half);
+    int bad = record_from_json(&posted, obj, 1, e);
+    cJSON_Delete(obj);
+    enum records_post rc = POST_INVALID;
+    if (bad) goto out;
+    if (!check_events(&posted, e)) {
+        pthread_mutex_lock(&l->lock);
+        rc = join(l, &posted, e);
+        pthread_mutex_lock(&rs->lock);
+        *logged_without = l->state == LIVE_LOGGED;
+        if (rc == POST_JOINED) {
+            if (l->state == LIVE_ENDED) l->log_at_ns = clock_now_ns(&rs->clock) + rs->grace_ns;
+            if (l->state != LIVE_OPEN) count_events(rs, l);
+        }
+        pthread_mutex_unlock(&rs->lock);
+        pthread_mutex_unlock(&l->lock);
+    }
+    record_release(&posted);
+out:
+    done_reading(rs, l);
+    return rc;
+}
+
+/* ---- reading and logging --------------------------------------------------------------------- */
+
+cJSON *records_get(struct records *rs, const char *id, int32_t attempt) {
+    struct live_record *l = find_to_read(rs, id, attempt);
+    if (!l) return NULL;
+    pthread_mutex_lock(&l->lock);
+    cJSON *tree = record_to_json(&l->record);
+    pthread_mutex_unlock(&l->lock);
+    done_reading(rs, l);
+    return tree;
+}
+
+cJSON *records_list(struct records *rs, int32_t limit) {
+    static const char *const state_name[] = {"open", "ended", "logged"};
+    cJSON *list = cJSON_CreateArray();
+    pthread_mutex_lock(&rs->lock);
+    for (struct live_record *l = rs->newest; l && limit-- > 0; l = l->older) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "request_id", l->id);
+        cJSON_AddNumberToObject(item, "attempt", l->attempt);
+        cJSON_AddStringToObject(item, "state", state_name[l->state]);
+        cJSON_AddItemToArray(list, item);
+    }
+    pthread_mutex_unlock(&rs->lock);
+    return list;
+}
+
+void records_hurry(struct records *rs, int64_t grace_ns) {
+    pthread_mutex_lock(&rs->lock);
+    int64_t latest = clock_now_ns(&rs->clock) + grace_ns;
+    rs->grace_ns = grace_ns;
+    for (struct live_record *l = rs->oldest; l; l = l->newer)
+        if (l->log_at_ns > latest) l->log_at_ns = latest;
+    pthread_mutex_unlock(&rs->lock);
+}
+
+/* The next record whose line is due, to be given back by done_reading, or NULL. */
+static struct live_record *next_due(struct records *rs, bool all) {
+    pthread_mutex_lock(&rs->lock);
+    int64_t now = clock_now_ns(&rs->clock);
+    struct live_record *l = rs->oldest;
+    while (l && !(l->state == LIVE_ENDED && (all || l->log_at_ns <= now))) l = l->newer;
+    if (l) l->readers++;
+    pthread_mutex_unlock(&rs->lock);
+    return l;
+}
+
+static int count_ended(struct records *rs) {
+    int n = 0;
+    pthread_mutex_lock(&rs->lock);
+    for (const struct live_record *l = rs->oldest; l; l = l->newer) n += l->state == LIVE_ENDED;
+    pthread_mutex_unlock(&rs->lock);
+    return n;
+}
+
+int records_flush(struct records *rs, bool all, struct err *e) {
+    for (struct live_record *l; (l = next_due(rs, all));) {
+        pthread_mutex_lock(&l->lock);
+        int rc = rs->log_fd < 0 ? 0 : record_append(rs->log_fd, &l->record, e);
+        pthread_mutex_lock(&rs->lock);
+        if (rc == 0) l->state = LIVE_LOGGED; /* a half that is posted from here on comes too late */
+        pthread_mutex_unlock(&rs->lock);
+        pthread_mutex_unlock(&l->lock);
+        done_reading(rs, l);
+        if (rc) return -1;
+    }
+    return count_ended(rs);
+}
