@@ -57,7 +57,7 @@ static const char *nearest(const char *name, const char *const *known) {
 
 static const char *join(char *dst, const char *path, const char *key) {
     int n = snprintf(dst, PATH_CAP, "%s%s%s", path, path[0] ? "." : "", key);
-    INVARIANT(n > 0); /* a long key is cut, as err.field would cut it */
+    INVARIANT(n >= 0); /* a long key is cut, as err.field would cut it */
     return dst;
 }
 
@@ -388,16 +388,34 @@ int objective_from_json(struct objective *o, const cJSON *obj, struct err *e) {
     return -1;
 }
 
-int objective_read(struct objective *o, const char *path, struct err *e) {
-    *o = (struct objective){0};
-    cJSON *doc = json_parse_file(path, e);
-    if (!doc) return -1;
+/* The objective of a parsed file: the whole of it, or an answer's member. Errors get their field
+ * completed by the latter's name. */
+static int from_document(struct objective *o, const cJSON *doc, struct err *e) {
+    char field[PATH_CAP];
     const cJSON *schema = cJSON_GetObjectItemCaseSensitive(doc, "schema");
-    bool answer = cJSON_IsString(schema) && !strcmp(schema->valuestring, OBJECTIVE_ANSWER_SCHEMA);
-    const cJSON *obj = answer ? cJSON_GetObjectItemCaseSensitive(doc, "objective") : doc;
-    int rc = obj ? objective_from_json(o, obj, e)
-                 : err_at(e, 0, "objective", "is missing; an answer file has its objective there");
+    if (!cJSON_IsString(schema) || strcmp(schema->valuestring, OBJECTIVE_ANSWER_SCHEMA))
+        return objective_from_json(o, doc, e);
+    const cJSON *inner = cJSON_GetObjectItemCaseSensitive(doc, "objective");
+    if (!inner)
+        return err_at(e, 0, "objective", "is missing; an answer file has its objective there");
+    if (!objective_from_json(o, inner, e)) return 0;
+    snprintf(field, sizeof field, "objective%s%.80s", e->field[0] ? "." : "", e->field);
+    snprintf(e->field, sizeof e->field, "%s", field);
+    return -1;
+}
+
+int objective_read(struct objective *o, const char *path, struct err *e) {
+    struct err mine;
+    if (!e) e = &mine;
+    *o = (struct objective){0};
+    size_t n;
+    char *text = json_read_file(path, &n, e);
+    if (!text) return -1;
+    cJSON *doc = json_parse(text, n, 1, e);
+    int rc = doc ? from_document(o, doc, e) : -1;
+    if (doc && rc) e->line = json_line_of(text, n, 1, e->field);
     cJSON_Delete(doc);
+    free(text);
     return rc;
 }
 
