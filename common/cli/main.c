@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const struct cli_command commands[] = {
+    {"record", "check request records: intervals, classification, summary", cmd_record},
     {0}, /* end */
 };
 

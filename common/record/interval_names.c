@@ -43,3 +43,26 @@ const struct interval *interval_get(const struct intervals *iv, enum interval_id
     INVARIANT(!"known interval");
     __builtin_unreachable();
 }
+
+const char *interval_formula(const struct intervals *iv, enum interval_id id) {
+    switch (id) {
+    case IV_CLIENT_TTFT:
+        return "first_byte_received - request_submitted";
+    case IV_SERVER_TTFT:
+        return "first_token - request_accepted";
+    case IV_QUEUE_DELAY:
+        return "request_admitted - request_accepted";
+    case IV_E2E:
+        return "final_byte_received - request_submitted";
+    case IV_TPOT:
+        if (iv->tpot_boundary == TPOT_BROWSER_BYTES)
+            return "(final_byte_received - first_byte_received) / (output_tokens - 1)";
+        return "(last token_sent - first token_sent) / (output_tokens - 1)";
+    case IV_GPU_EXECUTION:
+        return "sum of (gpu_end - gpu_start)";
+    case IV_N:
+        break;
+    }
+    INVARIANT(!"known interval");
+    __builtin_unreachable();
+}

@@ -95,5 +95,14 @@ enum interval_id {
 const char *interval_name(enum interval_id id);
 int interval_from_name(const char *name); /* enum interval_id, or -1 */
 const struct interval *interval_get(const struct intervals *iv, enum interval_id id);
+/* "first_byte_received - request_submitted": what is printed beside the label, because other tools
+ * call other things TTFT or TPOT. tpot's depends on the boundary. */
+const char *interval_formula(const struct intervals *iv, enum interval_id id);
+
+/* Could this have happened (record/plausible.c)? Events of each clock in causal order, client_ttft
+ * >= server_ttft, and e2e >= client_ttft; an interval that is absent or in error answers no. `why`
+ * (cap bytes) gets one sentence either way. A browser stamp in microseconds where nanoseconds are
+ * meant shows up here. */
+bool record_plausible(const struct record *r, const struct intervals *iv, char *why, size_t cap);
 
 #endif

@@ -140,6 +140,8 @@ static int read_record(struct record_reader *rd, const char *p, size_t n, bool *
     struct err ignored;
     *cut_off = false;
     record_reset(&rd->record);
+    if (record_fill_fast(&rd->record, p, n)) return 0;
+    record_reset(&rd->record);
     cJSON *tree = json_parse(p, n, rd->line, e);
     if (!tree) {
         if (!json_scan(p, n, rd->line, &scan, &ignored)) free(scan.literals);

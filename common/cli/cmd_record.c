@@ -1,0 +1,314 @@
+/* cmd_record.c: `servelab record check`: reads records, says what is wrong with the first that is
+ * wrong, and shows what the others say. Not here: how it looks (record_print.h), what it means
+ * (lab 01's functions), how it is read (record/log.h).
+ */
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/record_print.h"
+#include "record/log.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMMAND "record check"
+
+enum { DEFAULT_TABLES = 20, PROGRESS_EVERY_RECORDS = 8192 };
+
+static const char help[] =
+    "usage: servelab record check [--objective FILE] [--json] FILE...\n"
+    "\n"
+    "Reads request records (one JSON object a file, or a log with one record a line; - is "
+    "standard\n"
+    "input), checks every rule of the format, and prints the events, the intervals with their\n"
+    "formulas and the classification of each, and for several records a summary.\n"
+    "\n"
+    "  --objective FILE  also say which requests are good and whether the objective is met\n"
+    "  --json            one object for one record, {\"records\": [...], \"summary\": {...}} for "
+    "several\n"
+    "  --tables N        show the tables of the first N records (default 20); 0 for none\n"
+    "  --all-events      list every token_sent event\n"
+    "  --skip-torn       pass over log lines that were cut off (a writer died), and say how many\n"
+    "  --no-summary      check only: memory stays at a few MB however long the log is; the "
+    "summary\n"
+    "                    needs about 110 bytes a user request (8 an observation, for exact\n"
+    "                    percentiles), 110 MB for a million\n"
+    "\n"
+    "exit status: 0 all records are valid, whatever became of the requests; 1 with --objective, "
+    "when\n"
+    "a limit over all requests is missed (a limit that is not computable from a log is not "
+    "missed);\n"
+    "2 a record or a flag is wrong: the message names file, line and field, and reading stops "
+    "there\n"
+    "\n"
+    "example: servelab record check --json solutions/01_request_record/record.json\n";
+
+struct check {
+    bool json, all_events, skip_torn, with_summary;
+    long long tables;
+    const struct objective *objective;
+    struct population *population;
+    const char *file;
+    int64_t records, torn, bytes_before;
+    char *held; /* JSON of the first record, until it is known whether there are more */
+    size_t held_bytes;
+    int64_t started_ns;
+    bool progress_shown;
+};
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+static void show_progress(struct check *k, const struct record_reader *rd) {
+    if (k->records % PROGRESS_EVERY_RECORDS || !isatty(STDERR_FILENO)) return;
+    if (clock_monotonic_ns() - k->started_ns < 2 * NS_PER_S) return;
+    fprintf(stderr, "\r%" PRId64 " records, %.0f MB", k->records,
+            (double)(k->bytes_before + record_reader_bytes(rd)) / 1e6);
+    k->progress_shown = true;
+}
+
+static void clear_progress(struct check *k) {
+    if (k->progress_shown) fprintf(stderr, "\r\033[K");
+    k->progress_shown = false;
+}
+
+/* ---- one record ------------------------------------------------------------------------------ */
+
+/* Intervals and classification. An interval in error is an error of the record. */
+static int judge_record(const struct check *k, struct checked *c, struct err *e) {
+    intervals_compute(c->record, &c->intervals);
+    for (enum interval_id id = 0; id < IV_N; id++) {
+        enum interval_status status = interval_get(&c->intervals, id)->status;
+        if (status == INTERVAL_NEGATIVE)
+            return err_at(e, c->line, interval_name(id),
+                          "is negative in record '%s': its end lies before its start; check the "
+                          "timestamps and clock_offsets",
+                          c->record->request_id);
+        if (status == INTERVAL_CROSS_CLOCK)
+            return err_at(e, c->line, interval_name(id),
+                          "has its ends on two clocks in record '%s'; state clock_offsets",
+                          c->record->request_id);
+    }
+    enum truncation_rule truncation = k->objective ? k->objective->truncation : TRUNCATION_REJECT;
+    classify_request(&c->record, 1, truncation, &c->class);
+    c->objective = k->objective;
+    c->good = k->objective && classify_good(&c->class, &c->intervals, k->objective);
+    return 0;
+}
+
+static void begin_list(const struct check *k) {
+    printf("{\"records\":[%s", k->held ? k->held : "");
+}
+
+/* The first record's JSON is held back: alone it is the whole output, otherwise the first item. */
+static int emit_json(struct check *k, const struct checked *c) {
+    if (k->records == 0) {
+        FILE *held = open_memstream(&k->held, &k->held_bytes);
+        if (!held) return -1;
+        print_record_json(held, c);
+        return fclose(held);
+    }
+    if (k->records == 1) begin_list(k);
+    fputs(",\n", stdout);
+    print_record_json(stdout, c);
+    return 0;
+}
+
+static void emit_text(const struct check *k, const struct checked *c) {
+    if (k->records == k->tables && k->tables > 0)
+        printf("\nThe first %lld records are shown; --tables N shows more.\n", k->tables);
+    if (k->records >= k->tables) return;
+    if (k->records > 0) putchar('\n');
+    print_record_text(stdout, c, k->all_events);
+}
+
+static int check_record(struct check *k, const struct record *r, int line, struct err *e) {
+    struct checked c = {.record = r, .file = k->file, .line = line};
+    if (judge_record(k, &c, e)) return -1;
+    if (k->population && population_add(k->population, r, &c.intervals, &c.class, c.good, e)) {
+        e->line = line;
+        return -1;
+    }
+    if (!k->json)
+        emit_text(k, &c);
+    else if (emit_json(k, &c))
+        return err_set(e, "memory is out");
+    k->records++;
+    return 0;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void report_torn(struct check *k, const struct err *e) {
+    char place[1024];
+    clear_progress(k);
+    k->torn++;
+    fprintf(stderr, "servelab %s: passed over: %s\n", COMMAND,
+            err_format(e, k->file, place, sizeof place));
+}
+
+static int check_file(struct check *k, const char *path, struct err *e) {
+    k->file = path;
+    struct record_reader *rd = record_reader_open(path, e);
+    if (!rd) return -1;
+    const struct record *r;
+    int line, status = 0;
+    while (!status) {
+        enum record_read got = record_reader_next(rd, &r, &line, e);
+        if (got == RECORD_READ_END) break;
+        if (got == RECORD_READ_OK)
+            status = check_record(k, r, line, e);
+        else if (got == RECORD_READ_TORN && k->skip_torn)
+            report_torn(k, e);
+        else
+            status = -1;
+        if (!status) show_progress(k, rd);
+    }
+    clear_progress(k);
+    k->bytes_before += record_reader_bytes(rd);
+    record_reader_close(rd);
+    return status;
+}
+
+/* Bad input. The JSON on stdout stays one valid document: the records before it, then the error. */
+static int finish_with_error(struct check *k, const struct err *e) {
+    bool begun = k->json && k->records > 0;
+    fflush(stdout);
+    cli_input_error(COMMAND, k->file, e, k->json && !begun);
+    if (!begun) return CLI_USAGE;
+    if (k->records == 1) begin_list(k);
+    fputs("],\n\"error\":{\"input\":", stdout);
+    print_json_string(stdout, k->file);
+    if (e->line > 0) printf(",\"line\":%d", e->line);
+    if (e->field[0]) {
+        fputs(",\"field\":", stdout);
+        print_json_string(stdout, e->field);
+    }
+    fputs(",\"message\":", stdout);
+    print_json_string(stdout, e->text);
+    fputs("}}\n", stdout);
+    return CLI_USAGE;
+}
+
+static enum slo_answer finish_json(struct check *k, const struct summary *s) {
+    if (k->records == 1) {
+        puts(k->held);
+        return k->population ? summary_verdict(s) : SLO_MET;
+    }
+    enum slo_answer verdict = SLO_MET;
+    if (k->records == 0) begin_list(k);
+    fputc(']', stdout);
+    if (k->population) {
+        fputs(",\n\"summary\":", stdout);
+        verdict = print_summary_json(stdout, s);
+    }
+    puts("}");
+    return verdict;
+}
+
+static enum slo_answer finish_text(struct check *k, const struct summary *s) {
+    if (!k->population) {
+        printf("%s%" PRId64 " records are valid\n", k->tables && k->records ? "\n" : "",
+               k->records);
+        return SLO_MET;
+    }
+    if (k->records == 1) return print_verdict_text(stdout, s);
+    if (k->tables > 0 && k->records) putchar('\n');
+    return print_summary_text(stdout, s);
+}
+
+static int finish(struct check *k) {
+    struct summary s = {k->population, k->objective, k->torn};
+    enum slo_answer verdict = k->json ? finish_json(k, &s) : finish_text(k, &s);
+    return verdict == SLO_MISSED ? CLI_NO : CLI_DONE;
+}
+
+static int run_check(struct check *k, char **files, int n) {
+    struct err e = {0};
+    int status = CLI_DONE;
+    if (k->with_summary && !(k->population = population_create(k->objective))) {
+        fprintf(stderr, "servelab %s: memory is out\n", COMMAND);
+        return CLI_FAULT;
+    }
+    k->started_ns = clock_monotonic_ns();
+    for (int i = 0; i < n && status == CLI_DONE; i++)
+        if (check_file(k, files[i], &e)) status = finish_with_error(k, &e);
+    if (status == CLI_DONE) status = finish(k);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "servelab %s: the output can't be written\n", COMMAND);
+        status = CLI_FAULT;
+    }
+    free(k->held);
+    population_free(k->population);
+    return status;
+}
+
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+static int check(int argc, char **argv) {
+    static const struct option options[] = {{"objective", required_argument, NULL, 'o'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"tables", required_argument, NULL, 't'},
+                                            {"all-events", no_argument, NULL, 'a'},
+                                            {"skip-torn", no_argument, NULL, 's'},
+                                            {"no-summary", no_argument, NULL, 'n'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    struct check k = {.with_summary = true, .tables = DEFAULT_TABLES};
+    struct objective objective;
+    const char *objective_file = NULL;
+    struct err e;
+    int flag;
+    opterr = 0;
+    optind = 1;
+    while ((flag = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        switch (flag) {
+        case 'o':
+            objective_file = optarg;
+            break;
+        case 'j':
+            k.json = true;
+            break;
+        case 't':
+            if (cli_int(COMMAND, "--tables", optarg, 0, INT32_MAX, &k.tables)) return CLI_USAGE;
+            break;
+        case 'a':
+            k.all_events = true;
+            break;
+        case 's':
+            k.skip_torn = true;
+            break;
+        case 'n':
+            k.with_summary = false;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return CLI_DONE;
+        default:
+            return cli_bad_flag(COMMAND, argc, argv, flag == ':');
+        }
+    }
+    if (optind == argc) return cli_usage(COMMAND, "name at least one FILE of records");
+    if (!k.with_summary && objective_file)
+        return cli_usage(COMMAND, "--no-summary leaves nothing for --objective to judge");
+    if (objective_file) {
+        if (objective_read(&objective, objective_file, &e))
+            return cli_input_error(COMMAND, objective_file, &e, k.json);
+        k.objective = &objective;
+    }
+    int status = run_check(&k, argv + optind, argc - optind);
+    if (k.objective) objective_release(&objective);
+    return status;
+}
+
+int cmd_record(int argc, char **argv) {
+    if (argc >= 2 && !strcmp(argv[1], "check")) return check(argc - 1, argv + 1);
+    if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+        fputs(help, stdout);
+        return CLI_DONE;
+    }
+    if (argc < 2) return cli_usage("record", "what to do is missing; there is `check`");
+    return cli_usage("record", "there is no '%s'; there is `check`", argv[1]);
+}
