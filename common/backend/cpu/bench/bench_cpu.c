@@ -1,0 +1,131 @@
+/* bench_cpu.c: how fast the native backend is: prefill of a prompt, decode at the start and behind
+ * the prompt. One JSON line a repetition; bench_vs_llamacpp.py runs it beside llama.cpp.
+ *
+ *   bench_cpu MODEL.gguf [--threads N] [--prompt N] [--decode N] [--step N] [--reps N]
+ *
+ * Wall time is what a person waits. CPU time (all threads together) is printed beside it because a
+ * shared machine's neighbours stretch the first and not the second; where the quotient of the two
+ * is below the number of threads by more than a few percent, the wall time is the neighbours'.
+ */
+#include "backend/cpu/cpu.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "sched/policy.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct timing {
+    double wall_s, cpu_s;
+};
+
+static double cpu_now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct run {
+    struct backend *b;
+    int32_t *prompt, *table;
+    int32_t n_prompt, n_decode, step, n_blocks;
+    float *logits;
+};
+
+static int feed(struct run *r, const int32_t *tokens, int32_t n, int32_t pos0) {
+    struct err e;
+    struct backend_seq s = {tokens, n, pos0, r->table, r->n_blocks, true};
+    if (backend_step(r->b, &(struct backend_batch){&s, 1}, r->logits, &e) == 0) return 0;
+    fprintf(stderr, "bench_cpu: %s\n", e.text);
+    return -1;
+}
+
+static int prefill(struct run *r, struct timing *t) {
+    double w = (double)clock_monotonic_ns() * 1e-9, c = cpu_now_s();
+    for (int32_t at = 0; at < r->n_prompt; at += r->step) {
+        int32_t n = r->n_prompt - at < r->step ? r->n_prompt - at : r->step;
+        if (feed(r, r->prompt + at, n, at)) return -1;
+    }
+    *t = (struct timing){(double)clock_monotonic_ns() * 1e-9 - w, cpu_now_s() - c};
+    return 0;
+}
+
+static int decode(struct run *r, int32_t depth, struct timing *t) {
+    double w = (double)clock_monotonic_ns() * 1e-9, c = cpu_now_s();
+    for (int32_t i = 0; i < r->n_decode; i++)
+        if (feed(r, r->prompt + i % r->n_prompt, 1, depth + i)) return -1;
+    *t = (struct timing){(double)clock_monotonic_ns() * 1e-9 - w, cpu_now_s() - c};
+    return 0;
+}
+
+static int usage(void) {
+    fprintf(stderr, "usage: bench_cpu MODEL.gguf [--threads N] [--prompt N] [--decode N] "
+                    "[--step N] [--reps N]\n");
+    return 2;
+}
+
+static int measure(struct run *r, int32_t threads, int reps) {
+    for (int i = 0; i < reps; i++) {
+        struct timing p, deep, shallow;
+        if (prefill(r, &p) || decode(r, r->n_prompt, &deep) || decode(r, 0, &shallow)) return 1;
+        printf("{\"engine\": \"servelab\", \"kernels\": \"%s\", \"threads\": %d, "
+               "\"prompt_tokens\": %d, \"step_tokens\": %d, \"decode_tokens\": %d, "
+               "\"prefill_wall_s\": %.6f, \"prefill_cpu_s\": %.6f, "
+               "\"decode_deep_wall_s\": %.6f, \"decode_deep_cpu_s\": %.6f, "
+               "\"decode_shallow_wall_s\": %.6f, \"decode_shallow_cpu_s\": %.6f}\n",
+               backend_cpu_kernels(), threads, r->n_prompt, r->step, r->n_decode, p.wall_s, p.cpu_s,
+               deep.wall_s, deep.cpu_s, shallow.wall_s, shallow.cpu_s);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    static const struct option flags[] = {
+        {"threads", required_argument, 0, 't'}, {"prompt", required_argument, 0, 'p'},
+        {"decode", required_argument, 0, 'd'},  {"step", required_argument, 0, 's'},
+        {"reps", required_argument, 0, 'r'},    {0}};
+    int32_t threads = 0, reps = 3;
+    struct run r = {.n_prompt = 2048, .n_decode = 128, .step = 0};
+    for (int c; (c = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
+        int32_t v = optarg ? atoi(optarg) : 0;
+        if (c == '?' || v < 1) return usage();
+        *(c == 't'   ? &threads
+          : c == 'p' ? &r.n_prompt
+          : c == 'd' ? &r.n_decode
+          : c == 's' ? &r.step
+                     : &reps) = v;
+    }
+    if (optind + 1 != argc) return usage();
+    struct err e;
+    struct model *m = model_open(argv[optind], &e);
+    struct backend_config config = {.model = m,
+                                    .threads = threads,
+                                    .max_seq_tokens = r.n_prompt + r.n_decode,
+                                    .max_step_tokens = r.step};
+    r.b = m ? backend_cpu_create(&config, &e) : NULL;
+    if (!r.b) {
+        fprintf(stderr, "bench_cpu: %s: %s %s\n", argv[optind], e.field, e.text);
+        return 2;
+    }
+    r.step = r.b->info.max_step_tokens;
+    r.n_blocks = policy_blocks_for(r.n_prompt + r.n_decode);
+    r.prompt = malloc((size_t)r.n_prompt * sizeof *r.prompt);
+    r.table = malloc((size_t)r.n_blocks * sizeof *r.table);
+    r.logits = malloc((size_t)m->config.vocab_size * sizeof *r.logits);
+    struct rng g;
+    rng_seed(&g, 1);
+    for (int32_t i = 0; i < r.n_prompt; i++)
+        r.prompt[i] = (int32_t)rng_below(&g, (uint64_t)m->config.vocab_size);
+    for (int32_t i = 0; i < r.n_blocks; i++) r.table[i] = i;
+    int rc = measure(&r, threads, reps);
+    free(r.prompt);
+    free(r.table);
+    free(r.logits);
+    backend_free(r.b);
+    model_free(m);
+    return rc;
+}

@@ -1,0 +1,55 @@
+/* cpu.h: what the native backend offers beyond backend.h: the precision its weights are held in,
+ * and planted faults.
+ *
+ * Both exist to ask a question of a quality check: does it notice? Re-rounded weights are what a
+ * smaller file of the same model would hold. A planted fault is one wrong line of a serving engine,
+ * as it happens in practice. The default is the model as it is, and costs nothing.
+ *
+ * Numerics. Weights are widened to float exactly (dequant.h), activations, keys and values are
+ * float, every product is a fused multiply-add in float, in an order that matmul.h and attention.h
+ * fix. A token's logits therefore have the same bits whatever else is in the batch, however its
+ * prompt was cut into steps, whichever blocks it owns and however many threads there are.
+ */
+#ifndef SERVELAB_BACKEND_CPU_CPU_H
+#define SERVELAB_BACKEND_CPU_CPU_H
+
+#include "backend/backend.h"
+
+/* Matrices only, the embedding and the head among them; norms and biases stay as they are. */
+enum backend_weights {
+    WEIGHTS_AS_STORED, /* used in place, from the mapped file */
+    WEIGHTS_F32,       /* widened once: the same numbers, four bytes each */
+    WEIGHTS_BF16,      /* rounded to 8 significant bits */
+    WEIGHTS_INT8,      /* groups of 32 along a row, half-precision scale: the format Q8_0 */
+    WEIGHTS_INT4       /* groups of 32, half-precision scale, codes -8..7: the format Q4_0 */
+};
+
+enum backend_fault {
+    FAULT_NONE,
+    FAULT_LOST_KV_BLOCK,    /* logical block fault_arg of every sequence reads as zeros */
+    FAULT_ROPE_OFF_BY_ONE,  /* queries are rotated as if they stood one position later */
+    FAULT_WRONG_HEAD_MAP,   /* query head h reads KV head h % n_kv_heads */
+    FAULT_NO_SOFTMAX_SCALE, /* scores aren't divided by sqrt(head_dim) */
+    FAULT_SKIPPED_LAYER     /* layer fault_arg passes its input on */
+};
+
+struct backend_cpu_options {
+    enum backend_weights weights;
+    enum backend_fault fault;
+    int32_t fault_arg; /* 0 where the fault takes none */
+};
+
+/* backend_cpu_create with options; NULL options are all defaults. Refused with a reason: widths
+ * that are no multiple of 32 for INT8 and INT4, a block or layer that doesn't exist, and a wrong
+ * head map where it would change nothing (one query head per KV head, or one KV head). */
+struct backend *backend_cpu_create_with(const struct backend_config *c,
+                                        const struct backend_cpu_options *o, struct err *e);
+
+/* "f32", "bf16", ... and "lost-kv-block", ...; for tables and flags. */
+const char *backend_weights_name(enum backend_weights w);
+const char *backend_fault_name(enum backend_fault f);
+
+/* How the kernels were compiled: "avx512", "avx2", "neon" or "portable". */
+const char *backend_cpu_kernels(void);
+
+#endif

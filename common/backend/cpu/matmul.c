@@ -1,0 +1,275 @@
+/* matmul.c: the float matrix kernels: a fused one for a single token, a blocked one for many. See
+ * matmul.h for the order of summation that both keep.
+ *
+ * One token: four rows at a time, dequantised in registers; the weights are read once from memory
+ * and that is the cost.
+ * Many tokens: a panel of rows is dequantised into the second-level cache once; then tiles of
+ * TILE_ROWS rows by TILE_TOKENS tokens keep all their partial sums in registers. Long rows are cut
+ * into pieces of K_CHUNK columns, between which the partial sums are put aside unreduced.
+ */
+#include "backend/cpu/matmul.h"
+
+#include "backend/cpu/dequant.h"
+#include "backend/cpu/ops.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+
+enum {
+    TILE_ROWS = 4,
+    /* 4 x 6 partial sums fill AVX-512's and NEON's 32 registers, 4 x 2 fill AVX2's 16. */
+    TILE_TOKENS = VEC_REGISTERS >= 32 ? 6 : 2,
+    PANEL_ROWS = 48, /* 48 rows of 1,536 floats are 295 KB: most of a core's second-level cache */
+    K_CHUNK = 768,   /* 6 tokens of 768 floats are 18 KB: half a first-level cache */
+    SHARE_ROWS_MIN = 8,
+    SHARE_ROWS_MAX = 64,  /* of one token */
+    SHARES_PER_THREAD = 8 /* so that a thread that lost its core leaves little behind */
+};
+
+struct thread_scratch {
+    float *panel; /* (PANEL_ROWS, matmul_stride(max_cols)) */
+    float *up;    /* (max_tokens, SHARE_ROWS_MAX), the second operand of SwiGLU */
+    vf sums[PANEL_ROWS / TILE_ROWS][TILE_ROWS][TILE_TOKENS];
+};
+
+struct matmul_scratch {
+    int32_t threads;
+    struct thread_scratch t[];
+};
+
+struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols,
+                                             int32_t max_tokens) {
+    size_t bytes = sizeof(struct matmul_scratch) + (size_t)threads * sizeof(struct thread_scratch);
+    struct matmul_scratch *s = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!s) return NULL;
+    memset(s, 0, bytes);
+    s->threads = threads;
+    for (int32_t i = 0; i < threads; i++) {
+        s->t[i].panel =
+            aligned_alloc(64, (size_t)PANEL_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
+        s->t[i].up = aligned_alloc(64, (size_t)SHARE_ROWS_MAX * (size_t)max_tokens * sizeof(float));
+        if (!s->t[i].panel || !s->t[i].up) {
+            matmul_scratch_free(s);
+            return NULL;
+        }
+        /* The last tile of a panel may reach over rows that no weight was written to. */
+        memset(s->t[i].panel, 0,
+               (size_t)PANEL_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
+    }
+    return s;
+}
+
+void matmul_scratch_free(struct matmul_scratch *s) {
+    if (!s) return;
+    for (int32_t i = 0; i < s->threads; i++) {
+        free(s->t[i].panel);
+        free(s->t[i].up);
+    }
+    free(s);
+}
+
+/* Where results go: rows row0.. of a linear. */
+struct sink {
+    float *out; /* of token 0, row 0 of the panel */
+    int32_t stride;
+    const float *bias; /* of row 0 of the panel, or NULL */
+    bool add;
+};
+
+static inline void put4(const struct sink *k, int32_t token, int32_t row, int32_t n, vf4 sums) {
+    float *o = k->out + (size_t)token * (size_t)k->stride + row;
+    float s[4];
+    *(vf4_unaligned *)s = sums;
+    for (int32_t i = 0; i < n; i++) {
+        float v = k->bias ? s[i] + k->bias[row + i] : s[i];
+        o[i] = k->add ? o[i] + v : v;
+    }
+}
+
+/* ---- one token ------------------------------------------------------------------------------- */
+
+VEC_INLINE vf4 dot4(enum dtype t, const uint8_t *const row[4], int32_t cols, const float *x) {
+    vf acc[4] = {{0}}, w[QV];
+    int32_t blocks = cols / QBLOCK, tail = cols % QBLOCK;
+    for (int32_t b = 0; b < blocks; b++)
+        for (int r = 0; r < 4; r++) {
+            dequant_block(t, row[r], b, w);
+            for (int i = 0; i < QV; i++)
+                acc[r] = vf_fma(w[i], vf_load(x + b * QBLOCK + i * VW), acc[r]);
+        }
+    for (int r = 0; r < 4 && tail; r++) {
+        dequant_tail(t, row[r], blocks, tail, w);
+        for (int i = 0; i < QV; i++)
+            acc[r] = vf_fma(w[i], vf_load(x + blocks * QBLOCK + i * VW), acc[r]);
+    }
+    return vf_sum4(acc[0], acc[1], acc[2], acc[3]);
+}
+
+VEC_INLINE void gemv_rows(enum dtype t, const struct tensor *w, int32_t row0, int32_t n,
+                          const float *x, const struct sink *k) {
+    size_t bytes = dtype_row_bytes(t, w->cols);
+    for (int32_t r = 0; r < n; r += 4) {
+        const uint8_t *row[4];
+        for (int32_t i = 0; i < 4; i++) /* past the end: the last row again, thrown away */
+            row[i] = tensor_row(w, row0 + (r + i < n ? r + i : n - 1), bytes);
+        put4(k, 0, r, n - r < 4 ? n - r : 4, dot4(t, row, w->cols, x));
+    }
+}
+
+static void gemv(const struct tensor *w, int32_t row0, int32_t n, const float *x,
+                 const struct sink *k) {
+    switch (w->dtype) { /* one copy of the loop for each type */
+    case DTYPE_F32:
+        gemv_rows(DTYPE_F32, w, row0, n, x, k);
+        return;
+    case DTYPE_F16:
+        gemv_rows(DTYPE_F16, w, row0, n, x, k);
+        return;
+    case DTYPE_BF16:
+        gemv_rows(DTYPE_BF16, w, row0, n, x, k);
+        return;
+    case DTYPE_Q8_0:
+        gemv_rows(DTYPE_Q8_0, w, row0, n, x, k);
+        return;
+    case DTYPE_Q4_0:
+        gemv_rows(DTYPE_Q4_0, w, row0, n, x, k);
+        return;
+    case DTYPE_Q4_1:
+        gemv_rows(DTYPE_Q4_1, w, row0, n, x, k);
+        return;
+    }
+    err_bug(__FILE__, __LINE__, "a storage type that the matrix kernels know");
+}
+
+/* ---- many tokens ----------------------------------------------------------------------------- */
+
+/* Adds `cols` columns to the partial sums of 4 rows x nt tokens. */
+VEC_INLINE void tile(int nt, const float *w, int32_t w_stride, const float *x, int32_t x_stride,
+                     int32_t cols, bool first, vf sums[TILE_ROWS][TILE_TOKENS]) {
+    vf acc[TILE_ROWS][TILE_TOKENS];
+    for (int r = 0; r < TILE_ROWS; r++)
+        for (int t = 0; t < nt; t++) acc[r][t] = first ? (vf){0} : sums[r][t];
+    for (int32_t c = 0; c < cols; c += VW) {
+        vf a[TILE_ROWS];
+        for (int r = 0; r < TILE_ROWS; r++) a[r] = vf_load(w + r * w_stride + c);
+        for (int t = 0; t < nt; t++) {
+            vf b = vf_load(x + t * x_stride + c);
+            for (int r = 0; r < TILE_ROWS; r++) acc[r][t] = vf_fma(a[r], b, acc[r][t]);
+        }
+    }
+    for (int r = 0; r < TILE_ROWS; r++)
+        for (int t = 0; t < nt; t++) sums[r][t] = acc[r][t];
+}
+
+/* All rows of the panel times nt tokens. */
+VEC_INLINE void panel_tokens(int nt, struct thread_scratch *s, int32_t rows, int32_t cols,
+                             int32_t stride, const float *x, int32_t token, const struct sink *k) {
+    int32_t padded = (cols + QBLOCK - 1) / QBLOCK * QBLOCK;
+    for (int32_t c = 0; c < padded; c += K_CHUNK) {
+        int32_t n = padded - c < K_CHUNK ? padded - c : K_CHUNK;
+        for (int32_t r = 0; r < rows; r += TILE_ROWS) {
+            vf(*sums)[TILE_TOKENS] = s->sums[r / TILE_ROWS];
+            tile(nt, s->panel + (size_t)r * (size_t)stride + c, stride, x + c, stride, n, c == 0,
+                 sums);
+            if (c + n < padded) continue;
+            for (int t = 0; t < nt; t++)
+                put4(k, token + t, r, rows - r < 4 ? rows - r : 4,
+                     vf_sum4(sums[0][t], sums[1][t], sums[2][t], sums[3][t]));
+        }
+    }
+}
+
+static void gemm(struct thread_scratch *s, const struct tensor *w, int32_t row0, int32_t n,
+                 const float *x, int32_t tokens, const struct sink *k) {
+    int32_t stride = matmul_stride(w->cols);
+    for (int32_t r = 0; r < n; r++) dequant_row(w, row0 + r, s->panel + (size_t)r * (size_t)stride);
+    for (int32_t t = 0; t < tokens;) {
+        const float *xt = x + (size_t)t * (size_t)stride;
+        switch (tokens - t < TILE_TOKENS ? tokens - t : TILE_TOKENS) {
+        case 1:
+            panel_tokens(1, s, n, w->cols, stride, xt, t, k);
+            t += 1;
+            break;
+#if VEC_REGISTERS >= 32
+        case 3:
+        case 2:
+            panel_tokens(2, s, n, w->cols, stride, xt, t, k);
+            t += 2;
+            break;
+        case 5:
+        case 4:
+            panel_tokens(4, s, n, w->cols, stride, xt, t, k);
+            t += 4;
+            break;
+#endif
+        default:
+            panel_tokens(TILE_TOKENS, s, n, w->cols, stride, xt, t, k);
+            t += TILE_TOKENS;
+        }
+    }
+}
+
+/* ---- sharing out ----------------------------------------------------------------------------- */
+
+struct job {
+    const struct matmul *m;
+    const struct linear *l;
+    int32_t n_linears;
+    int32_t share_rows;
+    int32_t first_share[MATMUL_MAX_LINEARS + 1];
+    bool swiglu; /* l[0] is the gate, l[1] the up projection, written to the same place */
+};
+
+static void rows_of(const struct matmul *m, struct thread_scratch *s, const struct tensor *w,
+                    int32_t row0, int32_t n, const struct sink *k) {
+    if (m->tokens == 1)
+        gemv(w, row0, n, m->x, k);
+    else
+        gemm(s, w, row0, n, m->x, m->tokens, k);
+}
+
+static void run_share(void *ctx, int32_t item, int32_t thread) {
+    const struct job *j = ctx;
+    struct thread_scratch *s = &j->m->scratch->t[thread];
+    int32_t i = 0;
+    while (item >= j->first_share[i + 1]) i++;
+    const struct linear *l = &j->l[i];
+    int32_t row0 = (item - j->first_share[i]) * j->share_rows;
+    int32_t n = l->w->rows - row0 < j->share_rows ? l->w->rows - row0 : j->share_rows;
+    struct sink k = {l->out + row0, l->out_stride, l->bias ? l->bias + row0 : NULL, l->add};
+    rows_of(j->m, s, l->w, row0, n, &k);
+    if (!j->swiglu) return;
+    struct sink up = {s->up, SHARE_ROWS_MAX, NULL, false};
+    rows_of(j->m, s, j->l[1].w, row0, n, &up);
+    for (int32_t t = 0; t < j->m->tokens; t++)
+        ops_silu_mul(k.out + (size_t)t * (size_t)k.stride, s->up + (size_t)t * (size_t)up.stride,
+                     n);
+}
+
+static int32_t share_rows_for(const struct matmul *m, int32_t rows) {
+    int32_t shares = SHARES_PER_THREAD * pool_threads(m->pool);
+    int32_t n = ((rows + shares - 1) / shares + 3) / 4 * 4;
+    int32_t most = m->tokens == 1 ? SHARE_ROWS_MAX : PANEL_ROWS;
+    return n < SHARE_ROWS_MIN ? SHARE_ROWS_MIN : n > most ? most : n;
+}
+
+void matmul(const struct matmul *m, const struct linear *l, int32_t n) {
+    INVARIANT(n >= 1 && n <= MATMUL_MAX_LINEARS);
+    struct job j = {.m = m, .l = l, .n_linears = n};
+    int32_t rows = 0;
+    for (int32_t i = 0; i < n; i++) rows += l[i].w->rows;
+    j.share_rows = share_rows_for(m, rows);
+    for (int32_t i = 0; i < n; i++)
+        j.first_share[i + 1] = j.first_share[i] + (l[i].w->rows + j.share_rows - 1) / j.share_rows;
+    pool_run(m->pool, run_share, &j, j.first_share[n]);
+}
+
+void matmul_swiglu(const struct matmul *m, const struct tensor *gate, const struct tensor *up,
+                   float *out, int32_t out_stride) {
+    INVARIANT(gate->rows == up->rows && gate->cols == up->cols);
+    struct linear l[2] = {{gate, NULL, out, out_stride, false}, {up, NULL, NULL, 0, false}};
+    struct job j = {.m = m, .l = l, .n_linears = 1, .swiglu = true};
+    j.share_rows = share_rows_for(m, gate->rows);
+    j.first_share[1] = (gate->rows + j.share_rows - 1) / j.share_rows;
+    pool_run(m->pool, run_share, &j, j.first_share[1]);
+}

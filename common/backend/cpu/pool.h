@@ -1,0 +1,34 @@
+/* pool.h: a few threads that share the items of one loop.
+ *
+ * Offers: pool_run, a parallel for. The caller works too; items are taken one at a time from a
+ * shared counter, so that a thread that the machine has taken away costs one item's delay and no
+ * more. Refuses: to say which thread runs which item (results must not depend on it), nesting, and
+ * two callers at once.
+ *
+ * Between loops the threads spin for about 50 us, because the next loop of a forward pass comes in
+ * less, and then park, because an idle server must not burn a core.
+ */
+#ifndef SERVELAB_BACKEND_CPU_POOL_H
+#define SERVELAB_BACKEND_CPU_POOL_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct pool;
+
+enum { POOL_MAX_THREADS = 256 };
+
+/* threads: 1..POOL_MAX_THREADS, the caller included. NULL and *e on failure. */
+struct pool *pool_create(int32_t threads, struct err *e);
+void pool_free(struct pool *p);
+int32_t pool_threads(const struct pool *p);
+
+/* `thread` is 0 .. pool_threads-1 and names a thread's own scratch. */
+typedef void pool_fn(void *ctx, int32_t item, int32_t thread);
+
+/* Calls fn once for every item in [0, n_items), in any order, on any thread; returns when all are
+ * done and their writes are visible. One item runs on the caller without waking anybody. */
+void pool_run(struct pool *p, pool_fn *fn, void *ctx, int32_t n_items);
+
+#endif
