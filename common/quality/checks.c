@@ -1,0 +1,109 @@
+/* checks.c: the named checks on answers. See checks.h. */
+#include "quality/checks.h"
+
+#include "base/json.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first run of ASCII digits in text[0..n); its length, 0 when there is none. */
+static size_t first_digits(const char *text, size_t n, const char **start) {
+    size_t i = 0;
+    while (i < n && !(text[i] >= '0' && text[i] <= '9')) i++;
+    *start = text + i;
+    size_t m = 0;
+    while (i + m < n && text[i + m] >= '0' && text[i + m] <= '9') m++;
+    return m;
+}
+
+static enum verdict verdict_of(bool passed) {
+    return passed ? VERDICT_PASSED : VERDICT_FAILED;
+}
+
+static void judge_digits(const char *expected, const char *answer, size_t n,
+                         struct quality_result *out) {
+    const char *want, *got;
+    size_t want_n = first_digits(expected, strlen(expected), &want);
+    size_t got_n = first_digits(answer, n, &got);
+    bool same = want_n > 0 && got_n == want_n && !memcmp(want, got, want_n);
+    out->quality = verdict_of(same);
+    out->structure = VERDICT_NOT_REQUIRED;
+    if (got_n == 0)
+        snprintf(out->detail, sizeof out->detail, "got no digits, want %.*s", (int)want_n, want);
+    else
+        snprintf(out->detail, sizeof out->detail, "got %.*s, want %.*s",
+                 (int)(got_n > 40 ? 40 : got_n), got, (int)want_n, want);
+}
+
+static const struct {
+    const char *name;
+    int args;
+    bool numbers; /* arguments are integers; otherwise strings */
+} TOOLS[] = {{"add", 2, true}, {"sub", 2, true}, {"mul", 2, true},
+             {"div", 2, true}, {"max", 2, true}, {"get", 1, false}};
+
+/* NULL when the call has the right shape, else what is wrong with it. */
+static const char *call_fault(const cJSON *call) {
+    if (!cJSON_IsObject(call)) return "the answer isn't a JSON object";
+    const cJSON *tool = cJSON_GetObjectItemCaseSensitive(call, "tool");
+    const cJSON *args = cJSON_GetObjectItemCaseSensitive(call, "args");
+    if (!cJSON_IsString(tool)) return "member 'tool' is missing or no string";
+    if (!cJSON_IsArray(args)) return "member 'args' is missing or no array";
+    if (cJSON_GetArraySize(call) != 2) return "there are other members than 'tool' and 'args'";
+    for (size_t i = 0; i < sizeof TOOLS / sizeof *TOOLS; i++) {
+        if (strcmp(tool->valuestring, TOOLS[i].name)) continue;
+        if (cJSON_GetArraySize(args) != TOOLS[i].args) return "the number of arguments is wrong";
+        const cJSON *arg;
+        cJSON_ArrayForEach(
+            arg, args) if (TOOLS[i].numbers
+                               ? !cJSON_IsNumber(arg)
+                               : !cJSON_IsString(arg)) return "an argument has the wrong type";
+        return NULL;
+    }
+    return "the tool is unknown";
+}
+
+static void judge_call(const char *expected, const char *answer, size_t n,
+                       struct quality_result *out) {
+    struct err why = {0};
+    cJSON *want = json_parse(expected, strlen(expected), 1, &why);
+    cJSON *got = json_parse(answer, n, 1, &why);
+    const char *fault = got ? call_fault(got) : "the answer isn't JSON";
+    out->structure = verdict_of(!fault);
+    /* case-sensitive, and arguments in order; the order of the two members doesn't matter */
+    out->quality = verdict_of(!fault && want && cJSON_Compare(want, got, true));
+    if (fault)
+        snprintf(out->detail, sizeof out->detail, "%s", fault);
+    else
+        snprintf(out->detail, sizeof out->detail, "got %.*s, want %s", (int)(n > 60 ? 60 : n),
+                 answer, expected);
+    cJSON_Delete(want);
+    cJSON_Delete(got);
+}
+
+int quality_judge(const char *check, const char *expected, const char *answer, size_t n,
+                  struct quality_result *out, struct err *e) {
+    *out = (struct quality_result){0};
+    while (n > 0 && isspace((unsigned char)answer[0])) answer++, n--;
+    while (n > 0 && isspace((unsigned char)answer[n - 1])) n--;
+    if (!strcmp(check, "key-recall/1") || !strcmp(check, "sum/1"))
+        judge_digits(expected, answer, n, out);
+    else if (!strcmp(check, "tool-call/1"))
+        judge_call(expected, answer, n, out);
+    else
+        return err_set(
+            e, "there is no quality check '%.40s'; known: key-recall/1, sum/1, tool-call/1", check);
+    for (char *c = out->detail; *c; c++) /* an answer may be any bytes; a detail gets printed */
+        if (*c < 0x20 || *c > 0x7e) *c = '?';
+    return 0;
+}
+
+void quality_write(struct record *r, const char *check, const struct quality_result *result) {
+    snprintf(r->quality.check, sizeof r->quality.check, "%s", check);
+    r->quality.verdict = result->quality;
+    r->structure.verdict = result->structure;
+    r->structure.check[0] = '\0';
+    if (result->structure != VERDICT_NOT_REQUIRED)
+        snprintf(r->structure.check, sizeof r->structure.check, "%s", check);
+}

@@ -1,0 +1,57 @@
+/* evaluate.h: asks a model many checkable questions and counts what comes back.
+ *
+ * Every prompt is exactly QUESTION_PROMPT_TOKENS tokens. The questions of one log share the log's
+ * KV blocks through their block tables, as prefix caching does: a log is computed once for dozens
+ * of questions. Each answer is judged twice: greedily, by its named check; and by its negative
+ * log-likelihood, the surprise of the model at the right answer.
+ *
+ * Not here: what is compared with what (cli/cmd_quality.c), the checks themselves (checks.h).
+ */
+#ifndef SERVELAB_QUALITY_EVALUATE_H
+#define SERVELAB_QUALITY_EVALUATE_H
+
+#include "backend/backend.h"
+#include "quality/questions.h"
+
+#include <stdio.h>
+
+struct evaluation_plan {
+    int32_t n_logs;   /* prompts vary more from log to log than within one: at least 50 for a
+                         published figure */
+    int32_t per_kind; /* questions of each kind about each log */
+    uint64_t seed;    /* logs seed .. seed + n_logs - 1 */
+    bool lose_block;  /* planted fault: the KV block that holds the end of the asked record reads as
+                         zeros;  only recall questions are asked */
+    FILE *progress;   /* a line that counts the logs, redrawn; NULL for silence */
+};
+
+/* One question's outcome. */
+struct evaluation_item {
+    enum question_kind kind;
+    bool passed;           /* the named check's verdict on the greedy answer */
+    bool structure_passed; /* tool calls: the answer has the shape of a call */
+    double nll;            /* -log p(right answer and end of answer | prompt), nats */
+};
+
+struct evaluation {
+    struct evaluation_item *items; /* (n_items), in the plan's order; owned */
+    int32_t n_items;
+};
+
+/* Runs the plan. The backend needs room for 2,048 + 64 tokens in one sequence and
+ * evaluation_kv_blocks(plan) blocks. -1 and *e on failure. evaluation_release after success. */
+int evaluate(struct backend *b, const struct tokenizer *t, const struct evaluation_plan *plan,
+             struct evaluation *out, struct err *e);
+void evaluation_release(struct evaluation *ev);
+
+int32_t evaluation_kv_blocks(const struct evaluation_plan *plan);
+int32_t evaluation_max_seqs(const struct evaluation_plan *plan);
+
+/* Totals of one kind. */
+struct evaluation_total {
+    int32_t n, passed, structure_passed;
+    double mean_nll;
+};
+struct evaluation_total evaluation_total(const struct evaluation *ev, enum question_kind kind);
+
+#endif

@@ -1,0 +1,76 @@
+/* questions.h: prompts of an exact length whose answers a program can check.
+ *
+ * A prompt is a service log that ends in a question. The log holds 8 to 16 records "key K7Q2 4815";
+ * any two keys differ in at least three of four symbols. Three kinds of question:
+ *
+ *     key-recall/1   ? K7Q2                 " 4815"
+ *     sum/1          12+30=                 "42"
+ *     tool-call/1    subtract 3 from 10>    {"tool":"sub","args":[10,3]}
+ *
+ * The embedded model (model/embedded) was trained on this grammar and never saw the operand pairs
+ * and filler lines that this generator draws: what is held out is decided by an integer hash that
+ * both sides share. The grammar is stated in model/embedded/README.md; this is an independent
+ * implementation of it.
+ *
+ * Equal seeds give equal prompts on every machine. Not here: whether an answer is right (checks.h),
+ * and asking a model (evaluate.h).
+ */
+#ifndef SERVELAB_QUALITY_QUESTIONS_H
+#define SERVELAB_QUALITY_QUESTIONS_H
+
+#include "model/tokenizer.h"
+
+#include <stdint.h>
+
+enum {
+    QUESTION_PROMPT_TOKENS = 2048, /* the recurring case of the course */
+    QUESTION_TAIL_TOKENS =
+        32, /* the question and a little filler: the log before it is 2,016 tokens, which is
+               126 whole KV blocks, so that many questions can share one log's blocks */
+    QUESTION_MIN_KEYS = 8,
+    QUESTION_MAX_KEYS = 16
+};
+
+enum question_kind { QUESTION_RECALL, QUESTION_SUM, QUESTION_TOOL, QUESTION_KINDS };
+
+struct question_log {
+    char *text; /* NUL-terminated, ends with a newline; owned */
+    int32_t n_keys;
+    struct {
+        char key[5], value[5];
+        size_t end; /* bytes of text up to the end of this record's line */
+    } records[QUESTION_MAX_KEYS];
+};
+
+struct question {
+    enum question_kind kind;
+    char tail[512];  /* filler lines, then the question */
+    char answer[64]; /* what a right answer says */
+    int32_t record;  /* QUESTION_RECALL: index of the record asked for; otherwise -1 */
+};
+
+/* The name of the check that judges a kind ("key-recall/1"), and back: enum question_kind, or -1.
+ */
+const char *question_check(enum question_kind kind);
+int question_from_check(const char *check);
+
+/* A question about *log. `index` numbers the questions of one kind and log; recall goes through the
+ * records in order, so that every record is asked about. The tail has exactly QUESTION_TAIL_TOKENS
+ * tokens under *t. -1 and *e when no such tail was found (a tokenizer that can't express it). */
+int question_make(struct question *q, const struct question_log *log, const struct tokenizer *t,
+                  enum question_kind kind, uint64_t seed, int32_t index, struct err *e);
+
+/* A log that, with a tail of QUESTION_TAIL_TOKENS tokens, makes a user message whose whole prompt
+ * (chat template and bos included) has exactly prompt_tokens tokens. question_log_release after
+ * success. */
+int question_log_make(struct question_log *log, const struct tokenizer *t, uint64_t seed,
+                      int32_t prompt_tokens, struct err *e);
+void question_log_release(struct question_log *log);
+
+/* One whole prompt: the log of `seed` and its question number `index`. *text is malloc'ed. The
+ * prompt's length is verified: exactly prompt_tokens tokens through tokenizer_encode_chat. */
+int question_prompt(const struct tokenizer *t, enum question_kind kind, uint64_t seed,
+                    int32_t index, int32_t prompt_tokens, char **text, struct question *q,
+                    struct err *e);
+
+#endif
