@@ -91,6 +91,19 @@ test: deps-test ## every test, the browser's too (installs what is missing)
 	@SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) MODE=$(MODE) CC="$(CC)" \
 	 common/testing/run_tests.sh $(TESTS)
 
+# The long version: other compilers' opinion, sanitizers, and the engines that our golden data came from.
+FOREIGN_SCRIPT := $(wildcard common/*/tests/check_*.py common/backend/*/tests/check_*.py)
+check-all: test ## test, sanitizers, clang, and our figures against foreign engines (an hour)
+	@$(MAKE) check-format check-headers
+	@for m in asan tsan; do \
+	  $(MAKE) MODE=$$m -j$(JOBS) build $(patsubst $(OBJ)/%,build/obj/gcc-$$m-solutions/%,$(TEST_BIN)) && \
+	  $(MAKE) MODE=$$m test TESTS='$$(TEST_BIN)' || exit 1; done
+	@$(MAKE) CC=clang WERROR=1 -j$(JOBS) build
+	@common/setup/deps.sh foreign
+	@$(MAKE) -s model
+	@SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) PYTHON=build/venv-foreign/bin/python \
+	 common/testing/run_tests.sh $(FOREIGN_SCRIPT)
+
 check-headers: ## every public header compiles alone
 	@for h in $(filter-out common/testing/%,$(wildcard common/*/*.h common/backend/*/*.h grader/*.h)); do \
 	  echo "#include \"$${h#*/}\"" | $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -Werror -fsyntax-only -x c - || exit 1; done
@@ -117,4 +130,4 @@ help: ## this list
 	@echo "servelab: make TARGET [MODE=release|asan|tsan] [IMPL=solutions|labs] [CC=gcc|clang]"; echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: build test check-headers check-format format bench deps deps-test clean help
+.PHONY: build test check-all check-headers check-format format bench deps deps-test clean help

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# deps.sh build|demo|test: says which Debian or Ubuntu packages are missing and installs them.
+# deps.sh build|demo|test|foreign: says which Debian or Ubuntu packages are missing and installs them.
 #
 # As root it installs. Without root it prints the one command to ask for and goes on with what there is; only a missing
 # compiler or library stops it (exit 2), because then nothing can be built. packages.txt beside it is the list.
-# For `test` it also makes build/venv, with the Python packages of requirements-test.txt.
+# For `test` it also makes build/venv, with the Python packages of requirements-test.txt; for `foreign` (make check-all)
+# build/venv-foreign as well, with the engines that our figures are compared with: 6 GB and a quarter of an hour.
 set -u
 level=${1:-build}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,9 +12,9 @@ top=$(cd "$here/../.." && pwd)
 case $level in
 build) levels='build' ;;
 demo) levels='build demo' ;;
-test) levels='build demo test' ;;
+test | foreign) levels='build demo test' ;;
 *)
-    echo "deps.sh: '$level' is no level; choose build, demo or test" >&2
+    echo "deps.sh: '$level' is no level; choose build, demo, test or foreign" >&2
     exit 2
     ;;
 esac
@@ -76,18 +77,25 @@ fi
 [ ${#missing[@]} -eq 0 ] || echo "going on without: ${missing[*]}"
 
 # ---- Python packages, in a folder of our own ------------------------------------------------------------------------
-[ "$level" = test ] || exit 0
-want=$(sha256sum "$here/requirements-test.txt" | cut -d' ' -f1)
-venv=$top/build/venv
-[ "$(cat "$venv/.made-from" 2>/dev/null)" = "$want" ] && exit 0
-echo "making build/venv with $(grep -cvE '^(#|$)' "$here/requirements-test.txt") Python packages (under a minute)"
-rm -rf "$venv"
-mkdir -p "$top/build"
-python=/usr/bin/python3
-[ -x $python ] || python=python3
-if $python -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check -r "$here/requirements-test.txt"; then
-    echo "$want" >"$venv/.made-from"
-else
+make_venv() { # make_venv FOLDER REQUIREMENTS
+    local venv=$top/build/$1 list=$here/$2 want python=/usr/bin/python3
+    want=$(sha256sum "$list" | cut -d' ' -f1)
+    [ "$(cat "$venv/.made-from" 2>/dev/null)" = "$want" ] && return
+    echo "making build/$1 with the Python packages of $2"
     rm -rf "$venv"
-    echo "build/venv could not be made: the tests that compare with Python clients will say that they can't run"
-fi
+    mkdir -p "$top/build"
+    [ -x $python ] || python=python3
+    if $python -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check -r "$list"; then
+        echo "$want" >"$venv/.made-from"
+    else
+        rm -rf "$venv"
+        echo "build/$1 could not be made: the tests that compare with Python packages will say that they can't run"
+    fi
+}
+case $level in
+test) make_venv venv requirements-test.txt ;;
+foreign)
+    make_venv venv requirements-test.txt
+    make_venv venv-foreign requirements-foreign.txt
+    ;;
+esac

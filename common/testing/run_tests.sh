@@ -7,7 +7,8 @@
 # one failure: a run without assertions is not a pass. A skip must be in .ci/allowed-skips (a line: extended regular
 # expression for "TEST: name", tab, reason), or it counts as a failure too.
 #
-# Environment: TEST_TIMEOUT_S for one test program (default 900); TEST_FILTER, a regular expression on its path.
+# Environment: TEST_TIMEOUT_S for one test program (default 900); TEST_FILTER, a regular expression on its path; PYTHON
+# for the .py ones (default build/venv/bin/python).
 # Logs are kept in build/test-logs.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,8 +17,8 @@ logs=build/test-logs
 mkdir -p $logs
 timeout_s=${TEST_TIMEOUT_S:-900}
 filter=${TEST_FILTER:-.}
-python=build/venv/bin/python
-[ -x $python ] || python=python3
+python=${PYTHON:-build/venv/bin/python}
+[ -x "$python" ] || python=python3
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120}
 
 passed=0 failed=0 skipped=0
