@@ -1,0 +1,334 @@
+/* cmd_quality.c: `servelab quality`: how often a model answers the checkable questions rightly, and
+ * what a planted fault or a coarser precision does to that. Not here: the questions and the checks
+ * (quality/). */
+#include "backend/cpu/cpu.h"
+#include "cli/cli.h"
+#include "quality/evaluate.h"
+#include "quality/reference.h"
+
+#include <cjson/cJSON.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char HELP[] =
+    "servelab quality: ask a model checkable questions at prompts of exactly 2,048 tokens\n"
+    "\n"
+    "usage: servelab quality [--model FILE] [--logs N] [--per-kind N] [--seed S]\n"
+    "                        [--weights NAME] [--fault NAME] [--table] [--threads N] [--json]\n"
+    "                        [--reference FILE | --write-reference FILE] [--min-pass-rate R]\n"
+    "\n"
+    "  --model FILE       GGUF file (default: the embedded model)\n"
+    "  --logs N           logs to ask about, 50 by default; prompts vary most from log to log\n"
+    "  --per-kind N       questions of each kind about each log, 12 by default\n"
+    "  --seed S           first log's seed, 1 by default\n"
+    "  --weights NAME     stored, f32, bf16, int8, int4: re-rounded on loading\n"
+    "  --fault NAME       none, lost-kv-block, rope-off-by-one, wrong-head-map,\n"
+    "                     missing-softmax-scale, skipped-layer\n"
+    "  --table            all of those, one line each\n"
+    "  --reference FILE   answer-nll/1: compare each answer's likelihood with this float32 run\n"
+    "                     (default for the embedded model: the stored one)\n"
+    "  --write-reference FILE   store this run as a reference\n"
+    "  --min-pass-rate R  what counts as good enough, 0.95 by default\n"
+    "\n"
+    "example: servelab quality --logs 2 --per-kind 4\n"
+    "exit status: 1 when a pass rate lies below --min-pass-rate or answer-nll/1 fails\n";
+
+struct condition {
+    const char *name;
+    struct backend_cpu_options options;
+    bool lose_block;
+};
+
+static const struct condition CONDITIONS[] = {
+    {"f32", {.weights = WEIGHTS_F32}, false},
+    {"bf16", {.weights = WEIGHTS_BF16}, false},
+    {"int8", {.weights = WEIGHTS_INT8}, false},
+    {"int4", {.weights = WEIGHTS_INT4}, false},
+    {"lost-kv-block", {.weights = WEIGHTS_F32}, true},
+    {"rope-off-by-one", {.weights = WEIGHTS_F32, .fault = FAULT_ROPE_OFF_BY_ONE}, false},
+    {"wrong-head-map", {.weights = WEIGHTS_F32, .fault = FAULT_WRONG_HEAD_MAP}, false},
+    {"missing-softmax-scale",
+     {.weights = WEIGHTS_F32, .fault = FAULT_MISSING_SOFTMAX_SCALE},
+     false},
+    {"skipped-layer",
+     {.weights = WEIGHTS_F32, .fault = FAULT_SKIPPED_LAYER, .fault_arg = 2},
+     false},
+};
+enum { N_CONDITIONS = sizeof CONDITIONS / sizeof *CONDITIONS };
+
+struct quality_args {
+    const char *model, *reference, *write_reference;
+    struct evaluation_plan plan;
+    struct condition one;
+    double min_pass_rate;
+    int threads;
+    bool table, json;
+};
+
+/* 95 % interval of a rate (Wilson 1927): right also near 0 and 1. */
+static void wilson(int32_t passed, int32_t n, double *lo, double *hi) {
+    double z = 1.96, p = n ? (double)passed / n : 0, d = 1 + z * z / n;
+    double mid = (p + z * z / (2 * n)) / d,
+           half = z * sqrt(p * (1 - p) / n + z * z / (4.0 * n * n)) / d;
+    *lo = mid - half;
+    *hi = mid + half;
+}
+
+/* ---- one condition ---- */
+
+static int run_condition(const struct quality_args *a, const struct model *m,
+                         const struct tokenizer *t, const struct condition *c,
+                         struct evaluation *ev, struct err *e) {
+    struct evaluation_plan plan = a->plan;
+    plan.lose_block = c->lose_block;
+    plan.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    struct backend_config config = {.model = m,
+                                    .threads = a->threads,
+                                    .kv_blocks = evaluation_kv_blocks(&plan),
+                                    .max_seq_tokens = QUESTION_PROMPT_TOKENS + 128,
+                                    .max_seqs = evaluation_max_seqs(&plan)};
+    struct backend *b = backend_cpu_create_with(&config, &c->options, e);
+    if (!b) return -1;
+    int rc = evaluate(b, t, &plan, ev, e);
+    backend_free(b);
+    return rc;
+}
+
+static cJSON *report_json(const struct condition *c, const struct evaluation *ev,
+                          const struct nll_verdict *nll) {
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "condition", c->name);
+    cJSON *checks = cJSON_AddArrayToObject(o, "checks");
+    for (int k = 0; k < QUESTION_KINDS; k++) {
+        struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
+        if (!total.n) continue;
+        cJSON *check = cJSON_CreateObject();
+        double lo, hi;
+        wilson(total.passed, total.n, &lo, &hi);
+        cJSON_AddStringToObject(check, "check", question_check((enum question_kind)k));
+        cJSON_AddNumberToObject(check, "n", total.n);
+        cJSON_AddNumberToObject(check, "passed", total.passed);
+        cJSON_AddNumberToObject(check, "pass_rate", (double)total.passed / total.n);
+        cJSON_AddNumberToObject(check, "pass_rate_low_95", lo);
+        cJSON_AddNumberToObject(check, "pass_rate_high_95", hi);
+        if (k == QUESTION_TOOL)
+            cJSON_AddNumberToObject(check, "structure_pass_rate",
+                                    (double)total.structure_passed / total.n);
+        cJSON_AddNumberToObject(check, "mean_answer_nll_nats", total.mean_nll);
+        cJSON_AddItemToArray(checks, check);
+    }
+    if (nll->compared) {
+        cJSON *answer = cJSON_AddObjectToObject(o, "answer_nll");
+        cJSON_AddStringToObject(answer, "check", "answer-nll/1");
+        cJSON_AddStringToObject(answer, "verdict", verdict_name(nll->verdict));
+        cJSON_AddNumberToObject(answer, "n", nll->compared);
+        cJSON_AddNumberToObject(answer, "mean_shift_nats", nll->mean_shift);
+        cJSON_AddNumberToObject(answer, "tolerance_nats", NLL_TOLERANCE_NATS);
+    }
+    return o;
+}
+
+static void print_heading(void) {
+    printf("%-22s %-22s %-22s %-22s %s\n", "", "key-recall/1", "sum/1", "tool-call/1 (shape)",
+           "answer-nll/1: mean |shift|, nats");
+}
+
+static void print_line(const struct condition *c, const struct evaluation *ev,
+                       const struct nll_verdict *nll) {
+    printf("%-22s", c->name);
+    for (int k = 0; k < QUESTION_KINDS; k++) {
+        struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
+        char cell[48] = "-";
+        double lo, hi;
+        wilson(total.passed, total.n, &lo, &hi);
+        int at = total.n ? snprintf(cell, sizeof cell, "%5.1f %% of %d",
+                                    100.0 * total.passed / total.n, total.n)
+                         : 0;
+        if (total.n && k == QUESTION_TOOL)
+            snprintf(cell + at, sizeof cell - (size_t)at, " (%.1f)",
+                     100.0 * total.structure_passed / total.n);
+        printf(" %-22s", cell);
+    }
+    if (nll->compared)
+        printf(" %.5f %s", nll->mean_shift, nll->verdict == VERDICT_PASSED ? "passed" : "failed");
+    else
+        printf(" not_evaluated");
+    printf("\n");
+    fflush(stdout);
+}
+
+static bool good_enough(const struct quality_args *a, const struct evaluation *ev,
+                        const struct nll_verdict *nll) {
+    bool good = !nll->compared || nll->verdict == VERDICT_PASSED;
+    for (int k = 0; k < QUESTION_KINDS; k++) {
+        struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
+        good &= !total.n || (double)total.passed / total.n >= a->min_pass_rate;
+    }
+    return good;
+}
+
+static int run_all(const struct quality_args *a, const struct model *m, const struct tokenizer *t) {
+    struct err e;
+    struct nll_reference ref = {0};
+    if (a->reference && nll_reference_read(&ref, a->reference, &e))
+        return cli_input_error("quality", a->reference, &e, a->json);
+    int n = a->table ? N_CONDITIONS : 1, status = CLI_DONE;
+    cJSON *all = cJSON_CreateArray();
+    if (!a->json) {
+        printf("%s: %d logs, %d questions of each kind a log, prompts of %d tokens, greedy\n",
+               m->config.name, a->plan.n_logs, a->plan.per_kind, QUESTION_PROMPT_TOKENS);
+        print_heading();
+    }
+    for (int i = 0; i < n; i++) {
+        const struct condition *c = a->table ? &CONDITIONS[i] : &a->one;
+        struct evaluation ev;
+        if (run_condition(a, m, t, c, &ev, &e)) {
+            status = cli_input_error("quality", a->model, &e, a->json);
+            break;
+        }
+        struct nll_verdict nll = nll_compare(&ref, &a->plan, c->lose_block, &ev);
+        if (a->json)
+            cJSON_AddItemToArray(all, report_json(c, &ev, &nll));
+        else
+            print_line(c, &ev, &nll);
+        if (!a->table && !good_enough(a, &ev, &nll)) status = CLI_NO;
+        if (a->write_reference &&
+            nll_reference_write(a->write_reference, m->config.name, &a->plan, &ev, &e))
+            status = cli_input_error("quality", a->write_reference, &e, a->json);
+        evaluation_release(&ev);
+    }
+    if (a->json) {
+        char *text = cJSON_Print(a->table ? all : cJSON_GetArrayItem(all, 0));
+        if (text && status != CLI_USAGE) puts(text);
+        cJSON_free(text);
+    }
+    cJSON_Delete(all);
+    nll_reference_release(&ref);
+    return status;
+}
+
+/* ---- flags ---- */
+
+static int parse_condition(struct quality_args *a, const char *weights, const char *fault) {
+    static const char *const names[] = {"stored", "f32", "bf16", "int8", "int4"};
+    static const enum backend_weights values[] = {WEIGHTS_AS_STORED, WEIGHTS_F32, WEIGHTS_BF16,
+                                                  WEIGHTS_INT8, WEIGHTS_INT4};
+    int found = -1;
+    for (int i = 0; i < 5; i++)
+        if (!strcmp(weights, names[i])) found = i;
+    if (found < 0)
+        return cli_usage("quality", "--weights takes stored, f32, bf16, int8 or int4, not '%s'",
+                         weights);
+    a->one.name = strcmp(fault, "none") ? fault : weights;
+    if (strcmp(fault, "none")) {
+        int i = 4;
+        while (i < N_CONDITIONS && strcmp(fault, CONDITIONS[i].name)) i++;
+        if (i == N_CONDITIONS)
+            return cli_usage("quality", "--fault '%s' is unknown; --help lists the faults", fault);
+        a->one = CONDITIONS[i];
+    }
+    a->one.options.weights = values[found];
+    return 0;
+}
+
+static int parse(int argc, char **argv, struct quality_args *a) {
+    static const struct option flags[] = {{"model", 1, 0, 'm'},
+                                          {"logs", 1, 0, 'l'},
+                                          {"per-kind", 1, 0, 'k'},
+                                          {"seed", 1, 0, 's'},
+                                          {"weights", 1, 0, 'w'},
+                                          {"fault", 1, 0, 'f'},
+                                          {"table", 0, 0, 't'},
+                                          {"threads", 1, 0, 'n'},
+                                          {"json", 0, 0, 'j'},
+                                          {"reference", 1, 0, 'r'},
+                                          {"write-reference", 1, 0, 'o'},
+                                          {"min-pass-rate", 1, 0, 'p'},
+                                          {"help", 0, 0, 'h'},
+                                          {0}};
+    const char *weights = "stored", *fault = "none";
+    long long v;
+    int c;
+    opterr = 0;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, ":", flags, NULL)) != -1) {
+        switch (c) {
+        case 'm':
+            a->model = optarg;
+            break;
+        case 'l':
+            if (cli_int("quality", "--logs", optarg, 1, 10000, &v)) return CLI_USAGE;
+            a->plan.n_logs = (int32_t)v;
+            break;
+        case 'k':
+            if (cli_int("quality", "--per-kind", optarg, 1, 100, &v)) return CLI_USAGE;
+            a->plan.per_kind = (int32_t)v;
+            break;
+        case 's':
+            if (cli_int("quality", "--seed", optarg, 0, 1LL << 31, &v)) return CLI_USAGE;
+            a->plan.seed = (uint64_t)v;
+            break;
+        case 'n':
+            if (cli_int("quality", "--threads", optarg, 1, 256, &v)) return CLI_USAGE;
+            a->threads = (int)v;
+            break;
+        case 'p': {
+            char *end;
+            a->min_pass_rate = strtod(optarg, &end);
+            if (end == optarg || *end || !(a->min_pass_rate >= 0 && a->min_pass_rate <= 1))
+                return cli_usage("quality", "--min-pass-rate takes a number from 0 to 1, not '%s'",
+                                 optarg);
+            break;
+        }
+        case 'w':
+            weights = optarg;
+            break;
+        case 'f':
+            fault = optarg;
+            break;
+        case 't':
+            a->table = true;
+            break;
+        case 'j':
+            a->json = true;
+            break;
+        case 'r':
+            a->reference = optarg;
+            break;
+        case 'o':
+            a->write_reference = optarg;
+            break;
+        case 'h':
+            fputs(HELP, stdout);
+            return -1;
+        default:
+            return cli_bad_flag("quality", argc, argv, c == ':');
+        }
+    }
+    if (optind < argc) return cli_usage("quality", "'%s' is one argument too many", argv[optind]);
+    if (a->table && a->write_reference)
+        return cli_usage("quality", "--write-reference stores one run; leave --table out");
+    return parse_condition(a, weights, fault);
+}
+
+int cmd_quality(int argc, char **argv) {
+    struct quality_args a = {.plan = {.n_logs = 50, .per_kind = 12, .seed = 1},
+                             .min_pass_rate = 0.95};
+    int rc = parse(argc, argv, &a);
+    if (rc) return rc < 0 ? CLI_DONE : rc;
+    if (!a.model) {
+        a.model = cli_embedded_model();
+        if (!a.reference && !a.write_reference) a.reference = cli_embedded_reference();
+    }
+    struct err e;
+    struct model *m = model_open(a.model, &e);
+    struct tokenizer *t = m ? tokenizer_create(m->file, &e) : NULL;
+    rc = t ? run_all(&a, m, t) : cli_input_error("quality", a.model, &e, a.json);
+    tokenizer_free(t);
+    model_free(m);
+    return rc;
+}

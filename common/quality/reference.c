@@ -1,0 +1,102 @@
+/* reference.c: stored likelihoods and their comparison. See reference.h. */
+#include "quality/reference.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNITS_PER_NAT 1e5
+static const char MAGIC[] = "servelab.answer-nll.v1";
+enum { MAX_UNITS = 100 * 100000 /* 100 nats: an answer that the model finds impossible */ };
+
+static int32_t to_units(double nll) {
+    double u = nll * UNITS_PER_NAT;
+    return u > MAX_UNITS || isnan(u) ? MAX_UNITS : (int32_t)lround(u);
+}
+
+static int read_heading(struct nll_reference *ref, FILE *f, struct err *e) {
+    char line[256], magic[32];
+    unsigned long long seed;
+    if (!fgets(line, sizeof line, f) ||
+        sscanf(line, "%31s seed %llu logs %d per-kind %d model %95[^\n]", magic, &seed,
+               &ref->n_logs, &ref->per_kind, ref->model) != 5 ||
+        strcmp(magic, MAGIC))
+        return err_at(e, 1, NULL, "expected '%s seed S logs N per-kind N model NAME'", MAGIC);
+    ref->seed = seed;
+    if (ref->n_logs < 1 || ref->n_logs > 10000 || ref->per_kind < 1 || ref->per_kind > 100)
+        return err_at(e, 1, NULL, "logs or per-kind is out of range");
+    return 0;
+}
+
+static int read_units(struct nll_reference *ref, FILE *f, struct err *e) {
+    int32_t per_log = ref->per_kind * QUESTION_KINDS;
+    ref->units = malloc((size_t)ref->n_logs * (size_t)per_log * sizeof *ref->units);
+    if (!ref->units) return err_set(e, "out of memory");
+    for (int32_t i = 0; i < ref->n_logs * per_log; i++) {
+        int32_t *u = &ref->units[i];
+        if (fscanf(f, "%d", u) != 1 || *u < 0 || *u > MAX_UNITS)
+            return err_at(e, 2 + i / per_log, NULL, "number %d isn't from 0 to %d", i % per_log + 1,
+                          MAX_UNITS);
+    }
+    char rest[2];
+    if (fscanf(f, "%1s", rest) == 1)
+        return err_at(e, 2 + ref->n_logs, NULL, "there is more than the heading announced");
+    return 0;
+}
+
+int nll_reference_read(struct nll_reference *ref, const char *path, struct err *e) {
+    *ref = (struct nll_reference){0};
+    FILE *f = fopen(path, "r");
+    if (!f) return err_set(e, "can't be opened: %s", strerror(errno));
+    int rc = read_heading(ref, f, e);
+    if (!rc) rc = read_units(ref, f, e);
+    fclose(f);
+    if (rc) nll_reference_release(ref);
+    return rc;
+}
+
+void nll_reference_release(struct nll_reference *ref) {
+    free(ref->units);
+    *ref = (struct nll_reference){0};
+}
+
+int nll_reference_write(const char *path, const char *model, const struct evaluation_plan *plan,
+                        const struct evaluation *ev, struct err *e) {
+    char temporary[4096];
+    if (snprintf(temporary, sizeof temporary, "%s.new", path) >= (int)sizeof temporary)
+        return err_set(e, "the path is too long");
+    FILE *f = fopen(temporary, "w");
+    if (!f) return err_set(e, "can't be written: %s", strerror(errno));
+    int32_t per_log = ev->n_items / plan->n_logs;
+    fprintf(f, "%s seed %llu logs %d per-kind %d model %s\n", MAGIC, (unsigned long long)plan->seed,
+            plan->n_logs, plan->per_kind, model);
+    for (int32_t i = 0; i < ev->n_items; i++)
+        fprintf(f, "%d%c", to_units(ev->items[i].nll), (i + 1) % per_log ? ' ' : '\n');
+    if (fclose(f) || rename(temporary, path)) {
+        unlink(temporary);
+        return err_set(e, "can't be written: %s", strerror(errno));
+    }
+    return 0;
+}
+
+struct nll_verdict nll_compare(const struct nll_reference *ref, const struct evaluation_plan *plan,
+                               bool recall_only, const struct evaluation *ev) {
+    struct nll_verdict out = {VERDICT_NOT_EVALUATED, 0, 0};
+    if (!ref->units || ref->per_kind != plan->per_kind) return out;
+    int32_t ref_per_log = ref->per_kind * QUESTION_KINDS,
+            per_log = recall_only ? plan->per_kind : ref_per_log;
+    double sum = 0;
+    for (int32_t k = 0; k < plan->n_logs; k++) {
+        uint64_t seed = plan->seed + (uint64_t)k;
+        if (seed < ref->seed || seed >= ref->seed + (uint64_t)ref->n_logs) continue;
+        const int32_t *units = ref->units + (size_t)(seed - ref->seed) * (size_t)ref_per_log;
+        for (int32_t i = 0; i < per_log; i++, out.compared++)
+            sum += fabs(ev->items[k * per_log + i].nll - units[i] / UNITS_PER_NAT);
+    }
+    if (!out.compared) return out;
+    out.mean_shift = sum / out.compared;
+    out.verdict = out.mean_shift <= NLL_TOLERANCE_NATS ? VERDICT_PASSED : VERDICT_FAILED;
+    return out;
+}

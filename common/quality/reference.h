@@ -1,0 +1,49 @@
+/* reference.h: answer-nll/1, the check that sees what exact match can't.
+ *
+ * A model without its softmax scale, or with four-bit weights, may still answer rightly; it is less
+ * sure. This check asks the same questions as a stored float32 run and compares, answer by answer,
+ * the negative log-likelihood of the right answer. It passes when the mean absolute difference is
+ * at most NLL_TOLERANCE_NATS.
+ *
+ * The stored run is a text file: a heading line, then one line a log with the NLL of each question
+ * in units of 1e-5 nats. It is made by `servelab quality --weights f32 --write-reference FILE`.
+ */
+#ifndef SERVELAB_QUALITY_REFERENCE_H
+#define SERVELAB_QUALITY_REFERENCE_H
+
+#include "quality/evaluate.h"
+#include "record/record.h"
+
+/* Set between what rounding to bf16 or int8 does and what the smallest planted fault does;
+ * README.md of the embedded model has the table. */
+#define NLL_TOLERANCE_NATS 0.01
+
+struct nll_reference {
+    char model[96];
+    uint64_t seed;
+    int32_t n_logs, per_kind;
+    int32_t *units; /* (n_logs, QUESTION_KINDS * per_kind), 1e-5 nats; owned; NULL when there is no
+                       reference */
+};
+
+struct nll_verdict {
+    enum verdict verdict;
+    int32_t compared;  /* questions that both runs asked; 0: not evaluated */
+    double mean_shift; /* mean |nll - reference|, nats an answer */
+};
+
+/* -1 and *e with the line on a malformed file. nll_reference_release after success (or on a zeroed
+ * one). */
+int nll_reference_read(struct nll_reference *ref, const char *path, struct err *e);
+void nll_reference_release(struct nll_reference *ref);
+
+/* Writes to a temporary file beside `path` and renames it. */
+int nll_reference_write(const char *path, const char *model, const struct evaluation_plan *plan,
+                        const struct evaluation *ev, struct err *e);
+
+/* Compares the questions that a run shares with the reference: logs by seed, questions by number.
+ * Runs with another per_kind ask other questions and share none. */
+struct nll_verdict nll_compare(const struct nll_reference *ref, const struct evaluation_plan *plan,
+                               bool recall_only, const struct evaluation *ev);
+
+#endif
