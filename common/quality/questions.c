@@ -209,7 +209,8 @@ static int fit_tail(struct question *q, const struct tokenizer *t, const char *a
         const char *start = text;
         while (n > QUESTION_TAIL_TOKENS && *start) n = count_plain(t, ++start, e);
         if (n < 0) return -1;
-        if (n == QUESTION_TAIL_TOKENS && strlen(start) >= strlen(ask)) {
+        /* a tail that begins with a space could join the newline before it */
+        if (n == QUESTION_TAIL_TOKENS && strlen(start) >= strlen(ask) && *start != ' ') {
             snprintf(q->tail, sizeof q->tail, "%s", start);
             return 0;
         }

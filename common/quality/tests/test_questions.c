@@ -1,0 +1,155 @@
+/* test_questions.c: prompts have the promised length, keys stand apart, held-out pairs stay held
+ * out. The vocabulary is the embedded model's. */
+#include "model/gguf.h"
+#include "quality/checks.h"
+#include "quality/questions.h"
+#include "testing/check_main.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct gguf *file;
+static struct tokenizer *tok;
+
+static void open_vocabulary(void) {
+    struct err e;
+    file = gguf_open("common/model/embedded/servelab-tiny.gguf", &e);
+    ck_assert_msg(file != NULL, "%s", e.text);
+    tok = tokenizer_create(file, &e);
+    ck_assert_msg(tok != NULL, "%s", e.text);
+}
+
+static void close_vocabulary(void) {
+    tokenizer_free(tok);
+    gguf_close(file);
+}
+
+static int32_t count(const char *text) {
+    struct chat_message m = {"user", text};
+    struct err e;
+    int32_t *ids = NULL, n = tokenizer_encode_chat(tok, &m, 1, &ids, &e);
+    free(ids);
+    return n;
+}
+
+START_TEST(every_prompt_has_exactly_the_tokens_asked_for) {
+    static const int32_t lengths[] = {400, 512, 2047, 2048, 4096};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (int k = 0; k < QUESTION_KINDS; k++)
+            for (uint64_t seed = 1; seed <= 4; seed++) {
+                struct question q;
+                struct err e;
+                char *text;
+                int rc =
+                    question_prompt(tok, (enum question_kind)k, seed, 3, lengths[i], &text, &q, &e);
+                ck_assert_msg(rc == 0, "%s", e.text);
+                ck_assert_int_eq(count(text), lengths[i]);
+                free(text);
+            }
+}
+END_TEST
+
+START_TEST(equal_seeds_give_equal_prompts_and_others_differ) {
+    struct question q;
+    struct err e;
+    char *a, *b, *c;
+    ck_assert_int_eq(question_prompt(tok, QUESTION_RECALL, 7, 0, 2048, &a, &q, &e), 0);
+    ck_assert_int_eq(question_prompt(tok, QUESTION_RECALL, 7, 0, 2048, &b, &q, &e), 0);
+    ck_assert_int_eq(question_prompt(tok, QUESTION_RECALL, 8, 0, 2048, &c, &q, &e), 0);
+    ck_assert_str_eq(a, b);
+    ck_assert_str_ne(a, c);
+    free(a);
+    free(b);
+    free(c);
+}
+END_TEST
+
+START_TEST(the_log_holds_the_answer_and_keys_stand_apart) {
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct question_log log;
+        struct err e;
+        ck_assert_int_eq(question_log_make(&log, tok, seed, 2048, &e), 0);
+        ck_assert(log.n_keys >= QUESTION_MIN_KEYS && log.n_keys <= QUESTION_MAX_KEYS);
+        for (int32_t i = 0; i < log.n_keys; i++) {
+            char line[32];
+            snprintf(line, sizeof line, "key %s %s\n", log.records[i].key, log.records[i].value);
+            ck_assert_int_eq(
+                memcmp(log.text + log.records[i].end - strlen(line), line, strlen(line)), 0);
+            for (int32_t j = 0; j < i; j++) {
+                int differ = 0;
+                for (int k = 0; k < 4; k++)
+                    differ += log.records[i].key[k] != log.records[j].key[k];
+                ck_assert_int_ge(differ, 3);
+            }
+        }
+        question_log_release(&log);
+    }
+}
+END_TEST
+
+START_TEST(recall_goes_through_every_record) {
+    struct question_log log;
+    struct err e;
+    ck_assert_int_eq(question_log_make(&log, tok, 5, 2048, &e), 0);
+    for (int32_t i = 0; i < log.n_keys; i++) {
+        struct question q;
+        ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_RECALL, 5, i, &e), 0);
+        ck_assert_int_eq(q.record, i);
+        ck_assert_str_eq(q.answer + 1, log.records[i].value);
+        ck_assert_ptr_nonnull(strstr(q.tail, log.records[i].key));
+    }
+    question_log_release(&log);
+}
+END_TEST
+
+/* The expected answers are recomputed from the question's text, not from the generator's variables.
+ */
+START_TEST(answers_follow_from_the_questions_text) {
+    struct question_log log;
+    struct err e;
+    ck_assert_int_eq(question_log_make(&log, tok, 9, 2048, &e), 0);
+    for (int32_t i = 0; i < 200; i++) {
+        struct question q;
+        ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_SUM, 9, i, &e), 0);
+        int a, b;
+        const char *ask = strrchr(q.tail, '\n') + 1;
+        ck_assert_int_eq(sscanf(ask, "%d+%d=", &a, &b), 2);
+        ck_assert_int_eq(atoi(q.answer), a + b);
+        ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_TOOL, 9, i, &e), 0);
+        ask = strrchr(q.tail, '\n') + 1;
+        char want[64] = "";
+        if (sscanf(ask, "subtract %d from %d>", &a, &b) == 2)
+            snprintf(want, sizeof want, "{\"tool\":\"sub\",\"args\":[%d,%d]}", b, a);
+        else if (sscanf(ask, "divide %d by %d>", &a, &b) == 2)
+            snprintf(want, sizeof want, "{\"tool\":\"div\",\"args\":[%d,%d]}", a, b);
+        if (want[0]) ck_assert_str_eq(q.answer, want);
+        struct quality_result r; /* and a right answer passes its own check */
+        ck_assert_int_eq(quality_judge("tool-call/1", q.answer, q.answer, strlen(q.answer), &r, &e),
+                         0);
+        ck_assert_int_eq(r.quality, VERDICT_PASSED);
+    }
+    question_log_release(&log);
+}
+END_TEST
+
+START_TEST(impossible_lengths_are_refused) {
+    struct question_log log;
+    struct err e;
+    ck_assert_int_eq(question_log_make(&log, tok, 1, 10, &e), -1);
+    ck_assert_int_eq(question_log_make(&log, tok, 1, 1 << 20, &e), -1);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("questions");
+    TCase *t = tcase_create("questions");
+    tcase_add_checked_fixture(t, open_vocabulary, close_vocabulary);
+    tcase_add_test(t, every_prompt_has_exactly_the_tokens_asked_for);
+    tcase_add_test(t, equal_seeds_give_equal_prompts_and_others_differ);
+    tcase_add_test(t, the_log_holds_the_answer_and_keys_stand_apart);
+    tcase_add_test(t, recall_goes_through_every_record);
+    tcase_add_test(t, answers_follow_from_the_questions_text);
+    tcase_add_test(t, impossible_lengths_are_refused);
+    suite_add_tcase(s, t);
+    return check_main(s);
+}
