@@ -2,6 +2,7 @@
  * what a planted fault or a coarser precision does to that. Not here: the questions and the checks
  * (quality/). */
 #include "backend/cpu/cpu.h"
+#include "base/home.h"
 #include "cli/cli.h"
 #include "quality/evaluate.h"
 #include "quality/reference.h"
@@ -25,9 +26,9 @@ static const char HELP[] =
     "  --logs N           logs to ask about, 50 by default; prompts vary most from log to log\n"
     "  --per-kind N       questions of each kind about each log, 12 by default\n"
     "  --seed S           first log's seed, 1 by default\n"
-    "  --weights NAME     stored, f32, bf16, int8, int4: re-rounded on loading\n"
+    "  --weights NAME     as-stored, f32, bf16, int8, int4: re-rounded on loading\n"
     "  --fault NAME       none, lost-kv-block, rope-off-by-one, wrong-head-map,\n"
-    "                     missing-softmax-scale, skipped-layer\n"
+    "                     no-softmax-scale, skipped-layer\n"
     "  --table            all of those, one line each\n"
     "  --reference FILE   answer-nll/1: compare each answer's likelihood with this float32 run\n"
     "                     (default for the embedded model: the stored one)\n"
@@ -51,9 +52,7 @@ static const struct condition CONDITIONS[] = {
     {"lost-kv-block", {.weights = WEIGHTS_F32}, true},
     {"rope-off-by-one", {.weights = WEIGHTS_F32, .fault = FAULT_ROPE_OFF_BY_ONE}, false},
     {"wrong-head-map", {.weights = WEIGHTS_F32, .fault = FAULT_WRONG_HEAD_MAP}, false},
-    {"missing-softmax-scale",
-     {.weights = WEIGHTS_F32, .fault = FAULT_MISSING_SOFTMAX_SCALE},
-     false},
+    {"no-softmax-scale", {.weights = WEIGHTS_F32, .fault = FAULT_NO_SOFTMAX_SCALE}, false},
     {"skipped-layer",
      {.weights = WEIGHTS_F32, .fault = FAULT_SKIPPED_LAYER, .fault_arg = 2},
      false},
@@ -89,7 +88,6 @@ static int run_condition(const struct quality_args *a, const struct model *m,
     struct backend_config config = {.model = m,
                                     .threads = a->threads,
                                     .kv_blocks = evaluation_kv_blocks(&plan),
-                                    .max_seq_tokens = QUESTION_PROMPT_TOKENS + 128,
                                     .max_seqs = evaluation_max_seqs(&plan)};
     struct backend *b = backend_cpu_create_with(&config, &c->options, e);
     if (!b) return -1;
@@ -213,25 +211,27 @@ static int run_all(const struct quality_args *a, const struct model *m, const st
 
 /* ---- flags ---- */
 
+static bool is_fault(const struct condition *c) {
+    return c->lose_block || c->options.fault != FAULT_NONE;
+}
+
 static int parse_condition(struct quality_args *a, const char *weights, const char *fault) {
-    static const char *const names[] = {"stored", "f32", "bf16", "int8", "int4"};
-    static const enum backend_weights values[] = {WEIGHTS_AS_STORED, WEIGHTS_F32, WEIGHTS_BF16,
-                                                  WEIGHTS_INT8, WEIGHTS_INT4};
-    int found = -1;
-    for (int i = 0; i < 5; i++)
-        if (!strcmp(weights, names[i])) found = i;
-    if (found < 0)
-        return cli_usage("quality", "--weights takes stored, f32, bf16, int8 or int4, not '%s'",
+    int w = WEIGHTS_INT4;
+    while (w >= 0 && strcmp(weights, backend_weights_name((enum backend_weights)w))) w--;
+    if (w < 0)
+        return cli_usage("quality", "--weights takes as-stored, f32, bf16, int8 or int4, not '%s'",
                          weights);
-    a->one.name = strcmp(fault, "none") ? fault : weights;
+    a->one.name = weights;
     if (strcmp(fault, "none")) {
-        int i = 4;
-        while (i < N_CONDITIONS && strcmp(fault, CONDITIONS[i].name)) i++;
+        int i = 0;
+        while (i < N_CONDITIONS &&
+               !(is_fault(&CONDITIONS[i]) && !strcmp(fault, CONDITIONS[i].name)))
+            i++;
         if (i == N_CONDITIONS)
             return cli_usage("quality", "--fault '%s' is unknown; --help lists the faults", fault);
         a->one = CONDITIONS[i];
     }
-    a->one.options.weights = values[found];
+    a->one.options.weights = (enum backend_weights)w;
     return 0;
 }
 
@@ -250,7 +250,7 @@ static int parse(int argc, char **argv, struct quality_args *a) {
                                           {"min-pass-rate", 1, 0, 'p'},
                                           {"help", 0, 0, 'h'},
                                           {0}};
-    const char *weights = "stored", *fault = "none";
+    const char *weights = "as-stored", *fault = "none";
     long long v;
     int c;
     opterr = 0;
@@ -320,9 +320,13 @@ int cmd_quality(int argc, char **argv) {
                              .min_pass_rate = 0.95};
     int rc = parse(argc, argv, &a);
     if (rc) return rc < 0 ? CLI_DONE : rc;
+    char model_path[4096], reference_path[4096];
     if (!a.model) {
-        a.model = cli_embedded_model();
-        if (!a.reference && !a.write_reference) a.reference = cli_embedded_reference();
+        a.model =
+            home_path("common/model/embedded/servelab-tiny.gguf", model_path, sizeof model_path);
+        if (!a.reference && !a.write_reference)
+            a.reference = home_path("common/model/embedded/reference-nll.txt", reference_path,
+                                    sizeof reference_path);
     }
     struct err e;
     struct model *m = model_open(a.model, &e);

@@ -7,6 +7,7 @@
 
 static const struct cli_command commands[] = {
     {"record", "check request records: intervals, classification, summary", cmd_record},
+    {"quality", "ask a model checkable questions; show what faults and precision do", cmd_quality},
     {0}, /* end */
 };
 

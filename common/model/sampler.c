@@ -39,7 +39,7 @@ void sampler_release(struct sampler *s) {
 }
 
 /* The highest of finite logits; -1 and *e when one is not finite. */
-static int32_t find_highest(const float *logits, int32_t n, struct err *e) {
+int32_t sampler_greedy(const float *logits, int32_t n, struct err *e) {
     int32_t best = 0;
     for (int32_t i = 0; i < n; i++) {
         if (!is_finite_bits(logits[i]))
@@ -107,7 +107,7 @@ static int32_t draw_from_nucleus(struct sampler *s, double sum, double unit) {
 }
 
 int32_t sampler_next(struct sampler *s, const float *logits, struct err *e) {
-    int32_t best = find_highest(logits, s->vocab_size, e);
+    int32_t best = sampler_greedy(logits, s->vocab_size, e);
     if (best < 0 || s->config.temperature == 0) return best;
     double sum = 0, inverse = 1.0 / (double)s->config.temperature;
     for (int32_t i = 0; i < s->vocab_size; i++) {

@@ -45,4 +45,8 @@ void sampler_release(struct sampler *s);
  * bit of exp() may differ between C libraries. */
 int32_t sampler_next(struct sampler *s, const float *logits, struct err *e);
 
+/* The greedy choice alone: index of the highest of logits[0..n), the lowest on a tie; -1 and *e as
+ * above. */
+int32_t sampler_greedy(const float *logits, int32_t n, struct err *e);
+
 #endif
