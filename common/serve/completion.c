@@ -37,6 +37,12 @@ void completion_begin(struct exchange *x) {
         refuse_later(x, 400, "X-Attempt", "must be a whole number from 1 to 1000000");
         attempt = 0;
     }
+    const char *check = request_header(x, "X-Quality-Check");
+    if (check && !preset_valid_name(check))
+        refuse_later(x, 400, "X-Quality-Check",
+                     "must be a check and a preset's seed, such as key-recall/1:7");
+    else if (check)
+        text_cut(x->check, sizeof x->check, check);
     x->live = records_open(x->h->o.records, id, attempt, &e);
     if (!x->live) {
         refuse_later(x, e.field[0] ? 409 : 500, e.field, e.text);
@@ -235,6 +241,7 @@ static int next_part(struct exchange *x) {
     while (rc == 0 && stream_ready_or_suspend(x->stream));
     if (rc == 1) {
         openai_chunk(&x->out, &x->reply, !x->began, text.bytes, text.n);
+        if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
         x->began = true;
     }
     buffer_release(&text);
@@ -292,6 +299,7 @@ static enum MHD_Result reply_whole(struct exchange *x, const struct stream_end *
     while (stream_take(x->stream, &text, &piece) == 1) tokens += piece;
     struct openai_usage usage = {x->prompt_tokens, end->output_tokens};
     openai_whole(&x->out, &x->reply, text.bytes, text.n, end->finish_reason, usage);
+    if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
     bool failed = text.failed || x->out.failed;
     buffer_release(&text);
     if (failed) return reject(x, 500, NULL, NULL, "no memory for this reply");
@@ -343,6 +351,7 @@ void completion_end(struct exchange *x, bool ok) {
         text_cut(r->outcome.error, sizeof r->outcome.error, "the client went away");
     }
     pthread_mutex_unlock(&x->live->lock);
+    if (ok && x->status == 200) preset_judge(x);
     if (x->stream) stream_detach(x->stream);
     if (x->stream) stream_release(x->stream);
     live_end(h->o.records, x->live);

@@ -6,6 +6,7 @@
 #ifndef SERVELAB_SERVE_EXCHANGE_H
 #define SERVELAB_SERVE_EXCHANGE_H
 
+#include "quality/questions.h"
 #include "serve/buffer.h"
 #include "serve/http.h"
 #include "serve/http_watch.h"
@@ -13,11 +14,20 @@
 
 #include <microhttpd.h>
 
+enum { PRESETS_KEPT = 12 }; /* four seeds of three kinds: a classroom uses one or two */
+struct preset {
+    uint64_t seed;
+    char *prompt; /* NULL: this place is free */
+    struct question question;
+};
+
 struct http {
     struct http_options o;
     struct MHD_Daemon *daemon;
     struct watch *watch;
-    int64_t started_s;    /* wall clock, for "created" of the model */
+    int64_t started_s;                   /* wall clock, for "created" of the model */
+    struct preset presets[PRESETS_KEPT]; /* the library's thread only, as is the next */
+    int next_preset;
     pthread_mutex_t lock; /* guards the two below */
     int active;
     bool draining;
@@ -60,7 +70,9 @@ struct exchange {
     struct buffer out; /* bytes for the library, from out_sent; they stand for out_tokens */
     size_t out_sent;
     int32_t out_tokens;
-    bool began, ended; /* the reply's first chunk was made; its last */
+    bool began, ended;    /* the reply's first chunk was made; its last */
+    char check[48];       /* X-Quality-Check, "" for none */
+    struct buffer answer; /* the reply's text, kept only for that check */
 };
 
 /* ---- replies (http.c) ------------------------------------------------------------------------ */
@@ -96,5 +108,13 @@ enum MHD_Result records_route_post(struct exchange *x);
 
 /* A file of the page; url begins with "/". */
 enum MHD_Result files_route(struct exchange *x);
+
+/* ---- presets (http_presets.c) ---------------------------------------------------------------- */
+
+bool preset_valid_name(const char *name);
+enum MHD_Result presets_route(struct exchange *x);
+/* Judges x->answer by x->check, if there is one, and writes the verdict into the record. */
+void preset_judge(struct exchange *x);
+void presets_release(struct http *h);
 
 #endif

@@ -48,6 +48,7 @@ static const struct route routes[] = {
      completion_run},
     {"GET", "/v1/models", "", false, 0, 0, NULL, route_models},
     {"GET", "/health", "", false, 0, 0, NULL, route_health},
+    {"GET", "/v1/presets", "", false, 0, 0, NULL, presets_route},
     {"GET", "/v1/records", "", false, 0, 0, NULL, records_route_list},
     {"POST", "/v1/records/", "/events", true, HTTP_MAX_POST, 0, NULL, records_route_post},
     {"GET", "/v1/records/", "/intervals", true, 0, 0, NULL, records_route_intervals},
@@ -256,6 +257,7 @@ static void completed(void *cls, struct MHD_Connection *c, void **ctx,
     watch_deadline(h->watch, x->watched, h->o.header_s);
     buffer_release(&x->body);
     buffer_release(&x->out);
+    buffer_release(&x->answer);
     free(x);
 }
 
@@ -347,6 +349,7 @@ void http_stop(struct http *h) {
      * which resumed them all. */
     MHD_stop_daemon(h->daemon);
     watch_stop(h->watch);
+    presets_release(h);
     pthread_mutex_destroy(&h->lock);
     free(h);
 }
