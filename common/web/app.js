@@ -1,11 +1,11 @@
 /* app.js: the page's conduct: one request at a time, from the prompt box to the record.
  *
- * The order of a request: ask() measures; while it waits, the server's events are asked for; when it
- * has ended, the browser's events are posted and the joined record with its intervals is fetched and
- * shown. The numbers on the page are the server's record's (GET /v1/records/{id}/intervals), never
- * the page's own; only the running counters are.
+ * The order of a request: a thread of its own measures (measure.js); while it waits, the server's
+ * events are asked for; when it has ended, the browser's events are posted and the joined record with
+ * its intervals is fetched and shown. The numbers on the page are the server's record's (GET
+ * /v1/records/{id}/intervals), never the page's own; only the running counters are.
  */
-import { ask, newRequestId, observeClockStepMs, postEvents, getRecord, settledRecord } from "./request.js";
+import { newRequestId, postEvents, getRecord, settledRecord } from "./request.js";
 import { Timeline, domainMs, showMs } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
@@ -13,9 +13,13 @@ const POLL_MS = 250;   /* how often the server's events are asked for until the 
 const DRAW_MS = 66;    /* a drawing costs about a millisecond; more often would show nothing more */
 const SPEAK_MS = 2500; /* a screen reader gets the text in phrases, not in tokens */
 
+const measurer = new Worker(new URL("measure.js", import.meta.url), { type: "module" });
+measurer.onmessage = heard;
+measurer.onerror = () => showProblem({ problem: "The measuring thread (measure.js) couldn’t start. Reload the page; is the server still there?" });
 const timeline = new Timeline($("timeline"));
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let presets = [];
+let modelKnown;        /* a promise: the server has said what model it has */
 let run = null;        /* the request on the page, or null before the first */
 
 /* ---- what can be asked ------------------------------------------------------------------------- */
@@ -70,22 +74,51 @@ async function send() {
     if (run?.busy || !$("ask").reportValidity()) return;
     const preset = chosen();
     run = {
-        busy: true, preset, id: newRequestId(), abort: new AbortController(), startMs: performance.now(),
-        firstMs: null, endMs: null, ticks: [], server: null, seen: null, settled: null,
+        busy: true, preset, id: newRequestId(), pageMs: performance.now(), lastMs: null,
+        submittedMs: 0, firstMs: null, ticks: [], server: null, seen: null, settled: null,
     };
     showStart();
     const mine = run;
+    await modelKnown; // its name is part of the request
     askServerWhileWaiting(mine);
-    mine.seen = await ask({ ...requestFor(preset), requestId: mine.id, signal: mine.abort.signal, on: {
-        first: (ms) => { mine.firstMs = ms; showStreaming(); },
-        text: (text, ms) => { mine.ticks.push(ms); showText(text); },
-    } });
-    mine.startMs = mine.seen.submittedMs;
-    mine.endMs = performance.now();
+    mine.seen = await measure(mine);
+    mine.lastMs = performance.now();
     showEnd(mine);
     await settle(mine);
     mine.busy = false;
     showRecord(mine);
+    document.body.dataset.settled = "yes";
+}
+
+/* Has the measuring thread send the request; resolves with what it saw. */
+function measure(mine) {
+    return new Promise((done) => {
+        mine.done = done;
+        measurer.postMessage({ ...requestFor(mine.preset), requestId: mine.id });
+    });
+}
+
+/* What the measuring thread says. Its stamps share no zero with this thread's clock, so the running
+ * counters use this thread's, from when it heard of the sending. */
+function heard({ data }) {
+    if (data.step !== undefined) showStep(data.step, data.isolated);
+    if (data.submitted !== undefined) {
+        run.submittedMs = data.submitted;
+        run.pageMs = performance.now();
+    }
+    if (data.first !== undefined) {
+        run.firstMs = data.first;
+        showStreaming();
+    }
+    if (data.text !== undefined) {
+        run.ticks.push(data.ms);
+        showText(data.text);
+    }
+    if (data.seen) run.done(data.seen);
+}
+
+function cancel() {
+    if (run?.busy) measurer.postMessage({ cancel: true });
 }
 
 /* The route and body of a preset: a chat message, unless the preset says that it is plain text to continue. */
@@ -127,6 +160,7 @@ async function settle(mine) {
 
 function showStart() {
     document.body.dataset.state = "waiting";
+    document.body.dataset.settled = "no";
     $("answer").textContent = $("spoken").textContent = "";
     showProblem({ problem: null });
     $("download").hidden = true;
@@ -230,7 +264,6 @@ function showRecord(mine) {
     link.download = `record-${mine.id}.json`;
     link.dataset.requestId = mine.id;
     link.hidden = false;
-    document.body.dataset.recorded = mine.id;
     draw();
 }
 
@@ -265,14 +298,12 @@ const words = (name) => String(name).replaceAll("_", " ");
 /* ---- the timeline ---------------------------------------------------------------------------------- */
 
 function draw() {
-    const now = performance.now();
     const idle = { domainMs: 1000, submitted: false, server: [], sentMs: [] };
     if (!run) return timeline.draw(idle);
-    const zero = run.seen?.submittedMs ?? run.startMs;
-    const since = (ms) => (Math.round(ms * 1e6) - Math.round(zero * 1e6)) / 1e6; // whole nanoseconds, as in the record
-    const elapsedMs = since(run.seen ? run.seen.endMs ?? run.endMs : now);
-    const firstMs = run.firstMs === null ? null : since(run.firstMs);
+    const since = (ms) => (Math.round(ms * 1e6) - Math.round(run.submittedMs * 1e6)) / 1e6; // whole nanoseconds, as in the record
     const ended = run.seen?.endMs != null;
+    const elapsedMs = ended ? since(run.seen.endMs) : (run.lastMs ?? performance.now()) - run.pageMs;
+    const firstMs = run.firstMs === null ? null : since(run.firstMs);
     const { server, sentMs } = serverEvents(run.server);
     const serverSpan = server.length ? server[server.length - 1].ms : 0;
     const known = run.settled?.intervals;
@@ -343,11 +374,10 @@ async function showModel() {
     }
 }
 
-function showStep() {
-    const stepMs = observeClockStepMs();
+function showStep(stepMs, isolated) {
     $("step").textContent = stepMs >= 1 ? `${stepMs.toFixed(1)} ms` : `${Math.round(stepMs * 1000)} µs`;
-    $("step").title = crossOriginIsolated ? "the page is isolated, so the browser gives its finest clock"
-        : "the page isn’t isolated (it needs a secure context and the COOP and COEP headers), so the browser coarsens its clock";
+    $("step").title = isolated ? "the page is isolated, so the browser gives its finest clock"
+        : "the page isn’t isolated (that needs a secure context and the COOP and COEP headers), so the browser coarsens its clock";
 }
 
 function setTheme(theme) {
@@ -362,15 +392,14 @@ function start() {
     });
     $("ask").addEventListener("submit", (e) => { e.preventDefault(); send(); });
     $("prompt").addEventListener("input", promptEdited);
-    $("cancel").addEventListener("click", () => run?.abort.abort());
+    $("cancel").addEventListener("click", cancel);
     document.addEventListener("keydown", (e) => {
         if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); }
-        if (e.key === "Escape" && run?.busy) run.abort.abort();
+        if (e.key === "Escape") cancel();
     });
     new ResizeObserver(draw).observe($("timeline").parentElement);
-    showStep();
     showIntervals(null);
-    showModel();
+    modelKnown = showModel();
     loadPresets();
     document.body.dataset.state = "idle";
 }

@@ -17,6 +17,7 @@
 EMBED(index, "index.html");
 EMBED(style, "style.css");
 EMBED(app, "app.js");
+EMBED(measure, "measure.js");
 EMBED(request, "request.js");
 EMBED(sse, "sse.js");
 EMBED(timeline, "timeline.js");
@@ -32,6 +33,7 @@ static const struct {
     {"/index.html", html, page_index, page_index_end},
     {"/style.css", css, page_style, page_style_end},
     {"/app.js", js, page_app, page_app_end},
+    {"/measure.js", js, page_measure, page_measure_end},
     {"/request.js", js, page_request, page_request_end},
     {"/sse.js", js, page_sse, page_sse_end},
     {"/timeline.js", js, page_timeline, page_timeline_end},

@@ -2,7 +2,7 @@
  * joins that with the server's half of the record.
  *
  * Offers ask() with the three stamps of the browser's clock, and the record routes. Nothing here
- * touches the page: the callbacks do, after the stamp is taken. Not here: any interval. Those come
+ * touches the page: ask() runs in a thread of its own (measure.js), the record routes in the page's. Not here: any interval. Those come
  * from the server, from the same functions that `servelab record check` runs.
  */
 import { SseParser, readEvent, errorText } from "./sse.js";
@@ -32,8 +32,8 @@ export function observeClockStepMs() {
     return step;
 }
 
-/* Sends `body` to `route` and reads the answer to its end. `on.first(ms)` and `on.text(text, ms)`
- * are called after their stamps. Resolves, whatever happens, with the observation
+/* Sends `body` to `route` and reads the answer to its end. `on.submitted(ms)`, `on.first(ms)`
+ * and `on.text(text, ms)` are called after their stamps. Resolves, whatever happens, with the observation
  *   {requestId, httpStatus, submittedMs, firstMs, lastTextMs, endMs, finish, usage, sawDone, cancelled, problem}
  * where a stamp that wasn't taken is null and problem is null or a sentence for a person.
  *
@@ -51,7 +51,9 @@ export async function ask({ route, body, headers, requestId, signal, on }) {
     };
     try {
         seen.submittedMs = performance.now();
-        const response = await fetch(route, init);
+        const sent = fetch(route, init);
+        on.submitted(seen.submittedMs);
+        const response = await sent;
         seen.httpStatus = response.status;
         if (response.ok) await readAnswer(response, seen, on);
         else seen.problem = await refusal(response);

@@ -128,17 +128,25 @@ SCRIPTS = {"plain": plain, "role-first": role_first, "late-usage": late_usage, "
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # M13: else the second write waits 40 ms for an acknowledgement
 
     def log_message(self, *args):
         pass
+
+    def parse_request(self):
+        if self.server.stopped:  # a kept connection ends with the server, too
+            self.close_connection = True
+            return False
+        return super().parse_request()
 
     def answer(self, status, body, kind="application/json"):
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
-        self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        if self.server.isolated:
+            self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+            self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
         self.end_headers()
         self.wfile.write(body)
 
@@ -153,7 +161,8 @@ class Handler(BaseHTTPRequestHandler):
             rid, _, what = path[len("/v1/records/"):].partition("/")
             if rid not in records:
                 return self.answer(404, {"error": {"message": f"no record {rid}"}})
-            return self.answer(200, intervals(records[rid]) if what == "intervals" else records[rid])
+            return self.answer(200, {**intervals(records[rid]), **self.server.lies} if what == "intervals"
+                               else records[rid])
         file = WEB / (path.lstrip("/") or "index.html")
         if file.is_file() and WEB in file.resolve().parents and file.suffix in TYPES:
             return self.answer(200, file.read_bytes(), TYPES[file.suffix])
@@ -267,6 +276,9 @@ class MockServer:
         self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.http.daemon_threads = True
         self.http.records, self.http.bodies = {}, []
+        self.http.isolated = True  # whether the page is served with the headers that give it a fine clock
+        self.http.stopped = False
+        self.http.lies = {}        # members of the intervals to falsify
         filler = "\n".join(f"log {i:03d} the lamp in room {i % 37} was {'lit' if i % 3 else 'dark'} at noon" for i in range(140))
         self.http.presets = [{"name": n, "title": n, "prompt": f"{filler}\n{n}", "expected": None, "check": None,
                               "prompt_tokens": 2048, "max_tokens": 256}
@@ -279,6 +291,7 @@ class MockServer:
         return self
 
     def stop(self):
+        self.http.stopped = True
         self.http.shutdown()
         self.http.server_close()
 
