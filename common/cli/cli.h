@@ -27,6 +27,7 @@ struct cli_command {
 /* One function a command, declared here, listed in main.c: int cmd_NAME(int argc, char **argv); */
 int cmd_record(int argc, char **argv);
 int cmd_quality(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 
 /* "servelab COMMAND: TEXT" to stderr; returns CLI_USAGE. */
 int cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -40,7 +40,19 @@ enum MHD_Result records_route_get(struct exchange *x) {
 enum MHD_Result records_route_intervals(struct exchange *x) {
     int32_t attempt;
     if (!asked_attempt(x, &attempt)) return bad_attempt(x, "attempt");
-    return unknown(x);
+    cJSON *tree = records_get(x->h->o.records, x->id, attempt);
+    struct record r;
+    struct err e;
+    if (!tree) return unknown(x);
+    int bad = record_from_json(&r, tree, 1, &e);
+    cJSON_Delete(tree);
+    if (bad) return reply_err(x, 500, &e);
+    struct buffer b = {0};
+    FILE *out = open_memstream(&b.bytes, &b.n);
+    if (out) x->h->o.print_numbers(out, &r);
+    b.failed = !out || fputc('\n', out) == EOF || fclose(out);
+    record_release(&r);
+    return reply_bytes(x, 200, "application/json", &b);
 }
 
 /* Which attempt the client's half belongs to: the body says it, or X-Attempt, or it is the latest.

@@ -224,18 +224,21 @@ void live_end(struct records *rs, struct live_record *l) {
     pthread_mutex_unlock(&l->lock);
 }
 
-/* What may be posted, as a record of its own, so that record_from_json does the checking. */
-static cJSON *as_record(const char *id, int32_t attempt, const cJSON *half) {
-    cJSON *obj = cJSON_CreateObject();
-    cJSON_AddStringToObject(obj, "schema", RECORD_SCHEMA);
-    cJSON_AddStringToObject(obj, "request_id", id);
-    cJSON_AddNumberToObject(obj, "attempt", attempt);
+/* What was posted, as a record of its own, so that record_from_json does the checking. */
+static cJSON *as_record(const struct live_record *l, const cJSON *half) {
     static const char *const passed_on[] = {"events", "quality", "structure", "statement"};
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
+    struct record empty;
+    record_init(&empty);
+    memcpy(empty.request_id, l->id, sizeof l->id);
+    empty.attempt = l->attempt;
+    cJSON *obj = record_to_json(&empty);
+    record_release(&empty);
+    for (size_t i = 0; obj && i < sizeof passed_on / sizeof *passed_on; i++) {
         const cJSON *member = cJSON_GetObjectItemCaseSensitive(half, passed_on[i]);
-        if (member) cJSON_AddItemToObject(obj, passed_on[i], cJSON_Duplicate(member, 1));
+        if (!member) continue;
+        cJSON_DeleteItemFromObjectCaseSensitive(obj, passed_on[i]);
+        cJSON_AddItemToObject(obj, passed_on[i], cJSON_Duplicate(member, true));
     }
-    if (!cJSON_GetObjectItemCaseSensitive(obj, "events")) cJSON_AddArrayToObject(obj, "events");
     return obj;
 }
 
@@ -279,51 +282,32 @@ static int check_events(const struct record *half, struct err *e) {
     return 0;
 }
 
-/* Takes a verdict over. -1 when there is another one already. */
-static int join_verdict(char *check, size_t cap, enum verdict *v, const char *new_check,
-                        enum verdict new_v, const char *field, struct err *e) {
-    if (!new_check[0]) return 0;
-    if (check[0] && (strcmp(check, new_check) || *v != new_v))
-        return err_at(e, 0, field, "the record has %s %s already", check, verdict_name(*v));
-    snprintf(check, cap, "%s", new_check);
-    *v = new_v;
+/* Unknown members are kept in a record, so they are refused here: posts must not make it grow
+ * without bound. */
+static int check_known(const struct record *half, struct err *e) {
+    if (half->extra) {
+        const cJSON *m = half->extra->child;
+        return err_at(e, 0, m && m->string ? m->string : NULL, "has a member that I don't know");
+    }
+    for (size_t i = 0; i < half->n_events; i++) {
+        char field[40];
+        snprintf(field, sizeof field, "events[%zu]", i);
+        if (half->events[i].extra) return err_at(e, 0, field, "has a member that I don't know");
+    }
     return 0;
 }
 
-static int join_rest(struct record *into, const struct record *half, struct err *e) {
-    if (join_verdict(into->quality.check, sizeof into->quality.check, &into->quality.verdict,
-                     half->quality.check, half->quality.verdict, "quality", e) ||
-        join_verdict(into->structure.check, sizeof into->structure.check, &into->structure.verdict,
-                     half->structure.check, half->structure.verdict, "structure", e))
-        return -1;
-    if (half->statement[0]) memcpy(into->statement, half->statement, sizeof into->statement);
-    return 0;
-}
-
-static int copy_record(struct record *to, const struct record *from, struct err *e) {
-    cJSON *tree = record_to_json(from);
-    if (!tree) return err_set(e, "no memory to join the record");
-    int rc = record_from_json(to, tree, 1, e);
-    cJSON_Delete(tree);
-    return rc;
-}
-
-/* Under the record's lock. Works on a copy, so that a half that doesn't fit changes nothing. */
-static enum records_post join(struct live_record *l, const struct record *half, struct err *e) {
-    struct record joined;
-    if (copy_record(&joined, &l->record, e)) return POST_INVALID;
-    enum records_post rc = POST_CONFLICT;
-    if (record_join(&joined, half, e) || join_rest(&joined, half, e)) goto out;
-    rc = POST_INVALID;
-    if (record_validate(&joined, e)) goto out;
-    struct record old = l->record;
-    l->record = joined;
-    joined = old;
+/* Under the record's lock. */
+static enum records_post join(struct records *rs, struct live_record *l, const struct record *half,
+                              bool *logged_without, struct err *e) {
+    if (record_join(&l->record, half, e)) return POST_CONFLICT;
     settle(l);
-    rc = POST_JOINED;
-out:
-    record_release(&joined);
-    return rc;
+    pthread_mutex_lock(&rs->lock);
+    *logged_without = l->state == LIVE_LOGGED;
+    if (l->state == LIVE_ENDED) l->log_at_ns = clock_now_ns(&rs->clock) + rs->grace_ns;
+    if (l->state != LIVE_OPEN) count_events(rs, l);
+    pthread_mutex_unlock(&rs->lock);
+    return POST_JOINED;
 }
 
 enum records_post records_join(struct records *rs, const char *id, int32_t attempt,
@@ -332,25 +316,16 @@ enum records_post records_join(struct records *rs, const char *id, int32_t attem
     struct live_record *l = find_to_read(rs, id, attempt);
     if (!l) return POST_UNKNOWN;
     struct record posted;
-    cJSON *obj = as_record(id, l->attempt, half);
-    int bad = record_from_json(&posted, obj, 1, e);
+    cJSON *obj = as_record(l, half);
+    int bad = obj ? record_from_json(&posted, obj, 1, e) : err_set(e, "no memory for this post");
     cJSON_Delete(obj);
     enum records_post rc = POST_INVALID;
-    if (bad) goto out;
-    if (!check_events(&posted, e)) {
+    if (!bad && !check_events(&posted, e) && !check_known(&posted, e)) {
         pthread_mutex_lock(&l->lock);
-        rc = join(l, &posted, e);
-        pthread_mutex_lock(&rs->lock);
-        *logged_without = l->state == LIVE_LOGGED;
-        if (rc == POST_JOINED) {
-            if (l->state == LIVE_ENDED) l->log_at_ns = clock_now_ns(&rs->clock) + rs->grace_ns;
-            if (l->state != LIVE_OPEN) count_events(rs, l);
-        }
-        pthread_mutex_unlock(&rs->lock);
+        rc = join(rs, l, &posted, logged_without, e);
         pthread_mutex_unlock(&l->lock);
     }
-    record_release(&posted);
-out:
+    if (!bad) record_release(&posted);
     done_reading(rs, l);
     return rc;
 }

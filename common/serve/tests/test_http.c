@@ -30,6 +30,10 @@ struct server {
     struct http *http;
 };
 
+static void print_id(FILE *out, const struct record *r) {
+    fprintf(out, "{\"request_id\":\"%s\",\"attempt\":%d}", r->request_id, r->attempt);
+}
+
 static void start(struct server *s, int32_t max_waiting, int log_fd, int header_s) {
     struct err e;
     s->fake = fake_create(1, 32, 256, 32);
@@ -50,6 +54,7 @@ static void start(struct server *s, int32_t max_waiting, int log_fd, int header_
                               .records = s->records,
                               .tokenizer = s->tokenizer,
                               .clock = clock_monotonic(),
+                              .print_numbers = print_id,
                               .header_s = header_s,
                               .body_s = header_s};
     s->http = http_start(&ho, &e);

@@ -1,0 +1,352 @@
+/* cmd_serve.c: `servelab serve`: puts model, backend, engine and HTTP together, and takes them
+ * apart again when a signal says so. What a request then meets, in order: serve/http.c,
+ * serve/completion.c, serve/openai.c, serve/engine.c, engine_step.c, backend/.
+ */
+#include "cli/cli.h"
+#include "cli/record_print.h"
+
+#include "backend/backend.h"
+#include "base/json.h"
+#include "model/tokenizer.h"
+#include "record/log.h"
+#include "sched/policy.h"
+#include "serve/http.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char default_model[] = "common/model/embedded/servelab-tiny.gguf";
+
+enum { DRAIN_GRACE_MS = 500 }; /* a client posts its half within milliseconds of its last byte */
+
+struct options {
+    const char *model, *name, *host, *log, *web, *port_file;
+    long long port, threads, max_waiting, context, drain_timeout_s, record_grace_ms;
+    bool json;
+};
+
+struct server {
+    struct options o;
+    char *model_path;
+    const char *name;
+    struct model *model;
+    struct tokenizer *tokenizer;
+    struct backend *backend;
+    int log_fd;
+    struct records *records;
+    struct engine *engine;
+    struct http *http;
+};
+
+static void help(void) {
+    printf("usage: servelab serve [--model FILE] [FLAGS]\n\n"
+           "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.\n\n"
+           "  --model FILE          a GGUF file (%s)\n"
+           "  --name NAME           what clients call the model (the file's own name)\n"
+           "  --host ADDRESS        where to listen (127.0.0.1)\n"
+           "  --port N              0 takes a free one (8080)\n"
+           "  --port-file FILE      write the port there once the server is ready\n"
+           "  --threads N           of the computation (as many as cores)\n"
+           "  --context N           longest prompt and answer together, in tokens (the model's)\n"
+           "  --max-waiting N       requests that may queue; more are refused with 429 (256)\n"
+           "  --log FILE            append every request's record, one JSON line each\n"
+           "  --record-grace-ms N   how long a record waits for the client's half (3000)\n"
+           "  --web DIR             serve the page from a folder instead of from the program\n"
+           "  --drain-timeout-s N   on SIGTERM, finish what runs for so long at most (30)\n"
+           "  --json                say on standard output that the server is ready, as one JSON "
+           "line\n\n"
+           "example:\n"
+           "  servelab serve --port 8080 --log build/requests.jsonl &\n"
+           "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", \"prompt\": "
+           "\"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
+           "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; a "
+           "second one stops at once.\n",
+           default_model);
+}
+
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+enum {
+    F_MODEL = 256,
+    F_NAME,
+    F_HOST,
+    F_PORT,
+    F_PORT_FILE,
+    F_THREADS,
+    F_CONTEXT,
+    F_MAX_WAITING,
+    F_LOG,
+    F_GRACE,
+    F_WEB,
+    F_DRAIN,
+    F_JSON,
+    F_HELP
+};
+
+static const struct option flags[] = {{"model", required_argument, NULL, F_MODEL},
+                                      {"name", required_argument, NULL, F_NAME},
+                                      {"host", required_argument, NULL, F_HOST},
+                                      {"port", required_argument, NULL, F_PORT},
+                                      {"port-file", required_argument, NULL, F_PORT_FILE},
+                                      {"threads", required_argument, NULL, F_THREADS},
+                                      {"context", required_argument, NULL, F_CONTEXT},
+                                      {"max-waiting", required_argument, NULL, F_MAX_WAITING},
+                                      {"log", required_argument, NULL, F_LOG},
+                                      {"record-grace-ms", required_argument, NULL, F_GRACE},
+                                      {"web", required_argument, NULL, F_WEB},
+                                      {"drain-timeout-s", required_argument, NULL, F_DRAIN},
+                                      {"json", no_argument, NULL, F_JSON},
+                                      {"help", no_argument, NULL, F_HELP},
+                                      {0}};
+
+static int take_number(struct options *o, int flag) {
+    switch (flag) {
+    case F_PORT:
+        return cli_int("serve", "--port", optarg, 0, 65535, &o->port);
+    case F_THREADS:
+        return cli_int("serve", "--threads", optarg, 1, 1024, &o->threads);
+    case F_CONTEXT:
+        return cli_int("serve", "--context", optarg, 2, 1 << 24, &o->context);
+    case F_MAX_WAITING:
+        return cli_int("serve", "--max-waiting", optarg, 1, 100000, &o->max_waiting);
+    case F_GRACE:
+        return cli_int("serve", "--record-grace-ms", optarg, 0, 600000, &o->record_grace_ms);
+    default:
+        return cli_int("serve", "--drain-timeout-s", optarg, 0, 86400, &o->drain_timeout_s);
+    }
+}
+
+/* 0, or an exit status + 1. */
+static int take_flags(struct options *o, int argc, char **argv) {
+    optind = 1;
+    opterr = 0;
+    for (int f; (f = getopt_long(argc, argv, ":", flags, NULL)) != -1;) {
+        switch (f) {
+        case F_MODEL:
+            o->model = optarg;
+            break;
+        case F_NAME:
+            o->name = optarg;
+            break;
+        case F_HOST:
+            o->host = optarg;
+            break;
+        case F_PORT_FILE:
+            o->port_file = optarg;
+            break;
+        case F_LOG:
+            o->log = optarg;
+            break;
+        case F_WEB:
+            o->web = optarg;
+            break;
+        case F_JSON:
+            o->json = true;
+            break;
+        case F_HELP:
+            help();
+            return CLI_DONE + 1;
+        case '?':
+            return cli_bad_flag("serve", argc, argv, false) + 1;
+        case ':':
+            return cli_bad_flag("serve", argc, argv, true) + 1;
+        default:
+            if (take_number(o, f)) return CLI_USAGE + 1;
+        }
+    }
+    if (optind < argc) return cli_usage("serve", "'%s' is one argument too many", argv[optind]) + 1;
+    return 0;
+}
+
+/* ---- putting together ------------------------------------------------------------------------ */
+
+/* The embedded model stands in the tree the program was built in: look from here, then from the
+ * program upwards. malloc'ed, NULL when memory is out. */
+static char *find_default_model(void) {
+    char dir[PATH_MAX], *path;
+    ssize_t n = access(default_model, R_OK) ? readlink("/proc/self/exe", dir, sizeof dir - 1) : 0;
+    for (dir[n > 0 ? n : 0] = '\0'; strlen(dir) > 1; free(path)) {
+        char *slash = strrchr(dir, '/');
+        if (!slash) break;
+        *slash = '\0';
+        if (asprintf(&path, "%s/%s", dir, default_model) < 0) return NULL;
+        if (!access(path, R_OK)) return path;
+    }
+    return strdup(default_model);
+}
+
+static int open_model(struct server *s, struct err *e) {
+    s->model_path = s->o.model ? strdup(s->o.model) : find_default_model();
+    if (!s->model_path) return err_set(e, "no memory for the model's path");
+    s->model = model_open(s->model_path, e);
+    if (!s->model) return -1;
+    s->tokenizer = tokenizer_create(s->model->file, e);
+    if (!s->tokenizer) return -1;
+    s->name = s->o.name ? s->o.name : s->model->config.name;
+    if (!s->name[0]) s->name = "model";
+    struct backend_config c = {.model = s->model,
+                               .threads = (int32_t)s->o.threads,
+                               .max_seq_tokens = (int32_t)s->o.context,
+                               .max_seqs = 1};
+    s->backend = backend_cpu_create(&c, e);
+    return s->backend ? 0 : -1;
+}
+
+static int open_log(struct server *s, struct err *e) {
+    s->log_fd = -1;
+    if (s->o.log && (s->log_fd = record_log_open(s->o.log, e)) < 0) return -1;
+    s->records = records_create(s->log_fd, s->o.record_grace_ms * NS_PER_MS, clock_monotonic(), e);
+    return s->records ? 0 : -1;
+}
+
+static int start_engine(struct server *s, struct err *e) {
+    struct engine_options o = {.backend = s->backend,
+                               .tokenizer = s->tokenizer,
+                               .records = s->records,
+                               .policy = policy_learner(),
+                               .policy_arg = "",
+                               .clock = clock_monotonic(),
+                               .max_waiting = (int32_t)s->o.max_waiting};
+    s->engine = engine_create(&o, e);
+    return s->engine ? engine_start(s->engine, e) : -1;
+}
+
+static void print_numbers(FILE *out, const struct record *r) {
+    struct checked c = {.record = r};
+    intervals_compute(r, &c.intervals);
+    classify_request(&r, 1, TRUNCATION_REJECT, &c.class);
+    print_record_json(out, &c);
+}
+
+static int start_http(struct server *s, struct err *e) {
+    struct http_options o = {.host = s->o.host,
+                             .port = (int)s->o.port,
+                             .web_dir = s->o.web,
+                             .model_name = s->name,
+                             .engine = s->engine,
+                             .records = s->records,
+                             .tokenizer = s->tokenizer,
+                             .clock = clock_monotonic(),
+                             .print_numbers = print_numbers};
+    s->http = http_start(&o, e);
+    return s->http ? 0 : -1;
+}
+
+/* Whole or not at all: who waits for the file never reads half a number. */
+static int write_port_file(const struct server *s, struct err *e) {
+    char tmp[PATH_MAX];
+    if (!s->o.port_file) return 0;
+    if (snprintf(tmp, sizeof tmp, "%s.new", s->o.port_file) >= (int)sizeof tmp)
+        return err_at(e, 0, "--port-file", "the path is too long");
+    FILE *f = fopen(tmp, "w");
+    bool ok = f && fprintf(f, "%d\n", http_port(s->http)) > 0;
+    if (f) ok = !fclose(f) && ok;
+    if (ok && !rename(tmp, s->o.port_file)) return 0;
+    return err_at(e, 0, "--port-file", "%s can't be written: %s", s->o.port_file, strerror(errno));
+}
+
+static void take_apart(struct server *s) {
+    if (s->engine) engine_stop(s->engine);
+    if (s->engine) engine_join(s->engine);
+    http_stop(s->http);
+    engine_free(s->engine);
+    records_free(s->records);
+    if (s->log_fd >= 0) close(s->log_fd);
+    backend_free(s->backend);
+    tokenizer_free(s->tokenizer);
+    model_free(s->model);
+    free(s->model_path);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void say_ready(const struct server *s) {
+    const char *host = s->o.host;
+    bool v6 = strchr(host, ':') != NULL;
+    char url[300];
+    snprintf(url, sizeof url, v6 ? "http://[%s]:%d" : "http://%s:%d", host, http_port(s->http));
+    fprintf(stderr, "servelab serve: %s is ready at %s/ (Ctrl-C drains and stops)\n", s->name, url);
+    if (!s->o.json) return;
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "event", "ready");
+    cJSON_AddStringToObject(o, "url", url);
+    cJSON_AddNumberToObject(o, "port", http_port(s->http));
+    cJSON_AddNumberToObject(o, "pid", getpid());
+    cJSON_AddStringToObject(o, "model", s->name);
+    cJSON_AddStringToObject(o, "model_file", s->model_path);
+    cJSON_AddNumberToObject(o, "context_length", s->backend->info.max_seq_tokens);
+    char *text = json_print(o);
+    cJSON_Delete(o);
+    if (text) puts(text);
+    cJSON_free(text);
+    fflush(stdout);
+}
+
+static sigset_t stop_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    return set;
+}
+
+/* Waits up to `ms`; true when a signal to stop came. */
+static bool signalled(int ms) {
+    sigset_t set = stop_signals();
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * NS_PER_MS};
+    return sigtimedwait(&set, NULL, &t) > 0;
+}
+
+/* What runs is finished, and what is finished is logged; a second signal or the time-out cuts it
+ * short. Whatever is then left ends as cancelled, and its record says so. */
+static void drain(struct server *s) {
+    int64_t until = clock_monotonic_ns() + s->o.drain_timeout_s * NS_PER_S;
+    struct err e;
+    http_drain(s->http);
+    int active = http_active(s->http);
+    if (active > 0)
+        fprintf(stderr, "servelab serve: finishing %d request%s; a second signal stops at once\n",
+                active, active == 1 ? "" : "s");
+    while (http_active(s->http) > 0)
+        if (clock_monotonic_ns() >= until || signalled(20)) return;
+    records_hurry(s->records, DRAIN_GRACE_MS * NS_PER_MS);
+    while (records_flush(s->records, false, &e) > 0)
+        if (clock_monotonic_ns() >= until || signalled(20)) return;
+}
+
+int cmd_serve(int argc, char **argv) {
+    struct server s = {.o = {.host = "127.0.0.1",
+                             .port = 8080,
+                             .max_waiting = 256,
+                             .drain_timeout_s = 30,
+                             .record_grace_ms = 3000},
+                       .log_fd = -1};
+    struct err e;
+    int status = take_flags(&s.o, argc, argv);
+    if (status) return status - 1;
+    /* before any thread exists, so that all of them leave these signals to this one */
+    sigset_t set = stop_signals();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    const char *input = NULL;
+    if (open_model(&s, &e))
+        input = s.model_path;
+    else if (open_log(&s, &e))
+        input = s.o.log;
+    else if (!start_engine(&s, &e) && !start_http(&s, &e) && !write_port_file(&s, &e)) {
+        say_ready(&s);
+        while (!signalled(3600 * 1000)) continue;
+        drain(&s);
+        take_apart(&s);
+        return CLI_DONE;
+    }
+    status = cli_input_error("serve", input, &e, s.o.json);
+    take_apart(&s);
+    return status;
+}

@@ -1,0 +1,247 @@
+/* test_openai.c: requests in OpenAI's shapes: what is taken, and that every refusal names its
+ * field; and the bytes of replies.
+ */
+#include "testing/check_main.h"
+
+#include "base/json.h"
+#include "serve/openai.h"
+
+#include <string.h>
+
+static int parse(struct openai_request *r, enum openai_api api, const char *body, struct err *e) {
+    return openai_parse(r, api, body, strlen(body), 1000, e);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+#define M  "\"model\":\"m\","
+#define P  M "\"prompt\":\"p\","
+#define MS M "\"messages\":[{\"role\":\"user\",\"content\":\"c\"}],"
+
+static const struct refusal {
+    enum openai_api api;
+    const char *body, *field, *text;
+} refusals[] = {
+    {OPENAI_COMPLETIONS, "[]", "", "must be a JSON object, not an array"},
+    {OPENAI_COMPLETIONS, "{}", "model", "is missing"},
+    {OPENAI_COMPLETIONS, "{" M "\"stream\":true}", "prompt", "is missing"},
+    {OPENAI_CHAT, "{" M "\"stream\":true}", "messages", "is missing"},
+    {OPENAI_COMPLETIONS, "{\"model\":1,\"prompt\":\"p\"}", "model", "a string, not a number"},
+    {OPENAI_COMPLETIONS, "{" P "\"tools\":[]}", "tools", "unknown field"},
+    {OPENAI_COMPLETIONS, "{" P "\"messages\":[]}", "messages", "unknown field"},
+    {OPENAI_COMPLETIONS, "{" P "\"max_completion_tokens\":4}", "max_completion_tokens", "unknown"},
+    {OPENAI_CHAT, "{" MS "\"prompt\":\"p\"}", "prompt", "unknown field"},
+    {OPENAI_COMPLETIONS, "{" P "\"stream\":1}", "stream", "true or false, not a number"},
+    {OPENAI_COMPLETIONS, "{" P "\"max_tokens\":0}", "max_tokens", "between 1"},
+    {OPENAI_COMPLETIONS, "{" P "\"max_tokens\":1.5}", "max_tokens", "whole number, not 1.5"},
+    {OPENAI_COMPLETIONS, "{" P "\"max_tokens\":\"16\"}", "max_tokens", "not a string"},
+    {OPENAI_COMPLETIONS, "{" P "\"max_tokens\":99999999999}", "max_tokens", "between"},
+    {OPENAI_CHAT, "{" MS "\"max_tokens\":4,\"max_completion_tokens\":5}", "max_completion_tokens",
+     "different things"},
+    {OPENAI_COMPLETIONS, "{" P "\"temperature\":2.1}", "temperature", "between 0 and 2"},
+    {OPENAI_COMPLETIONS, "{" P "\"temperature\":-0.1}", "temperature", "between 0 and 2"},
+    {OPENAI_COMPLETIONS, "{" P "\"temperature\":true}", "temperature", "a number, not true"},
+    {OPENAI_COMPLETIONS, "{" P "\"top_p\":0}", "top_p", "above 0"},
+    {OPENAI_COMPLETIONS, "{" P "\"top_p\":[]}", "top_p", "a number"},
+    {OPENAI_COMPLETIONS, "{" P "\"seed\":0.5}", "seed", "whole number"},
+    {OPENAI_COMPLETIONS, "{" P "\"seed\":9007199254740993}", "seed", "whole number"},
+    {OPENAI_COMPLETIONS, "{" P "\"n\":2}", "n", "one answer"},
+    {OPENAI_COMPLETIONS, "{" P "\"user\":7}", "user", "a string"},
+    {OPENAI_COMPLETIONS, "{" P "\"ignore_eos\":\"yes\"}", "ignore_eos", "true or false"},
+    {OPENAI_COMPLETIONS, "{" P "\"stop\":\"\"}", "stop", "empty"},
+    {OPENAI_COMPLETIONS, "{" P "\"stop\":[\"a\",\"\"]}", "stop[1]", "empty"},
+    {OPENAI_COMPLETIONS, "{" P "\"stop\":[1]}", "stop[0]", "a string"},
+    {OPENAI_COMPLETIONS, "{" P "\"stop\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}", "stop", "at most 4"},
+    {OPENAI_COMPLETIONS, "{" P "\"stop\":{}}", "stop", "array of strings"},
+    {OPENAI_COMPLETIONS, "{" P "\"stream_options\":{\"include_usage\":true}}", "stream_options",
+     "only with"},
+    {OPENAI_COMPLETIONS, "{" P "\"stream\":true,\"stream_options\":{\"x\":1}}", "stream_options.x",
+     "unknown"},
+    {OPENAI_COMPLETIONS, "{" P "\"stream\":true,\"stream_options\":{\"include_usage\":1}}",
+     "stream_options.include_usage", "true or false"},
+    {OPENAI_COMPLETIONS, "{" P "\"stream\":true,\"stream_options\":[]}", "stream_options",
+     "an object"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":7}", "prompt", "token ids, not a number"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[]}", "prompt", "not an array"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[\"a\",\"b\"]}", "prompt", "one prompt"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,2.5]}", "prompt[1]", "whole number"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,-2]}", "prompt[1]", "between 0"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,\"a\"]}", "prompt[1]", "not a string"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,1000]}", "prompt[1]", "vocabulary of 1000"},
+    {OPENAI_CHAT, "{" M "\"messages\":{}}", "messages", "array of messages"},
+    {OPENAI_CHAT, "{" M "\"messages\":[]}", "messages", "1 to"},
+    {OPENAI_CHAT, "{" M "\"messages\":[7]}", "messages[0]", "an object"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"content\":\"c\"}]}", "messages[0].role", "is missing"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"user\"}]}", "messages[0].content", "missing"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"tool\",\"content\":\"c\"}]}", "messages[0].role",
+     "\"system\""},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":1,\"content\":\"c\"}]}", "messages[0].role",
+     "a string"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"user\",\"content\":1}]}", "messages[0].content",
+     "text parts"},
+    {OPENAI_CHAT,
+     "{" M "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\"}]}]}",
+     "messages[0].content[0]", "text only"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"user\",\"content\":\"c\",\"name\":\"x\"}]}",
+     "messages[0].name", "unknown"},
+};
+
+START_TEST(refusal_names_the_field) {
+    const struct refusal *want = &refusals[_i];
+    struct openai_request r;
+    struct err e;
+    ck_assert_msg(parse(&r, want->api, want->body, &e) == -1, "%s was taken", want->body);
+    ck_assert_str_eq(e.field, want->field);
+    ck_assert_msg(strstr(e.text, want->text) != NULL, "%s: '%s' lacks '%s'", want->body, e.text,
+                  want->text);
+}
+END_TEST
+
+START_TEST(malformed_json_names_the_line) {
+    struct openai_request r;
+    struct err e;
+    ck_assert_int_eq(parse(&r, OPENAI_CHAT, "{\n\"model\": \"m\",\n\"messages\": [}", &e), -1);
+    ck_assert_int_eq(e.line, 3);
+    ck_assert_int_eq(parse(&r, OPENAI_CHAT, "{\"model\":\"m\",\"model\":\"n\"}", &e), -1);
+    ck_assert_ptr_nonnull(strstr(e.text, "twice"));
+    ck_assert_int_eq(parse(&r, OPENAI_CHAT, "", &e), -1);
+}
+END_TEST
+
+/* ---- what is taken --------------------------------------------------------------------------- */
+
+START_TEST(chat_with_everything) {
+    struct openai_request r;
+    struct err e = {0};
+    const char *body =
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"be brief\"},"
+        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+        "{\"text\":\"b\",\"type\":\"text\"}]}],\"stream\":true,"
+        "\"stream_options\":{\"include_usage\":true},\"stop\":[\"x\",\"yy\"],"
+        "\"max_completion_tokens\":7,\"max_tokens\":7,\"temperature\":0,\"top_p\":0.5,\"seed\":-3,"
+        "\"n\":1,\"user\":\"u\",\"ignore_eos\":true}";
+    ck_assert_msg(!parse(&r, OPENAI_CHAT, body, &e), "%s: %s", e.field, e.text);
+    ck_assert_uint_eq(r.n_messages, 2);
+    ck_assert_str_eq(r.messages[0].role, "system");
+    ck_assert_str_eq(r.messages[1].content, "ab");
+    ck_assert(r.stream && r.include_usage && r.has_seed && r.ignore_eos);
+    ck_assert_int_eq(r.n_stops, 2);
+    ck_assert_str_eq(r.stop[1], "yy");
+    ck_assert_int_eq(r.max_tokens, 7);
+    ck_assert(r.temperature == 0 && r.top_p == 0.5);
+    ck_assert_uint_eq(r.seed, (uint64_t)-3);
+    openai_request_release(&r);
+}
+END_TEST
+
+START_TEST(null_is_as_if_left_out) {
+    struct openai_request r;
+    struct err e = {0};
+    const char *body =
+        "{" P "\"stop\":null,\"max_tokens\":null,\"temperature\":null,\"top_p\":null,"
+        "\"seed\":null,\"stream\":null,\"n\":null,\"user\":null}";
+    ck_assert_msg(!parse(&r, OPENAI_COMPLETIONS, body, &e), "%s: %s", e.field, e.text);
+    ck_assert(r.temperature == 1 && r.top_p == 1 && !r.has_seed && !r.stream);
+    ck_assert_int_eq(r.max_tokens, 0);
+    openai_request_release(&r);
+}
+END_TEST
+
+START_TEST(prompts_of_three_kinds) {
+    struct openai_request r;
+    struct err e = {0};
+    ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":[\"one\"]}", &e));
+    ck_assert_str_eq(r.prompt, "one");
+    openai_request_release(&r);
+    ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":[0,999,7]}", &e));
+    ck_assert_int_eq(r.n_ids, 3);
+    ck_assert_int_eq(r.ids[1], 999);
+    ck_assert_ptr_null(r.prompt);
+    openai_request_release(&r);
+    ck_assert(
+        !parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":\"\"}", &e)); /* M27: refused later */
+    ck_assert_str_eq(r.prompt, "");
+    openai_request_release(&r);
+}
+END_TEST
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static cJSON *event(const struct buffer *b) {
+    struct err e;
+    ck_assert(b->n > 8 && !strncmp(b->bytes, "data: ", 6) && !strcmp(b->bytes + b->n - 2, "\n\n"));
+    cJSON *tree = json_parse(b->bytes + 6, b->n - 8, 1, &e);
+    ck_assert_msg(tree != NULL, "%s", b->bytes);
+    return tree;
+}
+
+START_TEST(only_the_first_chunk_carries_the_role) {
+    struct buffer b = {0};
+    struct openai_reply r = {OPENAI_CHAT, "r-1", "m\"x", 5, false};
+    openai_chunk(&b, &r, true, "a\nb\0c", 5);
+    ck_assert_ptr_nonnull(
+        strstr(b.bytes, "{\"role\":\"assistant\",\"content\":\"a\\nb\\u0000c\"}"));
+    ck_assert_ptr_nonnull(strstr(b.bytes, "\"model\":\"m\\\"x\""));
+    ck_assert_ptr_null(strstr(b.bytes, "usage"));
+    buffer_clear(&b);
+    openai_chunk(&b, &r, false, "a", 1);
+    ck_assert_ptr_nonnull(strstr(b.bytes, "\"delta\":{\"content\":\"a\"}"));
+    cJSON_Delete(event(&b));
+    buffer_release(&b);
+}
+END_TEST
+
+START_TEST(usage_comes_in_a_chunk_without_choices) {
+    struct buffer b = {0};
+    struct openai_reply r = {OPENAI_COMPLETIONS, "r-1", "m", 5, true};
+    openai_chunk_usage(&b, &r, (struct openai_usage){3, 4});
+    cJSON *tree = event(&b);
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(tree, "choices")), 0);
+    cJSON *usage = cJSON_GetObjectItem(tree, "usage");
+    ck_assert_int_eq(cJSON_GetObjectItem(usage, "total_tokens")->valueint, 7);
+    cJSON_Delete(tree);
+    buffer_clear(&b);
+    openai_chunk(&b, &r, true, "a", 1);
+    ck_assert_ptr_nonnull(strstr(b.bytes, "\"usage\":null"));
+    buffer_release(&b);
+}
+END_TEST
+
+START_TEST(what_is_not_utf8_becomes_a_replacement) {
+    struct buffer b = {0};
+    openai_error(&b, "t", "bad \xff\xe2\x82 end", "f\xc3", NULL);
+    struct err e;
+    cJSON *tree = json_parse(b.bytes, b.n, 1, &e);
+    ck_assert_msg(tree != NULL, "%s", e.text);
+    cJSON *error = cJSON_GetObjectItem(tree, "error");
+    ck_assert_str_eq(cJSON_GetObjectItem(error, "message")->valuestring,
+                     "bad \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd end");
+    ck_assert(cJSON_IsNull(cJSON_GetObjectItem(error, "code")));
+    cJSON_Delete(tree);
+    buffer_release(&b);
+    char cut[6];
+    text_cut(cut, sizeof cut, "abc\xe2\x82\xac"); /* the euro sign doesn't fit: no half of it */
+    ck_assert_str_eq(cut, "abc");
+    text_cut(cut, sizeof cut, "a\n\xff");
+    ck_assert_str_eq(cut, "a??");
+}
+END_TEST
+
+static Suite *openai_suite(void) {
+    Suite *s = suite_create("openai");
+    TCase *c = tcase_create("openai");
+    tcase_add_loop_test(c, refusal_names_the_field, 0, sizeof refusals / sizeof *refusals);
+    tcase_add_test(c, malformed_json_names_the_line);
+    tcase_add_test(c, chat_with_everything);
+    tcase_add_test(c, null_is_as_if_left_out);
+    tcase_add_test(c, prompts_of_three_kinds);
+    tcase_add_test(c, only_the_first_chunk_carries_the_role);
+    tcase_add_test(c, usage_comes_in_a_chunk_without_choices);
+    tcase_add_test(c, what_is_not_utf8_becomes_a_replacement);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void) {
+    return check_main(openai_suite());
+}
