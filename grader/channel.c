@@ -1,0 +1,84 @@
+/* channel.c: asking a submission's process one case. See channel.h. */
+#include "channel.h"
+
+#include "text.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { POLL_MS = 10 };
+
+int channel_open(struct channel *ch, struct err *e) {
+    int fds[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+        return err_set(e, "socketpair: %s", strerror(errno));
+    fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    *ch = (struct channel){fds[0], fds[1]};
+    return 0;
+}
+
+void channel_close_child(struct channel *ch) {
+    if (ch->child_fd >= 0) close(ch->child_fd);
+    ch->child_fd = -1;
+}
+
+void channel_close(struct channel *ch) {
+    channel_close_child(ch);
+    if (ch->fd >= 0) close(ch->fd);
+    ch->fd = -1;
+}
+
+/* Waits until the channel is ready for `events` or the submission printed something; looks after its
+ * output and the clock meanwhile. False when the run must not go on. */
+static bool wait_ready(struct channel *ch, struct sandbox_run *run, short events) {
+    struct pollfd p[2] = {{ch->fd, events, 0}, {run->output_fd, POLLIN, 0}};
+    poll(p, run->output_fd >= 0 ? 2 : 1, POLL_MS);
+    return sandbox_pump(run) == 0;
+}
+
+static enum channel_answer transfer(struct channel *ch, struct sandbox_run *run, void *buf,
+                                    size_t n, bool sending) {
+    for (unsigned char *at = buf; n > 0;) {
+        ssize_t got = sending ? send(ch->fd, at, n, MSG_NOSIGNAL) : recv(ch->fd, at, n, 0);
+        if (got > 0) {
+            at += got;
+            n -= (size_t)got;
+        } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+            if (!wait_ready(ch, run, sending ? POLLOUT : POLLIN)) return CHANNEL_LATE;
+        } else {
+            return CHANNEL_CLOSED; /* end, EPIPE or reset */
+        }
+    }
+    return CHANNEL_OK;
+}
+
+static enum channel_answer receive_todo(struct channel *ch, struct sandbox_run *run, size_t n,
+                                        char todo[64]) {
+    char name[48];
+    if (n == 0 || n > sizeof name) return CHANNEL_GARBAGE;
+    enum channel_answer a = transfer(ch, run, name, n, false);
+    if (a == CHANNEL_OK) text_clean(todo, 64, name, n);
+    return a == CHANNEL_OK ? CHANNEL_TODO : a;
+}
+
+enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, const void *bytes,
+                                size_t n, int64_t *slots, size_t n_slots, char todo[64]) {
+    struct wire_header h = {WIRE_MAGIC, WIRE_CASE, 0, (uint32_t)n, 0};
+    if (getrandom(&h.nonce, sizeof h.nonce, 0) != sizeof h.nonce) return CHANNEL_LATE;
+    struct wire_header back;
+    enum channel_answer a = transfer(ch, run, &h, sizeof h, true);
+    if (a == CHANNEL_OK) a = transfer(ch, run, (void *)(uintptr_t)bytes, n, true);
+    /* a child that ended may still have left an answer, or a TODO, for what it had read */
+    if (a == CHANNEL_OK || a == CHANNEL_CLOSED) a = transfer(ch, run, &back, sizeof back, false);
+    if (a != CHANNEL_OK) return a;
+    if (back.magic != WIRE_MAGIC || back.nonce != h.nonce || back.pad != 0) return CHANNEL_GARBAGE;
+    if (back.type == WIRE_TODO) return receive_todo(ch, run, back.length, todo);
+    if (back.type != WIRE_ANSWER || back.length != n_slots * sizeof *slots) return CHANNEL_GARBAGE;
+    return transfer(ch, run, slots, n_slots * sizeof *slots, false);
+}

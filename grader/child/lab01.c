@@ -1,0 +1,293 @@
+/* child/lab01.c: one case of lab 01 becomes one call of the learner's function. See child.h.
+ *
+ * Every input is given in memory of its own, so that a read past its end is seen; outputs are
+ * poisoned, so that one left untouched is never right by luck.
+ */
+#include "child/child.h"
+#include "lab01/cases.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- memory for inputs ------------------------------------------------------------------------
+ */
+
+enum { MAX_PLACED = 32 };
+
+struct placed {
+    void *base; /* what is given back */
+    size_t mapped;
+};
+
+static struct placed placed[MAX_PLACED];
+static size_t n_placed;
+
+/* Right-aligned at the end of a mapping whose next page can't be touched; then read-only. */
+static void *place_read_only(const void *from, size_t n) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t room = (n + page - 1) / page * page;
+    unsigned char *base =
+        mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) abort();
+    unsigned char *at = base + room - (n + 7) / 8 * 8; /* our types need 8-byte alignment */
+    memcpy(at, from, n);
+    if (mprotect(base, room, PROT_READ) || mprotect(base + room, page, PROT_NONE)) abort();
+    placed[n_placed++] = (struct placed){base, room + page};
+    return at;
+}
+
+static void *place(enum case_memory memory, const void *from, size_t n) {
+    if (n == 0) return NULL;
+    if (n_placed == MAX_PLACED) abort();
+    if (memory == MEMORY_READ_ONLY) return place_read_only(from, n);
+    void *at = malloc(n);
+    if (!at) abort();
+    memcpy(at, from, n);
+    placed[n_placed++] = (struct placed){at, 0};
+    return at;
+}
+
+static void release_placed(void) {
+    while (n_placed > 0) {
+        struct placed *p = &placed[--n_placed];
+        if (p->mapped)
+            munmap(p->base, p->mapped);
+        else
+            free(p->base);
+    }
+}
+
+static struct record *place_record(enum case_memory memory, struct record *r) {
+    struct record copy = *r;
+    copy.events = place(memory, r->events, r->n_events * sizeof *r->events);
+    return place(memory, &copy, sizeof copy);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------
+ */
+
+struct answer {
+    int64_t *slots;
+    size_t n, cap;
+};
+
+static void put(struct answer *a, int64_t v) {
+    if (a->n < a->cap) a->slots[a->n++] = v;
+}
+
+/* A bool as the byte it is: reading poison as a bool would be undefined. */
+static void put_bool(struct answer *a, const bool *b) {
+    unsigned char byte;
+    memcpy(&byte, b, 1);
+    put(a, byte);
+}
+
+static void put_double(struct answer *a, double d) {
+    int64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    put(a, bits);
+}
+
+static void put_interval(struct answer *a, const struct interval *i) {
+    put(a, (int)i->status);
+    put(a, i->ns);
+    put(a, i->uncertainty_ns);
+}
+
+/* ---- calls: inputs are placed once; the call itself may be repeated ----------------------------
+ */
+
+struct call {
+    struct case_in *c;
+    struct record *rec[CASE_MAX_RECORDS];
+    const struct classification *cls;
+    const struct intervals *iv;
+    const struct objective *obj;
+    const int64_t *obs;
+    const struct percentile *pct;
+    const struct slo_counts *counts;
+};
+
+static void call_prepare(struct call *k, struct case_in *c) {
+    enum case_memory m = c->memory;
+    memset(k, 0, sizeof *k);
+    k->c = c;
+    for (size_t i = 0; i < c->n_rec; i++) k->rec[i] = place_record(m, &c->rec[i]);
+    if (c->fn == FN_GOOD) {
+        k->cls = place(m, &c->cls, sizeof c->cls);
+        k->iv = place(m, &c->iv, sizeof c->iv);
+    }
+    if (c->fn == FN_RANK) k->obs = place(m, c->obs, c->n_ok * sizeof *c->obs);
+    if (c->fn == FN_GOOD || c->fn >= FN_LIMIT) k->obj = place(m, &c->obj, sizeof c->obj);
+    if (c->fn >= FN_LIMIT) {
+        k->pct = place(m, c->pct, c->n_pct * sizeof *c->pct);
+        k->counts = place(m, &c->counts, sizeof c->counts);
+    }
+}
+
+static void call_between(struct call *k, struct answer *a) {
+    struct record *r = k->rec[0];
+    const struct event *start = k->c->start < 0 ? NULL : &r->events[k->c->start];
+    const struct event *end = k->c->end < 0 ? NULL : &r->events[k->c->end];
+    struct interval got = interval_between(r, start, end);
+    put_interval(a, &got);
+}
+
+static void call_compute(struct call *k, struct answer *a) {
+    struct intervals got;
+    memset(&got, CASE_POISON, sizeof got);
+    intervals_compute(k->rec[0], &got);
+    put_interval(a, &got.client_ttft);
+    put_interval(a, &got.server_ttft);
+    put_interval(a, &got.queue_delay);
+    put_interval(a, &got.e2e);
+    put_interval(a, &got.tpot);
+    put_interval(a, &got.gpu_execution);
+    put(a, (int)got.tpot_boundary);
+}
+
+/* In the plain build the output has spare room after its end, which goes back with the answer; in
+ * the sanitizers' build it ends where it ends. */
+static void call_itl(struct call *k, struct answer *a) {
+#ifdef __SANITIZE_ADDRESS__
+    size_t room = k->c->cap;
+#else
+    size_t room = k->c->cap + CASE_SPARE;
+#endif
+    int64_t *out = malloc(room ? room * sizeof *out : 1);
+    if (!out) abort();
+    memset(out, CASE_POISON, room * sizeof *out);
+    size_t n = intervals_itl(k->rec[0], k->c->cap ? out : NULL, k->c->cap);
+    put(a, (int64_t)n);
+    for (size_t i = 0; i < room; i++) put(a, out[i]);
+    int64_t untouched;
+    memset(&untouched, CASE_POISON, sizeof untouched);
+    for (size_t i = room; i < k->c->cap + CASE_SPARE; i++) put(a, untouched);
+    free(out);
+}
+
+static void call_request(struct call *k, struct answer *a) {
+    struct classification got;
+    memset(&got, CASE_POISON, sizeof got);
+    const struct record *const *attempts = (const struct record *const *)k->rec;
+    classify_request(attempts, k->c->n_rec, k->c->truncation, &got);
+    put_bool(a, &got.completed);
+    put(a, (int)got.reason);
+    put(a, (int)got.quality);
+    put(a, (int)got.structure);
+    put_bool(a, &got.useful);
+    put(a, got.attempts);
+}
+
+static void call_rank(struct call *k, struct answer *a) {
+    struct percentile got =
+        percentile_nearest_rank(k->obs, k->c->n_ok, k->c->n_failed, k->c->percentile_milli);
+    put_bool(a, &got.present);
+    put_bool(a, &got.infinite);
+    put(a, got.ns);
+    put(a, (int64_t)got.n);
+    put(a, (int64_t)got.failed);
+    put_bool(a, &got.few);
+}
+
+static void call_value(struct call *k, struct answer *a) {
+    size_t cap = k->c->cap;
+    char *reason = malloc(cap);
+    if (!reason) abort();
+    memset(reason, CASE_POISON, cap);
+    double value;
+    memset(&value, CASE_POISON, sizeof value);
+    put(a, (int)slo_objective_value(k->obj, k->counts, &value, reason, cap));
+    put_double(a, value);
+    char *end = memchr(reason, '\0', cap);
+    put(a, end ? end - reason : -1); /* -1: not terminated */
+    bool names_all = end && strlen(reason) + 1 < cap;
+    put(a, names_all);
+    free(reason);
+}
+
+static void call_once(struct call *k, struct answer *a) {
+    struct case_in *c = k->c;
+    switch (c->fn) {
+    case FN_BETWEEN:
+        call_between(k, a);
+        break;
+    case FN_DIVIDE:
+        put(a, interval_divide(c->n, c->d));
+        break;
+    case FN_COMPUTE:
+        call_compute(k, a);
+        break;
+    case FN_ITL:
+        call_itl(k, a);
+        break;
+    case FN_ATTEMPT:
+        put(a, (int)classify_attempt(k->rec[0], c->truncation));
+        break;
+    case FN_REQUEST:
+        call_request(k, a);
+        break;
+    case FN_GOOD: {
+        bool good = classify_good(k->cls, k->iv, k->obj);
+        put_bool(a, &good);
+        break;
+    }
+    case FN_RANK:
+        call_rank(k, a);
+        break;
+    case FN_LIMIT:
+        put(a, (int)slo_limit(&k->obj->latency[0], k->pct));
+        break;
+    case FN_FAILURES:
+        put(a, (int)slo_failure_rate(k->obj, k->counts));
+        break;
+    case FN_PASSES:
+        put(a, (int)slo_quality(k->obj, k->counts));
+        break;
+    case FN_RATE:
+        put(a, (int)slo_throughput(k->obj, k->counts));
+        break;
+    case FN_VALUE:
+        call_value(k, a);
+        break;
+    case FN_VERDICT:
+        put(a, (int)slo_verdict(k->obj, k->pct, k->counts));
+        break;
+    case FN_N:
+        break;
+    }
+}
+
+/* Bytes by which the heap grew over many calls; the first ones may fill caches of the C library. */
+static int64_t heap_growth(struct call *k, struct answer *a) {
+    enum { WARM_CALLS = 4, CALLS = 64 };
+    struct answer scratch = *a;
+    size_t before = 0;
+    for (int i = 0; i < WARM_CALLS + CALLS; i++) {
+        if (i == WARM_CALLS) before = mallinfo2().uordblks;
+        scratch.n = a->n;
+        call_once(k, &scratch);
+    }
+    *a = scratch;
+    return (int64_t)mallinfo2().uordblks - (int64_t)before;
+}
+
+int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
+    struct case_in c;
+    struct wire w = wire_reader(bytes, n);
+    if (case_codec(&w, &c)) return -1;
+    struct call k;
+    call_prepare(&k, &c);
+    struct answer a = {slots, 0, cap};
+    if (c.memory == MEMORY_REPEAT) {
+        int64_t growth = heap_growth(&k, &a);
+        put(&a, growth);
+    } else
+        call_once(&k, &a);
+    release_placed();
+    case_release(&c);
+    return (int)a.n;
+}

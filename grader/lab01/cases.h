@@ -1,0 +1,87 @@
+/* cases.h: one question of lab 01's hidden tests and the shape of its answer. Both sides include
+ * it: the grader makes the case and knows what is expected, the child only ever sees the case.
+ *
+ * An answer is a row of int64 slots, whose number follows from the case alone (case_slots), so that
+ * the grader never trusts a length that comes from the child. Booleans are sent as the byte that
+ * was found (a 165 is poison that nobody wrote), doubles as their bits.
+ */
+#ifndef SERVELAB_GRADER_LAB01_CASES_H
+#define SERVELAB_GRADER_LAB01_CASES_H
+
+#include "wire.h"
+
+#include "objective/classify.h"
+#include "objective/objective.h"
+#include "objective/percentile.h"
+#include "objective/slo.h"
+#include "record/intervals.h"
+#include "record/record.h"
+
+enum case_fn {
+    FN_BETWEEN,  /* interval_between(rec[0], event start, event end) */
+    FN_DIVIDE,   /* interval_divide(n, d) */
+    FN_COMPUTE,  /* intervals_compute(rec[0]) */
+    FN_ITL,      /* intervals_itl(rec[0], out, cap) */
+    FN_ATTEMPT,  /* classify_attempt(rec[0], truncation) */
+    FN_REQUEST,  /* classify_request(rec[0..n_rec), truncation) */
+    FN_GOOD,     /* classify_good(cls, iv, obj) */
+    FN_RANK,     /* percentile_nearest_rank(obs, n_ok, n_failed, percentile_milli) */
+    FN_LIMIT,    /* slo_limit(obj.latency[0], pct[0]) */
+    FN_FAILURES, /* slo_failure_rate(obj, counts) */
+    FN_PASSES,   /* slo_quality(obj, counts) */
+    FN_RATE,     /* slo_throughput(obj, counts) */
+    FN_VALUE,    /* slo_objective_value(obj, counts, &value, reason, cap) */
+    FN_VERDICT,  /* slo_verdict(obj, pct, counts) */
+    FN_N
+};
+
+enum {
+    CASE_MAX_RECORDS = 4,
+    CASE_MAX_EVENTS = 320, /* one answer of 256 tokens and what surrounds it */
+    CASE_MAX_OBS = 4096,
+    CASE_MAX_ITL = 1024, /* room in the output of intervals_itl */
+    CASE_REASON = 200,   /* room for a reason */
+    CASE_SPARE = 8,      /* slots beyond an output's end, to see that nobody wrote there */
+    CASE_POISON = 0xa5,  /* what outputs hold before the call */
+    CASE_MAX_SLOTS = CASE_MAX_ITL + CASE_SPARE + 8
+};
+
+/* How the child keeps the case's memory while the learner's function runs. */
+enum case_memory {
+    MEMORY_PLAIN,
+    MEMORY_READ_ONLY, /* inputs can't be written, and end at a page that can't be read */
+    MEMORY_REPEAT     /* the call is made many times, and the growth of the heap is one more slot */
+};
+
+struct case_in {
+    enum case_fn fn;
+    enum case_memory memory;
+    size_t n_rec;
+    struct record rec[CASE_MAX_RECORDS];
+    int32_t start, end; /* FN_BETWEEN: indices of events, -1 for NULL */
+    int64_t n, d;
+    size_t cap;
+    enum truncation_rule truncation;
+    struct classification cls;
+    struct intervals iv;
+    struct objective obj;
+    int64_t *obs; /* n_ok values; the owner of the case frees them (case_release) */
+    size_t n_ok, n_failed;
+    int32_t percentile_milli;
+    size_t n_pct; /* one for each limit of obj, or one for FN_LIMIT */
+    struct percentile pct[OBJECTIVE_MAX_LIMITS];
+    struct slo_counts counts;
+};
+
+/* Zeroes a case and everything it points to; events and obs are freed. */
+void case_init(struct case_in *c);
+void case_release(struct case_in *c);
+
+/* Writes or reads the parts that c->fn uses. Reading allocates events and obs with malloc, within
+ * the bounds above; -1 when the bytes are not a case. */
+int case_codec(struct wire *w, struct case_in *c);
+
+/* How many slots the answer has. */
+size_t case_slots(const struct case_in *c);
+
+#endif

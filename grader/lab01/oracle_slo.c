@@ -1,0 +1,171 @@
+/* oracle_slo.c: what percentile.c and slo.c should answer, from the text of their headers. The
+ * percentile is found by its definition (the smallest observation with at least p % at or below it),
+ * not by sorting and indexing. */
+#include "lab01/lab01.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const answer_names[] = {"met", "missed", "not_computable"};
+static const char *const yes_no[] = {"false", "true"};
+
+typedef unsigned __int128 wide;
+
+/* ---- percentiles ------------------------------------------------------------------------------------- */
+
+/* Are at least p % of n observations among the `below` that are at or below some value? */
+static bool enough(size_t below, size_t n, int32_t percentile_milli) {
+    return (wide)below * 100000 >= (wide)n * (wide)percentile_milli;
+}
+
+static bool smallest_with_enough(const struct case_in *c, size_t n, int64_t *ns) {
+    bool found = false;
+    for (size_t i = 0; i < c->n_ok; i++) {
+        size_t below = 0;
+        if (found && c->obs[i] >= *ns) continue;
+        for (size_t k = 0; k < c->n_ok; k++) below += c->obs[k] <= c->obs[i];
+        if (!enough(below, n, c->percentile_milli)) continue;
+        *ns = c->obs[i];
+        found = true;
+    }
+    return found;
+}
+
+static void want_rank(const struct case_in *c, struct want *w) {
+    size_t n = c->n_ok + c->n_failed;
+    int64_t ns = 0;
+    bool present = n > 0;
+    bool finite = present && smallest_with_enough(c, n, &ns);
+    /* n < 100 / (100 - p), multiplied out */
+    bool few = (wide)n * (wide)(100000 - c->percentile_milli) < 100000;
+    *w++ = (struct want){.name = "present", .value = present, .care = true, .names = yes_no,
+                         .n_names = 2};
+    *w++ = (struct want){.name = "infinite", .value = present && !finite, .care = true,
+                         .names = yes_no, .n_names = 2};
+    *w++ = (struct want){.name = "ns", .value = ns, .care = finite, .is_ns = true};
+    *w++ = (struct want){.name = "n", .value = (int64_t)n, .care = true};
+    *w++ = (struct want){.name = "failed", .value = (int64_t)c->n_failed, .care = true};
+    *w = (struct want){.name = "few", .value = few, .care = true, .names = yes_no, .n_names = 2};
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------ */
+
+static enum slo_answer answer(bool computable, bool met) {
+    return !computable ? SLO_NOT_COMPUTABLE : met ? SLO_MET : SLO_MISSED;
+}
+
+static enum slo_answer limit_answer(const struct latency_limit *l, const struct percentile *p) {
+    return answer(p->present, !p->infinite && p->ns < l->below_ns);
+}
+
+static enum slo_answer failures_answer(const struct objective *o, const struct slo_counts *c) {
+    double max = o->reliability.max_failure_rate;
+    bool can = !isnan(max) && c->requests > 0 && c->failed >= 0;
+    return answer(can, can && (double)c->failed / (double)c->requests <= max);
+}
+
+static enum slo_answer passes_answer(const struct objective *o, const struct slo_counts *c) {
+    double min = o->quality.min_pass_rate;
+    bool can = !isnan(min) && c->quality_evaluated > 0 && c->quality_passed >= 0;
+    return answer(can, can && (double)c->quality_passed / (double)c->quality_evaluated >= min);
+}
+
+static bool usable_interval(double s) {
+    return isfinite(s) && s > 0;
+}
+
+static enum slo_answer rate_answer(const struct objective *o, const struct slo_counts *c) {
+    double min = o->throughput.min_rps;
+    bool can = !isnan(min) && c->useful >= 0 && usable_interval(c->interval_s);
+    return answer(can, can && (double)c->useful / c->interval_s >= min);
+}
+
+static enum slo_answer verdict_answer(const struct case_in *c) {
+    const struct objective *o = &c->obj;
+    enum slo_answer parts[OBJECTIVE_MAX_LIMITS + 3];
+    size_t n = 0;
+    for (int32_t i = 0; i < o->n_latency; i++)
+        if (o->latency[i].scope == SCOPE_POPULATION)
+            parts[n++] = limit_answer(&o->latency[i], &c->pct[i]);
+    if (!isnan(o->reliability.max_failure_rate)) parts[n++] = failures_answer(o, &c->counts);
+    if (!isnan(o->quality.min_pass_rate)) parts[n++] = passes_answer(o, &c->counts);
+    if (!isnan(o->throughput.min_rps)) parts[n++] = rate_answer(o, &c->counts);
+    bool missed = false, unknown = false;
+    for (size_t i = 0; i < n; i++) {
+        missed |= parts[i] == SLO_MISSED;
+        unknown |= parts[i] == SLO_NOT_COMPUTABLE;
+    }
+    return missed ? SLO_MISSED : unknown ? SLO_NOT_COMPUTABLE : SLO_MET;
+}
+
+/* ---- the objective's value ---------------------------------------------------------------------------- */
+
+static void want_value(const struct case_in *c, struct want *w) {
+    const struct objective *o = &c->obj;
+    const struct slo_counts *n = &c->counts;
+    bool usd = !strcmp(o->resource.primary, "usd");
+    bool seconds = !strcmp(o->resource.primary, "accelerator_seconds");
+    double price = o->resource.usd_per_accelerator_hour, per_unit = 0;
+    bool can = n->useful >= 0 && usable_interval(n->interval_s) && o->resource.accelerators > 0 &&
+               (seconds || (usd && price > 0));
+    if (can) {
+        double provisioned_s =
+            o->resource.accelerators / (1 - o->resource.reserve_fraction) * n->interval_s;
+        per_unit = (double)n->useful / (usd ? provisioned_s / 3600 * price : provisioned_s);
+    } else {
+        memset(&per_unit, CASE_POISON, sizeof per_unit); /* untouched */
+    }
+    int64_t bits;
+    memcpy(&bits, &per_unit, sizeof bits);
+    *w++ = (struct want){.name = "answer", .value = can ? SLO_MET : SLO_NOT_COMPUTABLE, .care = true,
+                         .names = answer_names, .n_names = 3};
+    *w++ = (struct want){.name = can ? "value" : "value (untouched: its bits)",
+                         .kind = can ? SLOT_REAL : SLOT_INT, .value = bits, .care = true};
+    /* a reason in words: one of at least ten characters where there is room, else as much as fits */
+    int64_t least = c->cap > 11 ? 10 : (int64_t)c->cap - 1;
+    *w++ = (struct want){.name = "length of reason", .kind = can ? SLOT_INT : SLOT_MIN,
+                         .value = can ? 0 : least, .care = true};
+    *w = (struct want){.name = "reason is whole", .care = false};
+}
+
+/* ---- entry -------------------------------------------------------------------------------------------- */
+
+void oracle_slo(const struct case_in *c, struct want *w) {
+    const struct objective *o = &c->obj;
+    enum slo_answer a = SLO_MET;
+    switch (c->fn) {
+    case FN_RANK:
+        want_rank(c, w);
+        return;
+    case FN_VALUE:
+        want_value(c, w);
+        return;
+    case FN_LIMIT:
+        a = limit_answer(&o->latency[0], &c->pct[0]);
+        break;
+    case FN_FAILURES:
+        a = failures_answer(o, &c->counts);
+        break;
+    case FN_PASSES:
+        a = passes_answer(o, &c->counts);
+        break;
+    case FN_RATE:
+        a = rate_answer(o, &c->counts);
+        break;
+    default:
+        a = verdict_answer(c);
+    }
+    *w = (struct want){.name = "answer", .value = a, .care = true, .names = answer_names,
+                       .n_names = 3};
+}
+
+void oracle(const struct case_in *c, bool strict, struct want *w) {
+    if (c->fn <= FN_ITL)
+        oracle_intervals(c, strict, w);
+    else if (c->fn <= FN_GOOD)
+        oracle_quality(c, w);
+    else
+        oracle_slo(c, w);
+    if (c->memory == MEMORY_REPEAT)
+        w[case_slots(c) - 1] = (struct want){.name = "bytes by which the heap grew", .care = true};
+}

@@ -1,0 +1,17 @@
+/* render.h: one verdict, many renderings. Each reads the totals from verdict.h, so that they agree;
+ * none of them decides anything. Texts in a verdict are clean already. */
+#ifndef SERVELAB_GRADER_RENDER_H
+#define SERVELAB_GRADER_RENDER_H
+
+#include "lab.h"
+#include "verdict.h"
+
+#include <stdio.h>
+
+/* For a person. Short: a line a check, details for what was not earned. Colour when asked for. */
+void render_text(const struct verdict *v, const struct lab *lab, bool colour, FILE *out);
+
+/* Schema "servelab.grade.v1"; keys are stable. -1 when memory is out. */
+int render_json(const struct verdict *v, FILE *out);
+
+#endif

@@ -1,0 +1,23 @@
+/* run_check.h: one check of one built submission. Used by grade.c alone. */
+#ifndef SERVELAB_GRADER_RUN_CHECK_H
+#define SERVELAB_GRADER_RUN_CHECK_H
+
+#include "build.h"
+#include "collect.h"
+#include "lab.h"
+#include "sandbox.h"
+#include "verdict.h"
+
+struct bench {
+    const struct lab *lab;
+    const struct sandbox *sandbox;
+    const struct workplace *place;
+    const struct built *built;
+    uint64_t seed;
+    bool practice;
+};
+
+/* Sets outcome, message and, for practice, the case, got and want. */
+void run_check(const struct bench *b, const struct check_def *def, struct check_result *r);
+
+#endif
