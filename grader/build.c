@@ -22,7 +22,8 @@ enum {
     MAX_GLOBALS = 256
 };
 
-/* ---- what is given: headers and the prebuilt child ----------------------------------------------------- */
+/* ---- what is given: headers and the prebuilt child
+ * ----------------------------------------------------- */
 
 int build_find_home(char *home, size_t cap, struct err *e) {
     char path[PATH_MAX];
@@ -90,7 +91,8 @@ static int stage(const struct lab *lab, const char *home, const char *given, boo
     return copy(from, name, given, e);
 }
 
-/* ---- running a script in the sandbox ------------------------------------------------------------------- */
+/* ---- running a script in the sandbox
+ * ------------------------------------------------------------------- */
 
 static int run_script(const struct sandbox *sb, const struct workplace *w, const char *script,
                       struct sandbox_run *run, struct err *e) {
@@ -127,10 +129,11 @@ static void stem(char *out, size_t cap, const char *name) {
     snprintf(out, cap, "%.*s", (int)(strlen(name) - 2), name);
 }
 
-/* ---- compiling ----------------------------------------------------------------------------------------- */
+/* ---- compiling
+ * ----------------------------------------------------------------------------------------- */
 
-/* One preprocessing serves both builds, so that a submission can't tell them apart. -w: warnings are
- * the learner's own compiler's business, and thousands of them are none of a failure. */
+/* One preprocessing serves both builds, so that a submission can't tell them apart. -w: warnings
+ * are the learner's own compiler's business, and thousands of them are none of a failure. */
 static int compile_all(const struct sandbox *sb, const struct lab *lab, const struct workplace *w,
                        bool sanitised, struct err *e) {
     static const char cc[] = "gcc -std=gnu17 -w -fmax-errors=5 -fno-diagnostics-show-caret "
@@ -170,7 +173,8 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
     return rc;
 }
 
-/* ---- examining ----------------------------------------------------------------------------------------- */
+/* ---- examining
+ * ----------------------------------------------------------------------------------------- */
 
 struct name_list {
     char *names[MAX_GLOBALS];
@@ -283,11 +287,13 @@ static void examine(const struct lab *lab, struct workplace *w, bool trust) {
         else if (!o.elf[i])
             build_errors(w, f->name, &w->file[i]);
     }
-    while (!trust && refuse_by_symbols(lab, w, &o, interface)) {}
+    while (!trust && refuse_by_symbols(lab, w, &o, interface)) {
+    }
     for (size_t i = 0; i < lab->n_files; i++) free(o.elf[i]);
 }
 
-/* ---- linking ------------------------------------------------------------------------------------------- */
+/* ---- linking
+ * ------------------------------------------------------------------------------------------- */
 
 /* Joins the accepted objects, hides everything but the interface, links with the child. */
 static void link_lines(char *script, const struct lab *lab, const struct workplace *w,
@@ -310,7 +316,8 @@ static void link_lines(char *script, const struct lab *lab, const struct workpla
         for (const char *const *fn = lab->files[i].functions; fn && *fn; fn++)
             fits = append(script, " --keep-global-symbol=%s", *fn);
     fits = fits && append(script,
-                          " $O/all%s.o && gcc %s -o $O/run%s $O/all%s.o '%s/%s%s.a' -Wl,--as-needed -lcjson -lm && "
+                          " $O/all%s.o && gcc %s -o $O/run%s $O/all%s.o '%s/%s%s.a' "
+                          "-Wl,--as-needed -lcjson -lm && "
                           "chmod 755 $O/run%s\n",
                           variant, flags, variant, variant, w->given, lab->child, variant, variant);
     INVARIANT(fits);

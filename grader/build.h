@@ -1,11 +1,11 @@
-/* build.h: a submission's C files become programs. The compiler runs in the sandbox too, with bounds
- * on time, memory and output; its files are examined (object.h) before anything is linked. A file
- * that is missing, refused or doesn't compile takes only its own functions with it: a stand-in that
- * says "not attempted" is linked instead, and the other files are graded.
+/* build.h: a submission's C files become programs. The compiler runs in the sandbox too, with
+ * bounds on time, memory and output; its files are examined (object.h) before anything is linked. A
+ * file that is missing, refused or doesn't compile takes only its own functions with it: a stand-in
+ * that says "not attempted" is linked instead, and the other files are graded.
  *
  * What a helper function is called is the learner's business: after the examination only the
- * interface's functions stay visible to the linker, so that nothing in a submission can stand in for
- * a function of the C library or of ours.
+ * interface's functions stay visible to the linker, so that nothing in a submission can stand in
+ * for a function of the C library or of ours.
  */
 #ifndef SERVELAB_GRADER_BUILD_H
 #define SERVELAB_GRADER_BUILD_H

@@ -34,8 +34,8 @@ void channel_close(struct channel *ch) {
     ch->fd = -1;
 }
 
-/* Waits until the channel is ready for `events` or the submission printed something; looks after its
- * output and the clock meanwhile. False when the run must not go on. */
+/* Waits until the channel is ready for `events` or the submission printed something; looks after
+ * its output and the clock meanwhile. False when the run must not go on. */
 static bool wait_ready(struct channel *ch, struct sandbox_run *run, short events) {
     struct pollfd p[2] = {{ch->fd, events, 0}, {run->output_fd, POLLIN, 0}};
     poll(p, run->output_fd >= 0 ? 2 : 1, POLL_MS);

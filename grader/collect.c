@@ -1,5 +1,6 @@
-/* collect.c: see collect.h. Every access goes through a descriptor of the folder, with O_NOFOLLOW, so
- * that nothing in a submission leads out of it, and with O_NONBLOCK, so that a FIFO can't stop us. */
+/* collect.c: see collect.h. Every access goes through a descriptor of the folder, with O_NOFOLLOW,
+ * so that nothing in a submission leads out of it, and with O_NONBLOCK, so that a FIFO can't stop
+ * us. */
 #include "collect.h"
 
 #include "text.h"
@@ -19,14 +20,14 @@ enum {
     NOBODY = 65534
 };
 
-/* ---- the work folder -------------------------------------------------------------------------------- */
+/* ---- the work folder
+ * -------------------------------------------------------------------------------- */
 
 static int make_folder(const char *root, char *path, size_t cap, const char *name, struct err *e) {
     if (snprintf(path, cap, "%s/%s", root, name) >= (int)cap)
         return err_set(e, "the path of the temporary folder is too long; set TMPDIR to a shorter");
     /* whatever the umask: nobody must be able to look inside */
-    if (mkdir(path, 0755) || chmod(path, 0755))
-        return err_set(e, "%s: %s", path, strerror(errno));
+    if (mkdir(path, 0755) || chmod(path, 0755)) return err_set(e, "%s: %s", path, strerror(errno));
     return 0;
 }
 
@@ -45,8 +46,7 @@ int workplace_create(struct workplace *w, bool drop, struct err *e) {
         make_folder(w->root, w->given, sizeof w->given, "given", e) ||
         make_folder(w->root, w->out, sizeof w->out, "out", e))
         return -1;
-    if (drop && chown(w->out, NOBODY, NOBODY))
-        return err_set(e, "%s: %s", w->out, strerror(errno));
+    if (drop && chown(w->out, NOBODY, NOBODY)) return err_set(e, "%s: %s", w->out, strerror(errno));
     return 0;
 }
 
@@ -79,7 +79,8 @@ void workplace_remove(const struct workplace *w) {
     rmdir(w->root);
 }
 
-/* ---- one file --------------------------------------------------------------------------------------- */
+/* ---- one file
+ * --------------------------------------------------------------------------------------- */
 
 /* Reads fd, a regular file of at most cap bytes. NULL with a reason. */
 static char *read_regular(int fd, size_t cap, size_t *n, const char **why) {
@@ -192,7 +193,8 @@ static int copy_file(struct workplace *w, const struct lab_file *f, int dir, str
     return rc;
 }
 
-/* ---- which folder ----------------------------------------------------------------------------------- */
+/* ---- which folder
+ * ----------------------------------------------------------------------------------- */
 
 static int count_files(int dir, const struct lab *lab) {
     int n = 0;
@@ -239,8 +241,9 @@ static int find_level(int dir, const struct lab *lab, struct err *e) {
 int collect(struct workplace *w, const struct lab *lab, const char *folder, struct err *e) {
     INVARIANT(lab->n_files <= COLLECT_MAX_FILES);
     int top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (top < 0) return err_set(e, "%s; name the folder that holds the lab's files",
-                                errno == ENOTDIR ? "this is a file, not a folder" : strerror(errno));
+    if (top < 0)
+        return err_set(e, "%s; name the folder that holds the lab's files",
+                       errno == ENOTDIR ? "this is a file, not a folder" : strerror(errno));
     int dir = find_level(top, lab, e);
     close(top);
     if (dir < 0) return -1;

@@ -1,7 +1,7 @@
-/* collect.h: a submission's files, brought into a fresh work folder. Takes exactly the files that the
- * lab names and nothing else: tests or Makefiles that came along are never looked at. Takes only
- * regular files of a bounded size, never through a symbolic link. Tolerates what honest archives do:
- * one extra folder, CRLF line ends, a byte order mark, odd folder names.
+/* collect.h: a submission's files, brought into a fresh work folder. Takes exactly the files that
+ * the lab names and nothing else: tests or Makefiles that came along are never looked at. Takes
+ * only regular files of a bounded size, never through a symbolic link. Tolerates what honest
+ * archives do: one extra folder, CRLF line ends, a byte order mark, odd folder names.
  *
  * The work folder:
  *   src/    the copies, which the submission's code can't change

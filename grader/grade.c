@@ -12,7 +12,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* ---- which checks ------------------------------------------------------------------------------------- */
+/* ---- which checks
+ * ------------------------------------------------------------------------------------- */
 
 static bool item_chooses(const char *item, size_t n, const struct check_def *def) {
     const char *dimension = dimension_name(def->dimension);
@@ -39,7 +40,8 @@ static int check_choice(const struct lab *lab, const char *check, struct err *e)
     return 0;
 }
 
-/* ---- the verdict's frame -------------------------------------------------------------------------------- */
+/* ---- the verdict's frame
+ * -------------------------------------------------------------------------------- */
 
 static void describe_machine(char *out, size_t cap) {
     struct utsname u;
@@ -87,9 +89,11 @@ static void fill_hint(const struct grade_options *o, const struct check_def *def
         text_append(r->hint, sizeof r->hint, "%s%s", i ? "\n" : "", def->hints[i]);
 }
 
-/* ---- prerequisites --------------------------------------------------------------------------------------- */
+/* ---- prerequisites
+ * --------------------------------------------------------------------------------------- */
 
-/* Half of each needed dimension's points: an empty function is safe, but not worth safety's points. */
+/* Half of each needed dimension's points: an empty function is safe, but not worth safety's points.
+ */
 static int missing_prerequisite(const struct lab *lab, const struct check_def *def,
                                 const struct check_result *all) {
     for (int d = 0; d < DIM_N; d++) {
@@ -103,10 +107,11 @@ static int missing_prerequisite(const struct lab *lab, const struct check_def *d
     return -1;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------- */
+/* ---- the run
+ * ---------------------------------------------------------------------------------------------- */
 
 struct plan {
-    bool *run;    /* beside lab->checks: chosen, or needed by one that is */
+    bool *run; /* beside lab->checks: chosen, or needed by one that is */
     bool sanitised;
 };
 
@@ -167,7 +172,8 @@ static bool was_attempted(const struct lab *lab, const struct workplace *w, cons
 }
 
 /* Keeps the chosen checks only, in the lab's order. */
-static int keep_chosen(const struct grade_options *o, struct check_result *all, struct verdict *v) {
+static int keep_chosen(const struct grade_options *o, struct check_result *all,
+                       struct grade_verdict *v) {
     v->checks = all;
     for (size_t i = 0; i < o->lab->n_checks; i++)
         if (grade_chosen(o->check, &o->lab->checks[i])) v->checks[v->n++] = all[i];
@@ -175,7 +181,8 @@ static int keep_chosen(const struct grade_options *o, struct check_result *all, 
     return 0;
 }
 
-static void list_problems(const struct lab *lab, const struct workplace *w, struct verdict *v) {
+static void list_problems(const struct lab *lab, const struct workplace *w,
+                          struct grade_verdict *v) {
     for (size_t i = 0; i < lab->n_files; i++)
         if (w->file[i].state == FILE_REFUSED || (w->file[i].state == FILE_MISSING && v->attempted))
             text_append(v->problem, sizeof v->problem, "%s%s", v->problem[0] ? "\n" : "",
@@ -183,7 +190,7 @@ static void list_problems(const struct lab *lab, const struct workplace *w, stru
 }
 
 static int grade_in(struct grade_options *o, struct workplace *w, const struct sandbox *sb,
-                    struct verdict *v, bool *usage, struct err *e) {
+                    struct grade_verdict *v, bool *usage, struct err *e) {
     char home[1024];
     struct built built;
     struct plan plan = {NULL, false};
@@ -200,7 +207,8 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     snprintf(home, sizeof home, "%s", o->home ? o->home : "");
     if (!o->home && build_find_home(home, sizeof home, e)) goto done;
     if (o->progress) o->progress("compiling", 0, 1);
-    if (build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e)) goto done;
+    if (build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e))
+        goto done;
     struct bench bench = {o->lab, sb, w, &built, o->seed, o->practice};
     run_all(o, &plan, &bench, all);
     v->attempted = was_attempted(o->lab, w, &plan, all);
@@ -213,7 +221,7 @@ done:
     return rc;
 }
 
-int grade_run(struct grade_options *o, struct verdict *v, bool *usage, struct err *e) {
+int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, struct err *e) {
     struct sandbox sb;
     struct workplace w;
     memset(v, 0, sizeof *v);

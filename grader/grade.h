@@ -24,12 +24,12 @@ struct grade_options {
     const char *home;   /* NULL: found by build_find_home */
     const char *rerun_folder; /* DIR= of the printed command; NULL: the lab's own folder */
     void (*progress)(const char *what, size_t done, size_t total); /* may be NULL */
-    char kept[256];     /* out */
+    char kept[256];                                                /* out */
 };
 
-/* Fills *v, which the caller releases. 0; or -1 with *e and *usage set when the call was wrong (no such
- * folder, no such check), or not when we failed before a verdict could be made. */
-int grade_run(struct grade_options *o, struct verdict *v, bool *usage, struct err *e);
+/* Fills *v, which the caller releases. 0; or -1 with *e and *usage set when the call was wrong (no
+ * such folder, no such check), or not when we failed before a verdict could be made. */
+int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, struct err *e);
 
 /* Does `check` of the options choose this check? */
 bool grade_chosen(const char *check, const struct check_def *def);

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct lab *const labs[] = {&lab01};
+static const struct lab *const known_labs[] = {&lab01};
 
 const struct lab *lab_find(const char *name) {
-    for (size_t i = 0; i < sizeof labs / sizeof *labs; i++) {
-        const char *number = labs[i]->number;
-        if (!strcmp(name, labs[i]->name) || !strcmp(name, number) ||
+    for (size_t i = 0; i < sizeof known_labs / sizeof *known_labs; i++) {
+        const char *number = known_labs[i]->number;
+        if (!strcmp(name, known_labs[i]->name) || !strcmp(name, number) ||
             (number[0] == '0' && !strcmp(name, number + 1)))
-            return labs[i];
+            return known_labs[i];
     }
     return NULL;
 }

@@ -1,8 +1,9 @@
-/* lab.h: what the grader's core knows of one lab: its files, the functions they must define, and its
- * checks. The core (grade.c) runs any lab; a lab's folder makes the cases and knows the answers.
+/* lab.h: what the grader's core knows of one lab: its files, the functions they must define, and
+ * its checks. The core (grade.c) runs any lab; a lab's folder makes the cases and knows the
+ * answers.
  *
- * The trust boundary runs through struct hidden_case: `bytes` go to the child, everything else stays
- * here.
+ * The trust boundary runs through struct hidden_case: `bytes` go to the child, everything else
+ * stays here.
  */
 #ifndef SERVELAB_GRADER_LAB_H
 #define SERVELAB_GRADER_LAB_H
@@ -68,8 +69,8 @@ struct check_def {
 };
 
 struct lab_file {
-    const char *name; /* "intervals.c" */
-    bool code;        /* compiled; otherwise data */
+    const char *name;             /* "intervals.c" */
+    bool code;                    /* compiled; otherwise data */
     const char *const *functions; /* that it must define, NULL at the end; code only */
 };
 
@@ -80,14 +81,14 @@ struct evidence {
 };
 
 struct lab {
-    const char *number;  /* "01" */
-    const char *name;    /* "01_request_record" */
+    const char *number;     /* "01" */
+    const char *name;       /* "01_request_record" */
     const char *first_step; /* for someone who has not begun */
     const struct lab_file *files;
     size_t n_files;
     const struct check_def *checks;
     size_t n_checks;
-    const char *child; /* name of the prebuilt child: "lab01" */
+    const char *child;        /* name of the prebuilt child: "lab01" */
     const char *const *given; /* functions of ours that a submission may call, NULL at the end */
 
     /* Makes case k of a check for a seed; the same seed gives the same case everywhere. For the

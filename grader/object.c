@@ -1,5 +1,5 @@
-/* object.c: see object.h. The ELF reader takes what gcc writes on a 64-bit little-endian machine and
- * checks every offset; the functions below it read the text files. */
+/* object.c: see object.h. The ELF reader takes what gcc writes on a 64-bit little-endian machine
+ * and checks every offset; the functions below it read the text files. */
 #include "object.h"
 
 #include "text.h"
@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which functions of the C library a submission may use ------------------------------------------ */
+/* ---- which functions of the C library a submission may use
+ * ------------------------------------------ */
 
 /* What computing and saying something needs. Not here: files, processes, signals, clocks, jumps. */
 static const char *const libc_functions[] = {
@@ -21,10 +22,10 @@ static const char *const libc_functions[] = {
     "strtoull", "stpcpy", "stpncpy", "tolower", "toupper", "div", "ldiv", "lldiv",
     /* math */
     "ceil", "ceilf", "ceill", "fabs", "fabsf", "fabsl", "floor", "floorf", "floorl", "fma", "fmax",
-    "fmaxl", "fmin", "fminl", "fmod", "fmodl", "isinf", "isnan", "finite", "ldexp", "frexp", "llrint",
-    "llround", "llroundl", "lrint", "lround", "lroundl", "llrintl", "log", "log2", "log10", "exp",
-    "pow", "modf", "nan", "nearbyint", "remainder", "rint", "rintl", "round", "roundl", "sqrt",
-    "trunc", "truncl", "copysign", "nextafter", "nextafterl",
+    "fmaxl", "fmin", "fminl", "fmod", "fmodl", "isinf", "isnan", "finite", "ldexp", "frexp",
+    "llrint", "llround", "llroundl", "lrint", "lround", "lroundl", "llrintl", "log", "log2",
+    "log10", "exp", "pow", "modf", "nan", "nearbyint", "remainder", "rint", "rintl", "round",
+    "roundl", "sqrt", "trunc", "truncl", "copysign", "nextafter", "nextafterl",
     /* printing; it is shown beside a failed practice case and counts for nothing */
     "fflush", "fprintf", "fputc", "fputs", "fwrite", "perror", "printf", "putc", "putchar", "puts",
     "snprintf", "sprintf", "stderr", "stdout", "vfprintf", "vprintf", "vsnprintf", "strerror",
@@ -48,7 +49,8 @@ bool object_libc_allowed(const char *name) {
     return false;
 }
 
-/* ---- ELF --------------------------------------------------------------------------------------------- */
+/* ---- ELF
+ * --------------------------------------------------------------------------------------------- */
 
 struct elf {
     const unsigned char *bytes;
@@ -123,28 +125,30 @@ static int report_global(const struct elf *f, const Elf64_Sym *sym, const char *
     return 0;
 }
 
-int object_each_global(const unsigned char *elf, size_t n, void (*each)(const char *name, void *ctx),
-                       void *ctx) {
+int object_each_global(const unsigned char *elf, size_t n,
+                       void (*each)(const char *name, void *ctx), void *ctx) {
     struct elf f;
     struct globals g = {each, ctx};
     return elf_open(&f, elf, n) && elf_each_symbol(&f, report_global, &g) == 0 ? 0 : -1;
 }
 
-/* ---- the object's rules ------------------------------------------------------------------------------ */
+/* ---- the object's rules
+ * ------------------------------------------------------------------------------ */
 
 static int check_section(const char *file, const Elf64_Shdr *sh, const char *name, struct err *e) {
     static const char *const plain[] = {
-        ".text", ".data", ".bss", ".rodata", ".comment", ".note.", ".eh_frame", ".symtab", ".strtab",
-        ".shstrtab", ".tbss", ".tdata", ".rela.text", ".rela.data", ".rela.rodata",
-        ".rela.eh_frame", ".group"};
+        ".text",      ".data",      ".bss",         ".rodata",        ".comment", ".note.",
+        ".eh_frame",  ".symtab",    ".strtab",      ".shstrtab",      ".tbss",    ".tdata",
+        ".rela.text", ".rela.data", ".rela.rodata", ".rela.eh_frame", ".group"};
     static const uint32_t starters[] = {SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY};
     char shown[80];
     for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
         if (sh->sh_type == starters[i])
-            return err_set(e,
-                           "%s: a constructor or destructor (section %s) runs outside the functions "
-                           "that are asked for; take it out",
-                           file, text_clean(shown, sizeof shown, name, strlen(name)));
+            return err_set(
+                e,
+                "%s: a constructor or destructor (section %s) runs outside the functions "
+                "that are asked for; take it out",
+                file, text_clean(shown, sizeof shown, name, strlen(name)));
     if (name[0] == '\0') return 0;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (!strncmp(name, plain[i], strlen(plain[i]))) return 0;
@@ -191,16 +195,17 @@ static int check_symbol(const struct elf *f, const Elf64_Sym *sym, const char *n
     char shown[80];
     text_clean(shown, sizeof shown, name, strlen(name));
     if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
-        return err_set(c->e, "%s: %s is chosen at load time (ifunc); write a plain function", c->file,
-                       shown);
+        return err_set(c->e, "%s: %s is chosen at load time (ifunc); write a plain function",
+                       c->file, shown);
     if (sym->st_shndx == SHN_UNDEF) {
         if (!name[0] || listed(c->rules->interface, name) || listed(c->rules->callable, name) ||
             object_libc_allowed(name) || is_other(c->rules, name))
             return 0;
-        return err_set(c->e,
-                       "%s uses %s, which isn't among the functions that a submission may call; the "
-                       "handout lists them",
-                       c->file, shown);
+        return err_set(
+            c->e,
+            "%s uses %s, which isn't among the functions that a submission may call; the "
+            "handout lists them",
+            c->file, shown);
     }
     Elf64_Shdr sh;
     if (ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && elf_section(f, sym->st_shndx, &sh) &&

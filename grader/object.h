@@ -1,5 +1,5 @@
-/* object.h: what a compiled submission may contain. Looks at the compiler's intermediate files of one
- * source file, before anything is linked or run:
+/* object.h: what a compiled submission may contain. Looks at the compiler's intermediate files of
+ * one source file, before anything is linked or run:
  *
  *   the dependency list   nothing is included but the system's headers and the ones we give
  *   the preprocessed text no attribute that turns the sanitizers off
@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Each returns 0, or -1 with *e. `file` is the source's name for messages. Inputs are NUL-terminated
- * besides their length. */
+/* Each returns 0, or -1 with *e. `file` is the source's name for messages. Inputs are
+ * NUL-terminated besides their length. */
 int object_check_includes(const char *file, const char *deps, size_t n, const char *given_folder,
                           struct err *e);
 int object_check_tokens(const char *file, const char *text, size_t n, struct err *e);
@@ -37,8 +37,8 @@ int object_check_symbols(const char *file, const unsigned char *elf, size_t n,
                          const struct object_rules *rules, struct err *e);
 
 /* Calls each(name, ctx) for every symbol the object defines globally. -1 when it is no object. */
-int object_each_global(const unsigned char *elf, size_t n, void (*each)(const char *name, void *ctx),
-                       void *ctx);
+int object_each_global(const unsigned char *elf, size_t n,
+                       void (*each)(const char *name, void *ctx), void *ctx);
 
 /* Is it on the list of C library functions that a submission may use? */
 bool object_libc_allowed(const char *name);

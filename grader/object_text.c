@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- includes ---------------------------------------------------------------------------------------- */
+/* ---- includes
+ * ---------------------------------------------------------------------------------------- */
 
 static bool under(const char *path, const char *folder) {
     size_t n = strlen(folder);
@@ -34,7 +35,8 @@ int object_check_includes(const char *file, const char *deps, size_t n, const ch
     const char *p = colon + 1, *end = deps + n;
     while (p < end) {
         size_t len = 0;
-        while (p < end && (isspace((unsigned char)*p) || (*p == '\\' && p + 1 < end && p[1] == '\n')))
+        while (p < end &&
+               (isspace((unsigned char)*p) || (*p == '\\' && p + 1 < end && p[1] == '\n')))
             p++;
         for (; p < end && !isspace((unsigned char)*p); p++) {
             if (*p == '\\' && p + 1 < end) { /* "\ " stands for a blank in a name */
@@ -49,7 +51,8 @@ int object_check_includes(const char *file, const char *deps, size_t n, const ch
     return 0;
 }
 
-/* ---- preprocessed text ------------------------------------------------------------------------------- */
+/* ---- preprocessed text
+ * ------------------------------------------------------------------------------- */
 
 int object_check_tokens(const char *file, const char *text, size_t n, struct err *e) {
     static const char *const off[] = {"no_sanitize", "no_address_safety_analysis",
@@ -60,19 +63,66 @@ int object_check_tokens(const char *file, const char *text, size_t n, struct err
     return 0;
 }
 
-/* ---- assembly ---------------------------------------------------------------------------------------- */
+/* ---- assembly
+ * ---------------------------------------------------------------------------------------- */
 
-/* The directives that gcc writes for plain C. Those that read files, define macros or repeat text are
- * what an injected line would need. */
-static const char *const directives[] = {
-    ".file", ".loc", ".text", ".data", ".bss", ".section", ".globl", ".global", ".local", ".weak",
-    ".hidden", ".type", ".size", ".align", ".balign", ".p2align", ".string", ".ascii", ".zero",
-    ".byte", ".value", ".2byte", ".long", ".4byte", ".quad", ".8byte", ".octa", ".comm", ".set",
-    ".ident", ".uleb128", ".sleb128", ".hword", ".word", ".xword", ".dword", ".arch", ".tune",
-    ".cfi_startproc", ".cfi_endproc", ".cfi_def_cfa", ".cfi_def_cfa_offset",
-    ".cfi_def_cfa_register", ".cfi_offset", ".cfi_restore", ".cfi_remember_state",
-    ".cfi_restore_state", ".cfi_personality", ".cfi_lsda", ".cfi_sections", ".cfi_escape",
-    ".cfi_adjust_cfa_offset", ".cfi_undefined", ".cfi_negate_ra_state", ".cfi_window_save"};
+/* The directives that gcc writes for plain C. Those that read files, define macros or repeat text
+ * are what an injected line would need. */
+static const char *const directives[] = {".file",
+                                         ".loc",
+                                         ".text",
+                                         ".data",
+                                         ".bss",
+                                         ".section",
+                                         ".globl",
+                                         ".global",
+                                         ".local",
+                                         ".weak",
+                                         ".hidden",
+                                         ".type",
+                                         ".size",
+                                         ".align",
+                                         ".balign",
+                                         ".p2align",
+                                         ".string",
+                                         ".ascii",
+                                         ".zero",
+                                         ".byte",
+                                         ".value",
+                                         ".2byte",
+                                         ".long",
+                                         ".4byte",
+                                         ".quad",
+                                         ".8byte",
+                                         ".octa",
+                                         ".comm",
+                                         ".set",
+                                         ".ident",
+                                         ".uleb128",
+                                         ".sleb128",
+                                         ".hword",
+                                         ".word",
+                                         ".xword",
+                                         ".dword",
+                                         ".arch",
+                                         ".tune",
+                                         ".cfi_startproc",
+                                         ".cfi_endproc",
+                                         ".cfi_def_cfa",
+                                         ".cfi_def_cfa_offset",
+                                         ".cfi_def_cfa_register",
+                                         ".cfi_offset",
+                                         ".cfi_restore",
+                                         ".cfi_remember_state",
+                                         ".cfi_restore_state",
+                                         ".cfi_personality",
+                                         ".cfi_lsda",
+                                         ".cfi_sections",
+                                         ".cfi_escape",
+                                         ".cfi_adjust_cfa_offset",
+                                         ".cfi_undefined",
+                                         ".cfi_negate_ra_state",
+                                         ".cfi_window_save"};
 
 /* Instructions that enter the kernel: the compiler writes none, a renamed symbol could. */
 static bool enters_kernel(const char *word, size_t n) {
@@ -111,16 +161,17 @@ static int check_line(const char *file, const char *p, const char *end, struct e
     bool text = n > 1 && (!memcmp(word, ".s", 2) || !memcmp(word, ".a", 2)) &&
                 (!strncmp(word, ".string", n) || !strncmp(word, ".ascii", n));
     /* .ident and .file quote text that comes from the compiler or from #line */
-    bool quoted = text || (n == 5 && !memcmp(word, ".file", 5)) ||
-                  (n == 6 && !memcmp(word, ".ident", 6));
+    bool quoted =
+        text || (n == 5 && !memcmp(word, ".file", 5)) || (n == 6 && !memcmp(word, ".ident", 6));
     bool directive = word[0] == '.' && !label;
     bool fine = directive ? known_directive(word, n) : !enters_kernel(word, n);
     if (fine && directive && n == 8 && !memcmp(word, ".section", 8)) fine = plain_section(p, end);
     if (fine && !quoted && memchr(start, ';', (size_t)(end - start))) fine = false;
     if (fine) return 0;
     text_clean(shown, sizeof shown, start, (size_t)(end - start));
-    return err_set(e, "%s makes the compiler write '%s', which plain C doesn't; take the attribute out",
-                   file, shown);
+    return err_set(
+        e, "%s makes the compiler write '%s', which plain C doesn't; take the attribute out", file,
+        shown);
 }
 
 int object_check_assembly(const char *file, const char *text, size_t n, struct err *e) {

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 /* For a person. Short: a line a check, details for what was not earned. Colour when asked for. */
-void render_text(const struct verdict *v, const struct lab *lab, bool colour, FILE *out);
+void render_text(const struct grade_verdict *v, const struct lab *lab, bool colour, FILE *out);
 
 /* Schema "servelab.grade.v1"; keys are stable. -1 when memory is out. */
-int render_json(const struct verdict *v, FILE *out);
+int render_json(const struct grade_verdict *v, FILE *out);
 
 #endif

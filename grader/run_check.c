@@ -17,7 +17,8 @@ enum {
     MAX_SLOTS = 2048
 };
 
-/* ---- comparing ---------------------------------------------------------------------------------------- */
+/* ---- comparing
+ * ---------------------------------------------------------------------------------------- */
 
 /* Finite-ness is read from the exponent's bits: no comparison with NaN is ever trusted. */
 static bool finite_bits(int64_t bits) {
@@ -79,7 +80,8 @@ static void describe_difference(const struct hidden_case *h, const int64_t *got,
     }
 }
 
-/* ---- one process ---------------------------------------------------------------------------------------- */
+/* ---- one process
+ * ---------------------------------------------------------------------------------------- */
 
 struct session {
     const struct bench *b;
@@ -231,7 +233,8 @@ static bool ask(struct session *s, int k, bool *all_right) {
     INVARIANT(h.n_wants > 0 && h.n_wants <= MAX_SLOTS);
     enum channel_answer a = channel_ask(&s->ch, &s->run, h.bytes, h.n_bytes, got, h.n_wants, todo);
     bool right = a == CHANNEL_OK;
-    bool asked = s->def->kind != CHECK_CASES && s->def->kind != CHECK_HEAP; /* otherwise survival is */
+    bool asked =
+        s->def->kind != CHECK_CASES && s->def->kind != CHECK_HEAP; /* otherwise survival is */
     for (size_t i = 0; right && i < h.n_wants; i++) {
         asked |= h.wants[i].care;
         right = slot_right(&h.wants[i], got[i]);
@@ -285,7 +288,9 @@ static void run_cases(struct session *s) {
     sandbox_release(&s->run);
 }
 
-/* ---- entry ----------------------------------------------------------------------------------------------- */
+/* ---- entry
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static const struct collected *file_of(const struct bench *b, const char *name) {
     for (size_t i = 0; i < b->lab->n_files; i++)

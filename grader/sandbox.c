@@ -27,7 +27,8 @@ enum {
     SIGNAL_BASE = 128       /* bubblewrap's exit status for a signal, as a shell's */
 };
 
-/* ---- the command line ---------------------------------------------------------------------------- */
+/* ---- the command line
+ * ---------------------------------------------------------------------------- */
 
 struct args {
     const char *v[MAX_ARGS];
@@ -79,7 +80,8 @@ static void bwrap_args(struct args *a, const struct sandbox_job *job) {
     for (int i = 0; job->argv[i]; i++) arg(a, job->argv[i]);
 }
 
-/* ---- between fork and exec: only calls that are safe there ---------------------------------------- */
+/* ---- between fork and exec: only calls that are safe there
+ * ---------------------------------------- */
 
 static void limit(int what, rlim_t soft, rlim_t hard) {
     struct rlimit r = {soft, hard};
@@ -142,7 +144,8 @@ static void start_child(const struct sandbox *sb, const struct sandbox_job *job,
     _exit(EXIT_NOT_STARTED);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------ */
+/* ---- starting
+ * ------------------------------------------------------------------------------------ */
 
 int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struct sandbox_run *run,
                   struct err *e) {
@@ -158,8 +161,8 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
     else
         for (int i = 0; job->argv[i]; i++) arg(&a, job->argv[i]);
     /* RLIMIT_NPROC counts every process of the user, not only the sandbox's */
-    rlim_t processes = (rlim_t)reap_count_processes(sb->drop ? NOBODY : getuid()) +
-                       (rlim_t)job->processes;
+    rlim_t processes =
+        (rlim_t)reap_count_processes(sb->drop ? NOBODY : getuid()) + (rlim_t)job->processes;
     int out[2];
     if (pipe2(out, O_CLOEXEC)) return err_set(e, "pipe: %s", strerror(errno));
     reap_prepare();
@@ -178,7 +181,8 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
     return 0;
 }
 
-/* ---- watching ------------------------------------------------------------------------------------ */
+/* ---- watching
+ * ------------------------------------------------------------------------------------ */
 
 static void take_output(struct sandbox_run *run) {
     char buf[16384];
@@ -206,7 +210,8 @@ int sandbox_pump(struct sandbox_run *run) {
     return run->end;
 }
 
-/* ---- ending -------------------------------------------------------------------------------------- */
+/* ---- ending
+ * -------------------------------------------------------------------------------------- */
 
 static void set_end(struct sandbox_run *run, int status) {
     int sig = 0, code = 0;
@@ -261,7 +266,8 @@ int sandbox_execute(const struct sandbox *sb, const struct sandbox_job *job,
     return 0;
 }
 
-/* ---- the probe ----------------------------------------------------------------------------------- */
+/* ---- the probe
+ * ----------------------------------------------------------------------------------- */
 
 static const char *const plain_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 

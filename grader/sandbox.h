@@ -3,8 +3,8 @@
  * Two modes, probed at start. With bubblewrap the program has its own user, process, network and
  * file-system view: only /usr and the folders it was given. Without it, resource limits, a session
  * of its own and a kill of everything it started; then it can read what this user can read, and the
- * verdict says so. As root, the program runs as nobody (65534) in both modes: bubblewrap alone would
- * leave root's files readable.
+ * verdict says so. As root, the program runs as nobody (65534) in both modes: bubblewrap alone
+ * would leave root's files readable.
  *
  * Bounded: wall-clock and CPU time, memory, file size, processes, descriptors, output. One run at a
  * time in one grader process: what outlives a run is found as our child and killed.
@@ -54,11 +54,11 @@ struct sandbox_job {
 
 enum sandbox_end {
     SANDBOX_RUNNING,
-    SANDBOX_EXITED,   /* code is its exit status */
-    SANDBOX_SIGNAL,   /* code is the signal */
-    SANDBOX_TIMEOUT,  /* wall clock or CPU */
-    SANDBOX_FLOODED,  /* printed too much */
-    SANDBOX_BROKEN    /* could not be started: our fault */
+    SANDBOX_EXITED,  /* code is its exit status */
+    SANDBOX_SIGNAL,  /* code is the signal */
+    SANDBOX_TIMEOUT, /* wall clock or CPU */
+    SANDBOX_FLOODED, /* printed too much */
+    SANDBOX_BROKEN   /* could not be started: our fault */
 };
 
 struct sandbox_run {
@@ -80,8 +80,8 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
  * not go on (run->end says why). */
 int sandbox_pump(struct sandbox_run *run);
 
-/* Waits for the end, at most until the deadline, or ends the run at once with `stop`; kills whatever
- * is left of it. Afterwards run->end and run->code are final. */
+/* Waits for the end, at most until the deadline, or ends the run at once with `stop`; kills
+ * whatever is left of it. Afterwards run->end and run->code are final. */
 void sandbox_finish(struct sandbox_run *run, bool stop);
 
 void sandbox_release(struct sandbox_run *run);

@@ -32,8 +32,9 @@ static pid_t parent_of(pid_t pid, int *threads) {
     text[n] = '\0';
     char *end = strrchr(text, ')'); /* the name may hold anything, brackets too */
     int ppid = 0;
-    if (!end || sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-                                "%*d %d",
+    if (!end || sscanf(end + 1,
+                       " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+                       "%*d %d",
                        &ppid, threads) != 2)
         return 0;
     return ppid;

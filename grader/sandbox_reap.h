@@ -1,5 +1,5 @@
-/* sandbox_reap.h: the end of every process that a run started, also of those that left its group and
- * session. Used by sandbox.c alone. */
+/* sandbox_reap.h: the end of every process that a run started, also of those that left its group
+ * and session. Used by sandbox.c alone. */
 #ifndef SERVELAB_GRADER_SANDBOX_REAP_H
 #define SERVELAB_GRADER_SANDBOX_REAP_H
 

@@ -1,5 +1,5 @@
-/* verdict.h: what a grading run found. One struct, many renderings (render.h): every rendering reads
- * its totals from here and adds nothing up by itself.
+/* verdict.h: what a grading run found. One struct, many renderings (render.h): every rendering
+ * reads its totals from here and adds nothing up by itself.
  *
  * Four outcomes. `lost` and `not_run` earn nothing and stay in the total; a `grader_fault` is our
  * own failure: its points leave the total, and the verdict is then incomplete. Points are integers.
@@ -46,14 +46,14 @@ struct check_result {
     int cases, cases_right;
 };
 
-struct verdict {
+struct grade_verdict {
     char lab[48];
     char folder[400]; /* the submission, as named on the command line */
     bool practice;    /* the seed is shown */
     uint64_t seed;
-    char sandbox[200];      /* "bubblewrap", or why not and what instead */
+    char sandbox[200]; /* "bubblewrap", or why not and what instead */
     char machine_class[160];
-    char problem[600];      /* what stopped all code checks: "intervals.c:12: ..." */
+    char problem[600]; /* what stopped all code checks: "intervals.c:12: ..." */
     struct check_result *checks;
     size_t n;
     bool attempted;
@@ -67,14 +67,14 @@ struct totals {
 };
 
 /* Over everything, or over one dimension. */
-struct totals verdict_totals(const struct verdict *v);
-struct totals verdict_dimension_totals(const struct verdict *v, enum dimension d);
+struct totals verdict_totals(const struct grade_verdict *v);
+struct totals verdict_dimension_totals(const struct grade_verdict *v, enum dimension d);
 
-/* 0 full marks, 1 points lost, 3 not attempted, 4 grader fault. A verdict without checks is a fault:
- * nothing was examined, so nothing was earned. */
-int verdict_exit_status(const struct verdict *v);
+/* 0 full marks, 1 points lost, 3 not attempted, 4 grader fault. A verdict without checks is a
+ * fault: nothing was examined, so nothing was earned. */
+int verdict_exit_status(const struct grade_verdict *v);
 
-void verdict_release(struct verdict *v);
+void verdict_release(struct grade_verdict *v);
 
 /* Is the list a lab's rubric: ids unique and well formed, every dimension's points as they should
  * be. -1 with *e naming what is wrong; that is a fault of ours, found before anything runs. */

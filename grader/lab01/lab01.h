@@ -71,9 +71,9 @@ struct making {
     struct rng rng;
     int k; /* which of the check's cases: the first ones are the edges, each kind in turn */
     struct case_in *c;
-    char *kind; /* KIND_BYTES; what kind of case it became */
+    char *kind;        /* KIND_BYTES; what kind of case it became */
     const char *focus; /* prefixes of the slots that the check asks about, with '|'; NULL for all */
-    bool strict; /* ns and uncertainty must be 0 where an interval isn't OK */
+    bool strict;       /* ns and uncertainty must be 0 where an interval isn't OK */
 };
 enum { KIND_BYTES = 160 };
 
@@ -89,8 +89,8 @@ bool make_chance(struct making *m, int percent);
 /* A delivered record of `tokens` output tokens, one token_sent event for each, on two clocks whose
  * zeroes are far apart. */
 struct record *make_record(struct making *m, int slot, int tokens);
-void make_event(struct record *r, enum event_kind kind, enum clock_id clock, int64_t t_ns, int tokens,
-                const char *range);
+void make_event(struct record *r, enum event_kind kind, enum clock_id clock, int64_t t_ns,
+                int tokens, const char *range);
 void make_drop(struct record *r, enum event_kind kind); /* removes every event of a kind */
 struct event *make_find(struct record *r, enum event_kind kind);
 void make_finish(struct record *r, const char *reason);

@@ -8,7 +8,8 @@
 static const enum event_kind browser_events[] = {EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED,
                                                  EV_FINAL_BYTE_RECEIVED};
 
-/* ---- one named interval ------------------------------------------------------------------------------- */
+/* ---- one named interval
+ * ------------------------------------------------------------------------------- */
 
 /* Puts events into another order without breaking that of one clock: the browser's half last, as
  * after a join of two logs. */
@@ -83,11 +84,12 @@ static void make_named(struct making *m, const char *focus, enum event_kind star
     }
 }
 
-/* ---- absent, across clocks, negative -------------------------------------------------------------------- */
+/* ---- absent, across clocks, negative
+ * -------------------------------------------------------------------- */
 
 static void make_absent(struct making *m) {
-    static const enum event_kind gone[] = {EV_REQUEST_SUBMITTED, EV_REQUEST_ACCEPTED,
-                                           EV_REQUEST_ADMITTED,  EV_FIRST_TOKEN,
+    static const enum event_kind gone[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
+                                           EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN,
                                            EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED};
     m->strict = true;
     m->focus = "client_ttft.|server_ttft.|queue_delay.|e2e.|status|ns|uncertainty_ns";
@@ -116,7 +118,8 @@ static void make_absent(struct making *m) {
     }
 }
 
-static void offset(struct record *r, enum clock_id a, enum clock_id b, int64_t ns, int64_t plus_minus) {
+static void offset(struct record *r, enum clock_id a, enum clock_id b, int64_t ns,
+                   int64_t plus_minus) {
     r->offsets[r->n_offsets++] = (struct clock_offset){a, b, ns, plus_minus};
 }
 
@@ -173,8 +176,8 @@ static void make_clock_offset(struct making *m) {
     int64_t o = make_between(m, -1000000000, 1000000000), u = make_between(m, 1, 100000);
     /* start (browser) and end (server) lie d apart when the server's clock is brought to the
      * browser's: t_browser - t_server = o */
-    struct record *r = two_events(m, CLOCK_BROWSER, t + 2000000000, CLOCK_SERVER,
-                                  t + 2000000000 + d - o);
+    struct record *r =
+        two_events(m, CLOCK_BROWSER, t + 2000000000, CLOCK_SERVER, t + 2000000000 + d - o);
     m->strict = true;
     switch (m->k % 5) {
     case 0:
@@ -226,7 +229,8 @@ static void make_negative(struct making *m) {
     }
 }
 
-/* ---- rounding --------------------------------------------------------------------------------------------- */
+/* ---- rounding
+ * --------------------------------------------------------------------------------------------- */
 
 static void make_rounding(struct making *m) {
     int64_t top = INT64_C(1) << 54, half = make_between(m, 1, 1000000);
@@ -274,7 +278,8 @@ static void make_rounding(struct making *m) {
     }
 }
 
-/* ---- time per output token --------------------------------------------------------------------------------- */
+/* ---- time per output token
+ * --------------------------------------------------------------------------------- */
 
 /* Replaces the one-token events by `events` that share `tokens` among them. */
 static void bundle_tokens(struct making *m, struct record *r, int events, int tokens) {
@@ -391,7 +396,8 @@ static void make_tpot_absent(struct making *m) {
     }
 }
 
-/* ---- inter-token latencies ----------------------------------------------------------------------------------- */
+/* ---- inter-token latencies
+ * ----------------------------------------------------------------------------------- */
 
 static void itl(struct making *m, size_t cap) {
     m->c->fn = FN_ITL;
@@ -474,7 +480,9 @@ static void make_itl_capacity(struct making *m) {
     }
 }
 
-/* ---- GPU ranges ------------------------------------------------------------------------------------------------ */
+/* ---- GPU ranges
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static int64_t gpu_range(struct making *m, struct record *r, const char *range, int64_t t) {
     make_event(r, EV_GPU_START, CLOCK_GPU, t, 0, range);
@@ -484,11 +492,14 @@ static int64_t gpu_range(struct making *m, struct record *r, const char *range, 
 }
 
 static void gpu_nested(struct making *m, struct record *r, int64_t t) {
-    int64_t a = make_between(m, 1, 1000), b = make_between(m, 1, 1000), c = make_between(m, 1, 1000);
+    int64_t a = make_between(m, 1, 1000), b = make_between(m, 1, 1000),
+            c = make_between(m, 1, 1000);
     make_event(r, EV_GPU_START, CLOCK_GPU, t, 0, "prefill");
     make_event(r, EV_GPU_START, CLOCK_GPU, t + a, 0, "attention");
-    make_event(r, EV_GPU_END, CLOCK_GPU, t + a + b, 0, make_chance(m, 50) ? "attention" : "prefill");
-    const char *other = !strcmp(r->events[r->n_events - 1].range, "prefill") ? "attention" : "prefill";
+    make_event(r, EV_GPU_END, CLOCK_GPU, t + a + b, 0,
+               make_chance(m, 50) ? "attention" : "prefill");
+    const char *other =
+        !strcmp(r->events[r->n_events - 1].range, "prefill") ? "attention" : "prefill";
     make_event(r, EV_GPU_END, CLOCK_GPU, t + a + b + c, 0, other);
 }
 

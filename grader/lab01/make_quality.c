@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum event_kind six[] = {EV_REQUEST_SUBMITTED, EV_REQUEST_ACCEPTED,
-                                      EV_REQUEST_ADMITTED,  EV_FIRST_TOKEN,
+static const enum event_kind six[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
+                                      EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN,
                                       EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED};
 
 static struct record *attempt(struct making *m) {
@@ -19,7 +19,8 @@ static void server_event(struct record *r, enum event_kind kind) {
     make_event(r, kind, CLOCK_SERVER, t + 2000000000, 0, NULL);
 }
 
-/* ---- one reason ----------------------------------------------------------------------------------------- */
+/* ---- one reason
+ * ----------------------------------------------------------------------------------------- */
 
 static void make_delivered(struct making *m) {
     static const char *const reasons[] = {"stop", "tool_calls", "end_turn", "lengthy", "Length"};
@@ -152,7 +153,8 @@ static void make_precedence(struct making *m) {
     make_kind(m, "%d reasons apply at once", n + 1);
 }
 
-/* ---- one user request ------------------------------------------------------------------------------------- */
+/* ---- one user request
+ * ------------------------------------------------------------------------------------- */
 
 static void set_structure(struct record *r, const char *check, enum verdict v) {
     snprintf(r->structure.check, sizeof r->structure.check, "%s", check);
@@ -236,7 +238,9 @@ static void make_retries(struct making *m) {
     }
 }
 
-/* ---- good -------------------------------------------------------------------------------------------------- */
+/* ---- good
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static struct interval ok_interval(struct making *m, int64_t lo, int64_t hi) {
     return (struct interval){INTERVAL_OK, make_between(m, lo, hi), 0};
@@ -247,8 +251,8 @@ static void good_base(struct making *m) {
     struct case_in *c = m->c;
     c->fn = FN_GOOD;
     make_objective(c);
-    c->cls = (struct classification){true, REASON_DELIVERED,     VERDICT_PASSED,
-                                     VERDICT_NOT_REQUIRED, true, 1};
+    c->cls = (struct classification){
+        true, REASON_DELIVERED, VERDICT_PASSED, VERDICT_NOT_REQUIRED, true, 1};
     c->iv.client_ttft = ok_interval(m, 50000000, 900000000);
     c->iv.server_ttft = ok_interval(m, 1000000, 40000000);
     c->iv.queue_delay = ok_interval(m, 1000, 900000);
@@ -264,7 +268,8 @@ static struct interval *slot_of(struct case_in *c, enum interval_id id) {
     return all[id];
 }
 
-static void add_limit(struct case_in *c, enum interval_id id, enum limit_scope scope, int64_t below) {
+static void add_limit(struct case_in *c, enum interval_id id, enum limit_scope scope,
+                      int64_t below) {
     struct objective *o = &c->obj;
     o->latency[o->n_latency++] =
         (struct latency_limit){id, scope, scope == SCOPE_POPULATION ? 99000 : 0, below};
@@ -283,7 +288,8 @@ static void make_good(struct making *m) {
     switch (m->k % 8) {
     case 0:
         for (int i = 0; i < IV_N; i++) /* every limit met by 1 ns */
-            add_limit(c, (enum interval_id)i, SCOPE_REQUEST, slot_of(c, (enum interval_id)i)->ns + 1);
+            add_limit(c, (enum interval_id)i, SCOPE_REQUEST,
+                      slot_of(c, (enum interval_id)i)->ns + 1);
         make_kind(m, "every interval 1 ns below its limit");
         break;
     case 1:

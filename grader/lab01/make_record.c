@@ -23,8 +23,8 @@ bool make_chance(struct making *m, int percent) {
     return make_between(m, 0, 99) < percent;
 }
 
-void make_event(struct record *r, enum event_kind kind, enum clock_id clock, int64_t t_ns, int tokens,
-                const char *range) {
+void make_event(struct record *r, enum event_kind kind, enum clock_id clock, int64_t t_ns,
+                int tokens, const char *range) {
     if (!r->events) {
         r->events = calloc(CASE_MAX_EVENTS, sizeof *r->events);
         INVARIANT(r->events != NULL);
@@ -97,7 +97,8 @@ struct record *make_record(struct making *m, int slot, int tokens) {
     int64_t t = s;
     make_event(r, EV_REQUEST_SUBMITTED, CLOCK_BROWSER, b, 0, NULL);
     make_event(r, EV_REQUEST_ACCEPTED, CLOCK_SERVER, t, 0, NULL);
-    make_event(r, EV_TOKENIZATION_FINISHED, CLOCK_SERVER, t += make_between(m, 1, 9000000), 0, NULL);
+    make_event(r, EV_TOKENIZATION_FINISHED, CLOCK_SERVER, t += make_between(m, 1, 9000000), 0,
+               NULL);
     make_event(r, EV_REQUEST_ADMITTED, CLOCK_SERVER, t += make_between(m, 1, 400000000), 0, NULL);
     make_event(r, EV_FIRST_TOKEN, CLOCK_SERVER, t += make_between(m, 1, 900000000), 0, NULL);
     int64_t first_sent = t;

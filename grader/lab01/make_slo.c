@@ -1,4 +1,5 @@
-/* make_slo.c: cases for percentiles and service-level objectives. See lab01.h and make_intervals.c. */
+/* make_slo.c: cases for percentiles and service-level objectives. See lab01.h and make_intervals.c.
+ */
 #include "lab01/lab01.h"
 
 #include <math.h>
@@ -6,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- percentiles ------------------------------------------------------------------------------------------ */
+/* ---- percentiles
+ * ------------------------------------------------------------------------------------------ */
 
 static void population(struct making *m, size_t n_ok, size_t n_failed, int32_t percentile_milli) {
     struct case_in *c = m->c;
@@ -100,9 +102,8 @@ static void make_few(struct making *m) {
     static const struct {
         size_t n;
         int32_t percentile_milli;
-    } edges[] = {{99, 99000}, {100, 99000}, {999, 99900},  {1000, 99900}, {1, 50000},
-                 {2, 50000},  {19, 95000},  {20, 95000},   {9, 90000},    {10, 90000},
-                 {3, 66667},  {500, 100000}};
+    } edges[] = {{99, 99000}, {100, 99000}, {999, 99900}, {1000, 99900}, {1, 50000}, {2, 50000},
+                 {19, 95000}, {20, 95000},  {9, 90000},   {10, 90000},   {3, 66667}, {500, 100000}};
     size_t i = (size_t)m->k % (sizeof edges / sizeof *edges), failed = edges[i].n / 10;
     m->focus = "few";
     population(m, edges[i].n - failed, failed, edges[i].percentile_milli);
@@ -116,7 +117,9 @@ static void make_large(struct making *m) {
     make_kind(m, "a population of %zu: percentile times n needs 64 bits", m->c->n_failed + 5);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------------- */
+/* ---- limits
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static struct latency_limit *limit(struct making *m, enum limit_scope scope, int64_t below_ns) {
     struct objective *o = &m->c->obj;
@@ -155,7 +158,9 @@ static void make_limit_absent(struct making *m) {
     }
 }
 
-/* ---- rates ---------------------------------------------------------------------------------------------------- */
+/* ---- rates
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 /* k/n next to a bound of b/n, where dividing and multiplying out agree. */
 static void make_failure_rate(struct making *m) {
@@ -246,7 +251,8 @@ static void make_throughput(struct making *m) {
     }
 }
 
-/* ---- the objective's value -------------------------------------------------------------------------------------- */
+/* ---- the objective's value
+ * -------------------------------------------------------------------------------------- */
 
 static void value_base(struct making *m) {
     static const double reserves[] = {0, 0.35, 0.5, 0.2};
@@ -297,19 +303,17 @@ static void make_no_value(struct making *m) {
         c->obj.resource.usd_per_accelerator_hour = (double)NAN;
         c->cap = (size_t[]){1, 2, 12, CASE_REASON}[k - 6];
     }
-    static const char *const kinds[] = {"no count of useful completions",
-                                        "no price",
-                                        "no interval",
-                                        "joules, which no count here holds",
-                                        "no accelerators",
-                                        "an infinite interval"};
+    static const char *const kinds[] = {
+        "no count of useful completions",    "no price",        "no interval",
+        "joules, which no count here holds", "no accelerators", "an infinite interval"};
     if (k < 6)
         make_kind(m, "%s", kinds[k]);
     else
         make_kind(m, "no count and no price; room for %zu bytes of reason", c->cap);
 }
 
-/* ---- the whole verdict --------------------------------------------------------------------------------------------- */
+/* ---- the whole verdict
+ * --------------------------------------------------------------------------------------------- */
 
 static struct percentile any_percentile(struct making *m, int64_t below) {
     switch (make_between(m, 0, 5)) {
@@ -361,8 +365,8 @@ static void make_verdict(struct making *m) {
     int limits = m->k % 16 > 10 ? (int)make_between(m, 1, 4) : m->k % 2;
     for (int i = 0; i < limits; i++) {
         bool request = m->k % 16 > 10 && make_chance(m, 30);
-        struct latency_limit *l =
-            limit(m, request ? SCOPE_REQUEST : SCOPE_POPULATION, make_between(m, 1000000, 900000000));
+        struct latency_limit *l = limit(m, request ? SCOPE_REQUEST : SCOPE_POPULATION,
+                                        make_between(m, 1000000, 900000000));
         c->pct[i] = m->k % 16 > 10 ? any_percentile(m, l->below_ns) : finite_percentile(5);
         if (request) c->pct[i] = finite_percentile(l->below_ns + 9); /* of no concern here */
     }

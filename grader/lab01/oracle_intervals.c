@@ -76,7 +76,8 @@ static struct span span_tpot(const struct record *r, enum tpot_boundary *boundar
     if (s.status == INTERVAL_ABSENT) return s;
     *boundary = by_tokens ? TPOT_TOKEN_SENT : TPOT_BROWSER_BYTES;
     if (s.status != INTERVAL_OK) return s;
-    return (struct span){INTERVAL_OK, nearest(s.ns, tokens - 1), nearest(s.uncertainty, tokens - 1)};
+    return (struct span){INTERVAL_OK, nearest(s.ns, tokens - 1),
+                         nearest(s.uncertainty, tokens - 1)};
 }
 
 /* The gpu_end that belongs to the gpu_start at `at`: the next of its range. -1 without one. A start
@@ -115,16 +116,17 @@ static struct span span_gpu(const struct record *r) {
     return sum;
 }
 
-/* ---- as slots ---------------------------------------------------------------------------------------- */
+/* ---- as slots
+ * ---------------------------------------------------------------------------------------- */
 
 static struct want *want_span(struct want *w, const char *const names[3], struct span s,
                               bool strict) {
     bool numbers = s.status == INTERVAL_OK || strict;
-    *w++ = (struct want){.name = names[0], .value = s.status, .care = true, .names = status_names,
-                         .n_names = 4};
+    *w++ = (struct want){
+        .name = names[0], .value = s.status, .care = true, .names = status_names, .n_names = 4};
     *w++ = (struct want){.name = names[1], .value = (int64_t)s.ns, .care = numbers, .is_ns = true};
-    *w++ = (struct want){.name = names[2], .value = (int64_t)s.uncertainty, .care = numbers,
-                         .is_ns = true};
+    *w++ = (struct want){
+        .name = names[2], .value = (int64_t)s.uncertainty, .care = numbers, .is_ns = true};
     return w;
 }
 
@@ -136,22 +138,24 @@ static void want_compute(const struct record *r, bool strict, struct want *w) {
         {"e2e.status", "e2e.ns", "e2e.uncertainty_ns"},
         {"tpot.status", "tpot.ns", "tpot.uncertainty_ns"},
         {"gpu_execution.status", "gpu_execution.ns", "gpu_execution.uncertainty_ns"}};
-    static const enum event_kind ends[4][2] = {
-        {EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED},
-        {EV_REQUEST_ACCEPTED, EV_FIRST_TOKEN},
-        {EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED},
-        {EV_REQUEST_SUBMITTED, EV_FINAL_BYTE_RECEIVED}};
+    static const enum event_kind ends[4][2] = {{EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED},
+                                               {EV_REQUEST_ACCEPTED, EV_FIRST_TOKEN},
+                                               {EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED},
+                                               {EV_REQUEST_SUBMITTED, EV_FINAL_BYTE_RECEIVED}};
     enum tpot_boundary boundary;
     for (int i = 0; i < 4; i++)
-        w = want_span(w, names[i], span_between(r, first_of(r, ends[i][0]), first_of(r, ends[i][1])),
-                      strict);
+        w = want_span(w, names[i],
+                      span_between(r, first_of(r, ends[i][0]), first_of(r, ends[i][1])), strict);
     struct span tpot = span_tpot(r, &boundary);
     w = want_span(w, names[4], tpot, strict);
     w = want_span(w, names[5], span_gpu(r), strict);
     /* of a tpot that is in error the header doesn't say which boundary it has */
     bool sure = tpot.status == INTERVAL_OK || tpot.status == INTERVAL_ABSENT;
-    *w = (struct want){.name = "tpot_boundary", .value = boundary, .care = sure,
-                       .names = boundary_names, .n_names = 3};
+    *w = (struct want){.name = "tpot_boundary",
+                       .value = boundary,
+                       .care = sure,
+                       .names = boundary_names,
+                       .n_names = 3};
 }
 
 /* The pooled gaps; -1 when there is no sequence to speak of. */

@@ -1,5 +1,6 @@
-/* oracle_quality.c: what classify.c should answer, from the text of objective/classify.h: each reason
- * is a predicate of its own, and the first in the header's order that holds is the answer. */
+/* oracle_quality.c: what classify.c should answer, from the text of objective/classify.h: each
+ * reason is a predicate of its own, and the first in the header's order that holds is the answer.
+ */
 #include "lab01/lab01.h"
 
 #include <string.h>
@@ -17,8 +18,8 @@ static bool has(const struct record *r, enum event_kind kind) {
 }
 
 static bool lacks_one_of_the_six(const struct record *r) {
-    static const enum event_kind six[] = {EV_REQUEST_SUBMITTED, EV_REQUEST_ACCEPTED,
-                                          EV_REQUEST_ADMITTED,  EV_FIRST_TOKEN,
+    static const enum event_kind six[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
+                                          EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN,
                                           EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED};
     for (int i = 0; i < 6; i++)
         if (!has(r, six[i])) return true;
@@ -64,21 +65,26 @@ static void want_request(const struct case_in *c, struct want *w) {
     for (size_t i = 1; i < c->n_rec; i++)
         if (c->rec[i].attempt > last->attempt) last = &c->rec[i];
     enum completion_reason reason = reason_of(last, c->truncation);
-    enum verdict quality =
-        last->quality.check[0] ? last->quality.verdict : VERDICT_NOT_EVALUATED;
+    enum verdict quality = last->quality.check[0] ? last->quality.verdict : VERDICT_NOT_EVALUATED;
     bool completed = reason == REASON_DELIVERED;
-    bool useful = completed && quality == VERDICT_PASSED &&
-                  last->structure.verdict != VERDICT_FAILED;
-    *w++ = (struct want){.name = "completed", .value = completed, .care = true, .names = yes_no,
-                         .n_names = 2};
-    *w++ = (struct want){.name = "reason", .value = reason, .care = true, .names = reason_names,
+    bool useful =
+        completed && quality == VERDICT_PASSED && last->structure.verdict != VERDICT_FAILED;
+    *w++ = (struct want){
+        .name = "completed", .value = completed, .care = true, .names = yes_no, .n_names = 2};
+    *w++ = (struct want){.name = "reason",
+                         .value = reason,
+                         .care = true,
+                         .names = reason_names,
                          .n_names = REASON_N};
-    *w++ = (struct want){.name = "quality", .value = quality, .care = true, .names = verdict_names,
+    *w++ = (struct want){
+        .name = "quality", .value = quality, .care = true, .names = verdict_names, .n_names = 4};
+    *w++ = (struct want){.name = "structure",
+                         .value = last->structure.verdict,
+                         .care = true,
+                         .names = verdict_names,
                          .n_names = 4};
-    *w++ = (struct want){.name = "structure", .value = last->structure.verdict, .care = true,
-                         .names = verdict_names, .n_names = 4};
-    *w++ = (struct want){.name = "useful", .value = useful, .care = true, .names = yes_no,
-                         .n_names = 2};
+    *w++ = (struct want){
+        .name = "useful", .value = useful, .care = true, .names = yes_no, .n_names = 2};
     *w = (struct want){.name = "attempts", .value = (int64_t)c->n_rec, .care = true};
 }
 
@@ -95,8 +101,8 @@ static bool is_good(const struct case_in *c) {
     for (int32_t i = 0; i < o->n_latency; i++) {
         const struct latency_limit *l = &o->latency[i];
         const struct interval *iv = pick(&c->iv, l->interval);
-        bool applies = l->scope == SCOPE_REQUEST &&
-                       !(l->interval == IV_TPOT && iv->status == INTERVAL_ABSENT);
+        bool applies =
+            l->scope == SCOPE_REQUEST && !(l->interval == IV_TPOT && iv->status == INTERVAL_ABSENT);
         if (applies && !(iv->status == INTERVAL_OK && iv->ns < l->below_ns)) good = false;
     }
     return good;
@@ -106,9 +112,12 @@ void oracle_quality(const struct case_in *c, struct want *w) {
     if (c->fn == FN_REQUEST)
         want_request(c, w);
     else if (c->fn == FN_GOOD)
-        *w = (struct want){.name = "good", .value = is_good(c), .care = true, .names = yes_no,
-                           .n_names = 2};
+        *w = (struct want){
+            .name = "good", .value = is_good(c), .care = true, .names = yes_no, .n_names = 2};
     else
-        *w = (struct want){.name = "reason", .value = reason_of(&c->rec[0], c->truncation),
-                           .care = true, .names = reason_names, .n_names = REASON_N};
+        *w = (struct want){.name = "reason",
+                           .value = reason_of(&c->rec[0], c->truncation),
+                           .care = true,
+                           .names = reason_names,
+                           .n_names = REASON_N};
 }

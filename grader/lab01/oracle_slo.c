@@ -1,6 +1,6 @@
 /* oracle_slo.c: what percentile.c and slo.c should answer, from the text of their headers. The
- * percentile is found by its definition (the smallest observation with at least p % at or below it),
- * not by sorting and indexing. */
+ * percentile is found by its definition (the smallest observation with at least p % at or below
+ * it), not by sorting and indexing. */
 #include "lab01/lab01.h"
 
 #include <math.h>
@@ -11,7 +11,8 @@ static const char *const yes_no[] = {"false", "true"};
 
 typedef unsigned __int128 wide;
 
-/* ---- percentiles ------------------------------------------------------------------------------------- */
+/* ---- percentiles
+ * ------------------------------------------------------------------------------------- */
 
 /* Are at least p % of n observations among the `below` that are at or below some value? */
 static bool enough(size_t below, size_t n, int32_t percentile_milli) {
@@ -38,17 +39,21 @@ static void want_rank(const struct case_in *c, struct want *w) {
     bool finite = present && smallest_with_enough(c, n, &ns);
     /* n < 100 / (100 - p), multiplied out */
     bool few = (wide)n * (wide)(100000 - c->percentile_milli) < 100000;
-    *w++ = (struct want){.name = "present", .value = present, .care = true, .names = yes_no,
+    *w++ = (struct want){
+        .name = "present", .value = present, .care = true, .names = yes_no, .n_names = 2};
+    *w++ = (struct want){.name = "infinite",
+                         .value = present && !finite,
+                         .care = true,
+                         .names = yes_no,
                          .n_names = 2};
-    *w++ = (struct want){.name = "infinite", .value = present && !finite, .care = true,
-                         .names = yes_no, .n_names = 2};
     *w++ = (struct want){.name = "ns", .value = ns, .care = finite, .is_ns = true};
     *w++ = (struct want){.name = "n", .value = (int64_t)n, .care = true};
     *w++ = (struct want){.name = "failed", .value = (int64_t)c->n_failed, .care = true};
     *w = (struct want){.name = "few", .value = few, .care = true, .names = yes_no, .n_names = 2};
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------ */
+/* ---- limits
+ * ------------------------------------------------------------------------------------------ */
 
 static enum slo_answer answer(bool computable, bool met) {
     return !computable ? SLO_NOT_COMPUTABLE : met ? SLO_MET : SLO_MISSED;
@@ -98,7 +103,8 @@ static enum slo_answer verdict_answer(const struct case_in *c) {
     return missed ? SLO_MISSED : unknown ? SLO_NOT_COMPUTABLE : SLO_MET;
 }
 
-/* ---- the objective's value ---------------------------------------------------------------------------- */
+/* ---- the objective's value
+ * ---------------------------------------------------------------------------- */
 
 static void want_value(const struct case_in *c, struct want *w) {
     const struct objective *o = &c->obj;
@@ -117,18 +123,27 @@ static void want_value(const struct case_in *c, struct want *w) {
     }
     int64_t bits;
     memcpy(&bits, &per_unit, sizeof bits);
-    *w++ = (struct want){.name = "answer", .value = can ? SLO_MET : SLO_NOT_COMPUTABLE, .care = true,
-                         .names = answer_names, .n_names = 3};
+    *w++ = (struct want){.name = "answer",
+                         .value = can ? SLO_MET : SLO_NOT_COMPUTABLE,
+                         .care = true,
+                         .names = answer_names,
+                         .n_names = 3};
     *w++ = (struct want){.name = can ? "value" : "value (untouched: its bits)",
-                         .kind = can ? SLOT_REAL : SLOT_INT, .value = bits, .care = true};
-    /* a reason in words: one of at least ten characters where there is room, else as much as fits */
+                         .kind = can ? SLOT_REAL : SLOT_INT,
+                         .value = bits,
+                         .care = true};
+    /* a reason in words: one of at least ten characters where there is room, else as much as fits
+     */
     int64_t least = c->cap > 11 ? 10 : (int64_t)c->cap - 1;
-    *w++ = (struct want){.name = "length of reason", .kind = can ? SLOT_INT : SLOT_MIN,
-                         .value = can ? 0 : least, .care = true};
+    *w++ = (struct want){.name = "length of reason",
+                         .kind = can ? SLOT_INT : SLOT_MIN,
+                         .value = can ? 0 : least,
+                         .care = true};
     *w = (struct want){.name = "reason is whole", .care = false};
 }
 
-/* ---- entry -------------------------------------------------------------------------------------------- */
+/* ---- entry
+ * -------------------------------------------------------------------------------------------- */
 
 void oracle_slo(const struct case_in *c, struct want *w) {
     const struct objective *o = &c->obj;
@@ -155,8 +170,8 @@ void oracle_slo(const struct case_in *c, struct want *w) {
     default:
         a = verdict_answer(c);
     }
-    *w = (struct want){.name = "answer", .value = a, .care = true, .names = answer_names,
-                       .n_names = 3};
+    *w = (struct want){
+        .name = "answer", .value = a, .care = true, .names = answer_names, .n_names = 3};
 }
 
 void oracle(const struct case_in *c, bool strict, struct want *w) {

@@ -1,0 +1,413 @@
+/* evidence.c: lab 01's data files, record.json and objective.json, as the handout's section "Your
+ * two data files" describes them. They are data: strict, bounded readers look at them, in this
+ * process. The intervals of the record are worked out here by subtraction, with no code that a
+ * learner or the reference wrote.
+ */
+#include "lab01/lab01.h"
+
+#include "collect.h"
+#include "text.h"
+
+#include "base/json.h"
+#include "base/lab_todo.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BYTES = 4 * 1024 * 1024, PROMPT_TOKENS = 2048 };
+
+static void lost(struct evidence *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void lost(struct evidence *out, const char *fmt, ...) {
+    char text[sizeof out->message];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    out->outcome = OUTCOME_LOST;
+    text_clean(out->message, sizeof out->message, text, strlen(text));
+}
+
+static void lost_because(struct evidence *out, const struct err *e, const char *file) {
+    char text[600];
+    lost(out, "%s", err_format(e, file, text, sizeof text));
+}
+
+/* ---- record.json
+ * ------------------------------------------------------------------------------------------ */
+
+static const enum event_kind six[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
+                                      EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN,
+                                      EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED};
+
+static void check_valid(const struct record *r, struct evidence *out) {
+    if (!r->outcome.delivered) {
+        lost(out,
+             "record.json: outcome.delivered is false; this exercise wants an answer that came");
+        return;
+    }
+    for (size_t i = 0; i < sizeof six / sizeof *six; i++)
+        if (!record_event(r, six[i])) {
+            lost(out, "record.json: events: %s is missing", event_name(six[i]));
+            return;
+        }
+    out->outcome = OUTCOME_EARNED;
+}
+
+static bool on_browser(enum event_kind kind) {
+    return kind == EV_REQUEST_SUBMITTED || kind == EV_FIRST_BYTE_RECEIVED ||
+           kind == EV_FINAL_BYTE_RECEIVED;
+}
+
+/* end - start of two of the six, both known to be there and on one clock. */
+static int64_t span(const struct record *r, enum event_kind start, enum event_kind end) {
+    return record_event(r, end)->t_ns - record_event(r, start)->t_ns;
+}
+
+static void check_plausible(const struct record *r, struct evidence *out) {
+    check_valid(r, out);
+    if (out->outcome != OUTCOME_EARNED) return;
+    for (size_t i = 0; i < sizeof six / sizeof *six; i++) {
+        enum clock_id want = on_browser(six[i]) ? CLOCK_BROWSER : CLOCK_SERVER;
+        if (record_event(r, six[i])->clock != want) {
+            lost(out, "record.json: %s belongs on the clock \"%s\"", event_name(six[i]),
+                 clock_name(want));
+            return;
+        }
+    }
+    int64_t client = span(r, EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED);
+    int64_t server = span(r, EV_REQUEST_ACCEPTED, EV_FIRST_TOKEN);
+    int64_t e2e = span(r, EV_REQUEST_SUBMITTED, EV_FINAL_BYTE_RECEIVED);
+    int64_t queue = span(r, EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED);
+    if (queue < 0 || server < queue || client <= 0)
+        lost(out, "record.json: the events of one clock are not in the order in which they happen");
+    else if (client < server)
+        lost(out,
+             "record.json: client_ttft (%lld ns) is shorter than server_ttft (%lld ns): the person "
+             "would have seen the answer before the server had it",
+             (long long)client, (long long)server);
+    else if (e2e < client)
+        lost(out, "record.json: e2e is shorter than client_ttft");
+}
+
+static void check_tokens(const struct record *r, struct evidence *out) {
+    int32_t prompt = r->workload.prompt_tokens, max = r->workload.max_output_tokens;
+    int32_t came = r->workload.output_tokens;
+    out->outcome = OUTCOME_EARNED;
+    if (prompt != PROMPT_TOKENS)
+        lost(out, "record.json: workload.prompt_tokens is %d; the exercise asks for exactly 2,048",
+             prompt);
+    else if (came < 1 || (max >= 0 && came > max))
+        lost(out,
+             "record.json: workload.output_tokens is %d; it must be at least 1 and no more than "
+             "max_output_tokens (%d)",
+             came, max);
+}
+
+static bool fitting_source(const struct event *ev) {
+    if (on_browser(ev->kind)) return ev->source == SRC_BROWSER || ev->source == SRC_CLIENT;
+    return ev->source == SRC_SERVER_LOG ||
+           (ev->kind == EV_REQUEST_ADMITTED && ev->source == SRC_SCHEDULER_LOG);
+}
+
+/* Calls that read the time of day, which jumps. */
+static bool jumps(const char *api) {
+    static const char *const wall[] = {"Date", "REALTIME", "gettimeofday"};
+    for (size_t i = 0; i < sizeof wall / sizeof *wall; i++)
+        if (strstr(api, wall[i])) return true;
+    return false;
+}
+
+static void check_annotated(const struct record *r, const cJSON *doc, struct evidence *out) {
+    const cJSON *from = cJSON_GetObjectItemCaseSensitive(doc, "provenance");
+    out->outcome = OUTCOME_EARNED;
+    for (size_t i = 0; i < sizeof six / sizeof *six; i++) {
+        const struct event *ev = record_event(r, six[i]);
+        if (!ev)
+            lost(out, "record.json: events: %s is missing", event_name(six[i]));
+        else if (!fitting_source(ev))
+            lost(out, "record.json: %s can't have been observed by \"%s\"; the handout has a table",
+                 event_name(six[i]), source_name(ev->source));
+        else if (!ev->clock_api[0])
+            lost(out, "record.json: %s: clock_api must name the call that read the clock",
+                 event_name(six[i]));
+        else if (jumps(ev->clock_api))
+            lost(out,
+                 "record.json: %s: \"%s\" reads the time of day, which jumps; name a monotonic "
+                 "clock",
+                 event_name(six[i]), ev->clock_api);
+        else
+            continue;
+        return;
+    }
+    if (!cJSON_IsString(from) ||
+        (strcmp(from->valuestring, "captured") != 0 && strcmp(from->valuestring, "authored") != 0))
+        lost(out, "record.json: provenance must be \"captured\" or \"authored\"");
+    else if (!r->quality.check[0] || r->quality.verdict == VERDICT_NOT_REQUIRED)
+        lost(out, "record.json: quality must name its check, and its verdict");
+}
+
+static void check_statement(const struct record *r, struct evidence *out) {
+    out->outcome = OUTCOME_EARNED;
+    if (!strstr(r->statement, "client_ttft") && !strstr(r->statement, "e2e"))
+        lost(out,
+             "record.json: statement must name the interval that the person experienced, by its "
+             "name");
+    else if (strlen(r->statement) < 25 || !strchr(r->statement, ' '))
+        lost(out, "record.json: statement is to be a sentence");
+}
+
+static void examine_record(const char *which, const cJSON *doc, struct evidence *out) {
+    struct record r;
+    struct err e;
+    record_init(&r);
+    if (record_from_json(&r, doc, 0, &e)) {
+        if (!strcmp(which, "record_valid")) {
+            lost_because(out, &e, "record.json");
+        } else {
+            out->outcome = OUTCOME_NOT_RUN;
+            snprintf(out->message, sizeof out->message,
+                     "record.json must be a valid record first (evidence.record_valid)");
+        }
+        return;
+    }
+    if (!strcmp(which, "record_valid"))
+        check_valid(&r, out);
+    else if (!strcmp(which, "record_plausible"))
+        check_plausible(&r, out);
+    else if (!strcmp(which, "record_tokens"))
+        check_tokens(&r, out);
+    else if (!strcmp(which, "record_annotated"))
+        check_annotated(&r, doc, out);
+    else
+        check_statement(&r, out);
+    record_release(&r);
+}
+
+/* ---- objective.json: the memo of exercise 3
+ * ----------------------------------------------------------------- */
+
+/* The numbers of the memo. The limits are strict, and both are for p99 over the population. */
+static const struct {
+    const char *interval;
+    enum interval_id id;
+    double below_ms, measured_ms;
+} memo[] = {{"client_ttft", IV_CLIENT_TTFT, 800, 1400}, {"tpot", IV_TPOT, 80, 170}};
+static const double memo_tokens_per_s = 420, memo_reserve = 0.35, memo_accelerators = 1;
+
+enum { N_LIMITS = 2 };
+
+static const cJSON *at(const cJSON *o, const char *key) {
+    return cJSON_GetObjectItemCaseSensitive(o, key);
+}
+
+static bool is_number(const cJSON *v, double want, double tolerance) {
+    return cJSON_IsNumber(v) && fabs(v->valuedouble - want) <= tolerance;
+}
+
+static bool is_text(const cJSON *v, const char *want) {
+    return cJSON_IsString(v) && !strcmp(v->valuestring, want);
+}
+
+/* Entry of `list` whose member interval is this; the order is no matter here. */
+static const cJSON *entry(const cJSON *list, const char *interval) {
+    const cJSON *e;
+    cJSON_ArrayForEach(e, list) if (is_text(at(e, "interval"), interval)) return e;
+    return NULL;
+}
+
+static void check_objective(const cJSON *doc, struct evidence *out) {
+    struct objective o;
+    struct err e;
+    if (objective_from_json(&o, at(doc, "objective"), &e)) {
+        lost_because(out, &e, "objective.json");
+        return;
+    }
+    objective_release(&o);
+    out->outcome = OUTCOME_EARNED;
+}
+
+static bool has_limit(const struct objective *o, int i) {
+    for (int32_t k = 0; k < o->n_latency; k++) {
+        const struct latency_limit *l = &o->latency[k];
+        if (l->interval == memo[i].id && l->scope == SCOPE_POPULATION &&
+            l->percentile_milli == 99000 && l->below_ns == (int64_t)(memo[i].below_ms * 1e6))
+            return true;
+    }
+    return false;
+}
+
+static void check_resource(const struct objective *o, struct evidence *out) {
+    if (strcmp(o->resource.primary, "usd") != 0 || o->resource.accelerators != memo_accelerators ||
+        fabs(o->resource.reserve_fraction - memo_reserve) > 1e-9)
+        lost(out,
+             "objective.json: objective.resource: money, one accelerator and the memo's reserve");
+    else if (!isnan(o->resource.usd_per_accelerator_hour))
+        lost(
+            out,
+            "objective.json: objective.resource.usd_per_accelerator_hour: the memo gives no price");
+    else if (fabs(o->quality.min_pass_rate - 0.95) > 1e-9 ||
+             strcmp(o->quality.check, "key-recall/1") != 0)
+        lost(out,
+             "objective.json: objective.quality: the check and the rate that the exercise states");
+}
+
+static void check_limits(const cJSON *doc, struct evidence *out) {
+    const cJSON *measured = at(doc, "measured");
+    struct objective o;
+    struct err e;
+    if (objective_from_json(&o, at(doc, "objective"), &e)) {
+        out->outcome = OUTCOME_NOT_RUN;
+        snprintf(out->message, sizeof out->message,
+                 "objective.json must hold a valid objective first (evidence.objective_valid)");
+        return;
+    }
+    out->outcome = OUTCOME_EARNED;
+    for (int i = 0; i < N_LIMITS && out->outcome == OUTCOME_EARNED; i++) {
+        const cJSON *m = entry(at(measured, "latency"), memo[i].interval);
+        if (o.n_latency != N_LIMITS || !has_limit(&o, i))
+            lost(out,
+                 "objective.json: objective.latency: one of the two limits isn't the one that the "
+                 "product asks for (interval, percentile, below_ms, scope)");
+        else if (!m || !is_number(at(m, "percentile"), 99, 0) ||
+                 !is_number(at(m, "ms"), memo[i].measured_ms, 1e-6))
+            lost(out,
+                 "objective.json: measured.latency: one of the two isn't what the memo measured");
+    }
+    if (out->outcome == OUTCOME_EARNED) check_resource(&o, out);
+    objective_release(&o);
+    if (out->outcome != OUTCOME_EARNED) return;
+    if (!is_number(at(measured, "output_tokens_per_s"), memo_tokens_per_s, 1e-9))
+        lost(out, "objective.json: measured.output_tokens_per_s: what does the memo claim?");
+    else if (!cJSON_IsNull(at(measured, "useful_responses")) ||
+             !cJSON_IsNull(at(measured, "interval_s")))
+        lost(out, "objective.json: measured: what the memo doesn't say stays null");
+}
+
+/* A reason holds two numbers: does this text hold `n` as a number of its own, in ms or in s? */
+static bool holds_number(const char *text, double n) {
+    for (const char *p = text; *p;) {
+        char *end;
+        if (*p < '0' || *p > '9') {
+            p++;
+            continue;
+        }
+        double v = strtod(p, &end);
+        if (fabs(v - n) < 1e-9 || fabs(v * 1000 - n) < 1e-6) return true;
+        /* 1,400 */
+        if (*end == ',' && end[1] >= '0' && end[1] <= '9' &&
+            fabs(v * 1000 + strtod(end + 1, NULL) - n) < 1e-9)
+            return true;
+        p = end > p ? end : p + 1;
+    }
+    return false;
+}
+
+static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
+    for (int i = 0; i < N_LIMITS && out->outcome == OUTCOME_EARNED; i++) {
+        const cJSON *v = entry(at(verdict, "latency"), memo[i].interval);
+        const cJSON *reason = at(v, "reason");
+        if (!is_text(at(v, "answer"), "missed"))
+            lost(out,
+                 "objective.json: verdict.latency: the answer for one of the limits isn't the one "
+                 "that its numbers give");
+        else if (!cJSON_IsString(reason) ||
+                 !holds_number(reason->valuestring, memo[i].measured_ms) ||
+                 !holds_number(reason->valuestring, memo[i].below_ms))
+            lost(
+                out,
+                "objective.json: verdict.latency: the reason for %s must hold the two numbers that "
+                "decide",
+                memo[i].interval);
+    }
+}
+
+/* Which members the value needs and the memo doesn't give. A value per dollar can also be had from
+ * a rate of successes, without the length of the interval: naming interval_s is right, not naming
+ * it is no mistake. */
+static bool right_missing(const cJSON *list) {
+    bool count = false, price = false, wrong = !cJSON_IsArray(list);
+    const cJSON *m;
+    cJSON_ArrayForEach(m, list) {
+        if (is_text(m, "useful_responses"))
+            count = true;
+        else if (is_text(m, "usd_per_accelerator_hour"))
+            price = true;
+        else if (!is_text(m, "interval_s"))
+            wrong = true;
+    }
+    return count && price && !wrong;
+}
+
+static bool has_reason(const cJSON *o) {
+    const cJSON *r = at(o, "reason");
+    return cJSON_IsString(r) && strlen(r->valuestring) >= 10;
+}
+
+static void check_verdict(const cJSON *doc, struct evidence *out) {
+    const cJSON *verdict = at(doc, "verdict"), *value = at(verdict, "objective_value");
+    const cJSON *overall = at(verdict, "overall");
+    out->outcome = OUTCOME_EARNED;
+    check_latency_verdicts(verdict, out);
+    if (out->outcome != OUTCOME_EARNED) return;
+    if (!is_number(at(verdict, "provisioned_accelerators"), memo_accelerators / (1 - memo_reserve),
+                   0.0006))
+        lost(out,
+             "objective.json: verdict.provisioned_accelerators: used / (1 - reserve), to three "
+             "decimals");
+    else if (!is_text(at(value, "answer"), "not_computable") ||
+             !right_missing(at(value, "missing")))
+        lost(
+            out,
+            "objective.json: verdict.objective_value: its answer, and what is missing (the members "
+            "that the value needs and the memo doesn't give)");
+    else if (!is_text(at(overall, "answer"), "missed"))
+        lost(out, "objective.json: verdict.overall: what follows from the parts?");
+    else if (!has_reason(value) || !has_reason(overall))
+        lost(out, "objective.json: verdict: a reason is missing");
+}
+
+static void examine_objective(const char *which, const cJSON *doc, struct evidence *out) {
+    if (!is_text(at(doc, "schema"), OBJECTIVE_ANSWER_SCHEMA))
+        lost(out, "objective.json: schema must be \"%s\"", OBJECTIVE_ANSWER_SCHEMA);
+    else if (!strcmp(which, "objective_valid"))
+        check_objective(doc, out);
+    else if (!strcmp(which, "objective_limits"))
+        check_limits(doc, out);
+    else
+        check_verdict(doc, out);
+}
+
+/* ---- entry
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+void lab01_examine(const struct check_def *def, const char *folder, struct evidence *out) {
+    char where[160];
+    size_t n = 0;
+    struct err e;
+    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
+    const char *which = def->id + strlen("evidence.");
+    if (!text) {
+        out->outcome = OUTCOME_GRADER_FAULT;
+        snprintf(out->message, sizeof out->message, "%s was there and can't be read", def->file);
+        return;
+    }
+    cJSON *doc = json_parse(text, n, 1, &e);
+    free(text);
+    if (!doc) {
+        lost_because(out, &e, def->file);
+    } else if (lab_todo_find(doc, where, sizeof where)) {
+        out->todo = true;
+        out->outcome = OUTCOME_NOT_RUN;
+        lost(out, "%s still has a \"TODO\" at %s", def->file, where);
+        out->outcome = OUTCOME_NOT_RUN;
+    } else if (!strcmp(def->file, "record.json")) {
+        examine_record(which, doc, out);
+    } else {
+        examine_objective(which, doc, out);
+    }
+    cJSON_Delete(doc);
+}

@@ -1,0 +1,35 @@
+# The autograder: its labs' parts, the prebuilt half of the child process, and `make grade`.
+GRADER_SRC += $(wildcard grader/lab[0-9][0-9]/*.c)
+
+# The child runs beside a learner's objects, so it is compiled in the same way on every machine, whatever MODE and
+# CC say: plain, and for the sanitizers. lab_todo.c stays out: the child has its own.
+GRADER_CC := gcc
+CHILD_GIVEN := $(filter-out common/base/lab_todo.c,$(wildcard common/base/*.c)) $(wildcard common/record/*.c) \
+               common/objective/names.c
+CHILD_lab01 := grader/child/child.c grader/child/child_seccomp.c grader/child/lab01.c grader/child/lab01_stubs.c \
+               grader/wire.c grader/lab01/cases.c $(CHILD_GIVEN)
+CHILD_FLAGS := -std=gnu17 -O1 -Icommon -Igrader -D_GNU_SOURCE $(WARN) -Wno-format-truncation $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP
+CHILDREN := build/grader/lab01.a build/grader/lab01.asan.a
+EXTRA_PROGRAMS += $(CHILDREN)
+
+build/grader/plain/%.o: %.c
+	@mkdir -p $(@D)
+	$(GRADER_CC) $(CHILD_FLAGS) -c $< -o $@
+build/grader/asan/%.o: %.c
+	@mkdir -p $(@D)
+	$(GRADER_CC) $(CHILD_FLAGS) -g1 -fno-omit-frame-pointer -fsanitize=address -c $< -o $@
+build/grader/lab01.a: $(CHILD_lab01:%.c=build/grader/plain/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+build/grader/lab01.asan.a: $(CHILD_lab01:%.c=build/grader/asan/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+-include $(shell find build/grader -name '*.d' 2>/dev/null)
+
+# The learner's own files unless DIR says otherwise. HINT=1, 2 or 3 shows that many steps of help.
+LAB ?= 01
+grade: build ## grade a lab: LAB=01 [DIR=folder] [CHECK=intervals] [SEED=n] [HINT=1]
+	@$(BIN)/servelab grade $(LAB) $(if $(CHECK),--check "$(CHECK)") $(if $(SEED),--seed "$(SEED)") \
+	  $(if $(HINT),--hint "$(HINT)") $(if $(DIR),-- "$(DIR)")
+
+.PHONY: grade
