@@ -13,6 +13,10 @@ ARCH ?= native
 WERROR ?= 0
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
+# V=1 shows whole commands; otherwise a line says what is made
+V ?= 0
+say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' '$(1)' '$(2)';)
+Q = $(if $(filter 1,$(V)),,@)
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -66,21 +70,21 @@ build: $(PROGRAMS) ## compile the programs into build/bin
 
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(subst /,_,$*)) -c $< -o $@
+	$(call say,cc,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(subst /,_,$*)) -c $< -o $@
 
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(BIN)/servelab: $(patsubst %.c,$(OBJ)/%.o,$(CLI_SRC)) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,link,$@)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(TEST_BIN): $(OBJ)/%: $(OBJ)/%.o $(LIB)
-	$(CC) $(LDFLAGS) $^ -lcheck -lsubunit -lrt $(LDLIBS) -o $@
+	$(call say,link,$@)$(CC) $(LDFLAGS) $^ -lcheck -lsubunit -lrt $(LDLIBS) -o $@
 
 $(BENCH_BIN): $(OBJ)/%: $(OBJ)/%.o $(LIB)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,link,$@)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 

@@ -14,16 +14,16 @@ EXTRA_PROGRAMS += $(CHILDREN)
 
 build/grader/plain/%.o: %.c
 	@mkdir -p $(@D)
-	$(GRADER_CC) $(CHILD_FLAGS) -c $< -o $@
+	$(call say,cc,$< for the grader)$(GRADER_CC) $(CHILD_FLAGS) -c $< -o $@
 build/grader/asan/%.o: %.c
 	@mkdir -p $(@D)
-	$(GRADER_CC) $(CHILD_FLAGS) -g1 -fno-omit-frame-pointer -fsanitize=address -c $< -o $@
+	$(call say,cc,$< for the grader)$(GRADER_CC) $(CHILD_FLAGS) -g1 -fno-omit-frame-pointer -fsanitize=address -c $< -o $@
 build/grader/lab01.a: $(CHILD_lab01:%.c=build/grader/plain/%.o)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 build/grader/lab01.asan.a: $(CHILD_lab01:%.c=build/grader/asan/%.o)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 -include $(shell find build/grader -name '*.d' 2>/dev/null)
 
 # The learner's own files unless DIR says otherwise. HINT=1, 2 or 3 shows that many steps of help.
