@@ -47,6 +47,7 @@ static int matrix(struct cpu_weights *w, enum backend_weights precision, const s
         if (!data || !row) return -1;
         to->data = data;
     }
+    INVARIANT(dtype_row_bytes(to->dtype, to->cols) > 0); /* model_open refuses other widths */
     w->bytes += (int64_t)dtype_row_bytes(to->dtype, to->cols) * to->rows;
     return 0;
 }

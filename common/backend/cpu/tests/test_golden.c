@@ -1,0 +1,82 @@
+/* test_golden.c: the native backend against committed answers of independent engines.
+ *
+ * Logits of tiny random models: Hugging Face transformers in float32 (check_logits_hf.py makes and
+ * rechecks them). Read from the repository's root: common/backend/tests/golden.
+ */
+#include "backend/cpu/tests/feeding.h"
+#include "testing/check_main.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#define GOLDEN    "common/backend/tests/golden/"
+#define TOLERANCE 1e-4 /* of the greatest logit; the agreement is better than 3e-6 */
+
+static const char *const models[] = {"mha",       "gqa",        "tied",        "bias",
+                                     "bias_tied", "wide_heads", "rope_factors"};
+enum { N_MODELS = sizeof models / sizeof *models };
+
+static cJSON *read_json(const char *path) {
+    FILE *f = fopen(path, "rb");
+    ck_assert_msg(f != NULL, "%s can't be opened; run from the repository's root", path);
+    char *text = calloc(1, 1 << 20);
+    size_t n = fread(text, 1, (1 << 20) - 1, f);
+    fclose(f);
+    ck_assert_msg(n > 0, "%s is empty", path);
+    cJSON *doc = cJSON_Parse(text);
+    ck_assert_msg(doc != NULL, "%s is no JSON", path);
+    free(text);
+    return doc;
+}
+
+static struct model *open_model(const char *path) {
+    struct err e;
+    struct model *m = model_open(path, &e);
+    ck_assert_msg(m != NULL, "%s: %s %s", path, m ? "" : e.field, m ? "" : e.text);
+    return m;
+}
+
+START_TEST(logits_of_transformers) {
+    char path[200], text[200];
+    snprintf(path, sizeof path, GOLDEN "%s.json", models[_i]);
+    cJSON *doc = read_json(path);
+    const cJSON *schema = cJSON_GetObjectItem(doc, "schema");
+    ck_assert_str_eq(cJSON_GetStringValue(schema), "servelab.golden-logits.v1");
+    snprintf(path, sizeof path, GOLDEN "%s.gguf", models[_i]);
+    struct model *m = open_model(path);
+    int32_t vocab = m->config.vocab_size, tokens[256], n = 0;
+    const cJSON *v, *rows = cJSON_GetObjectItem(doc, "logits");
+    cJSON_ArrayForEach(v, cJSON_GetObjectItem(doc, "tokens")) tokens[n++] = v->valueint;
+    ck_assert_int_eq(n, 40);
+    ck_assert_int_eq(cJSON_GetArraySize(rows), n);
+    struct backend *b = feed_backend(m, 2, 1, 0, NULL);
+    int32_t *table = feed_table(0, policy_blocks_for(n), 1);
+    float *got = malloc((size_t)vocab * sizeof *got);
+    double *want = malloc((size_t)vocab * sizeof *want);
+    for (int32_t t = 0; t < n; t++) {
+        int32_t i = 0;
+        cJSON_ArrayForEach(v, cJSON_GetArrayItem(rows, t)) if (i < vocab) want[i++] =
+            v->valuedouble;
+        ck_assert_int_eq(i, vocab);
+        feed_from(b, tokens, 0, t + 1, t % 7 + 1, table, got);
+        struct comparison c = compare_floats(got, want, NULL, (size_t)vocab, TOLERANCE);
+        ck_assert_msg(c.ok, "%s, position %d: %s", models[_i], t,
+                      comparison_text(&c, text, sizeof text));
+    }
+    free(got);
+    free(want);
+    free(table);
+    backend_free(b);
+    model_free(m);
+    cJSON_Delete(doc);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("golden");
+    TCase *t = tcase_create("golden");
+    suite_add_tcase(s, t);
+    tcase_add_loop_test(t, logits_of_transformers, 0, N_MODELS);
+    return check_main(s);
+}

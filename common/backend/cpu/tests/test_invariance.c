@@ -1,0 +1,197 @@
+/* test_invariance.c: a token's logits have the same bits whatever else the backend does: other
+ * sequences in the batch, another cut of the prompt into steps, other blocks, other threads.
+ *
+ * Compared with compare_bits, not within a tolerance: the backend promises it (cpu.h).
+ */
+#include "backend/cpu/tests/feeding.h"
+#include "backend/cpu/tests/reference.h"
+#include "testing/check_main.h"
+
+enum { VOCAB = 96, N = 300, BLOCKS = (N + 15) / 16 };
+
+static const struct model_config base_config = {.name = "random",
+                                                .vocab_size = VOCAB,
+                                                .d_model = 96,
+                                                .n_layers = 2,
+                                                .n_heads = 8,
+                                                .n_kv_heads = 2,
+                                                .head_dim = 24,
+                                                .d_ffn = 1568, /* two pieces of K_CHUNK columns */
+                                                .context_length = 512,
+                                                .rope_theta = 10000,
+                                                .rms_eps = 1e-5f,
+                                                .tied = false};
+static const enum dtype types[] = {DTYPE_F32,  DTYPE_F16,  DTYPE_BF16,
+                                   DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q4_1};
+enum { N_TYPES = 6 };
+
+static struct model *model;
+static int32_t tokens[N];
+static float want[VOCAB];
+
+/* The plain way: one thread, alone, one token a step, blocks in order. */
+static void setup(enum dtype type) {
+    model = ref_model(base_config, ROPE_NEIGHBOURS, true, type, 21);
+    ref_tokens(model, 4, tokens, N);
+    struct backend *b = feed_backend(model, 1, 1, 0, NULL);
+    int32_t *table = feed_table(0, BLOCKS, 0);
+    feed_from(b, tokens, 0, N, 1, table, want);
+    free(table);
+    backend_free(b);
+}
+
+static void same(const float *got, const char *what, int detail) {
+    struct comparison c = compare_bits(got, want, VOCAB);
+    char text[200];
+    ck_assert_msg(c.ok, "%s %d: %s", what, detail, comparison_text(&c, text, sizeof text));
+}
+
+START_TEST(cut_of_the_prompt) {
+    setup(types[_i]);
+    static const int32_t cuts[] = {N, 2, 3, 5, 16, 17, 127, 128, 129, 299};
+    struct backend *b = feed_backend(model, 1, 1, 0, NULL);
+    int32_t *table = feed_table(0, BLOCKS, 0);
+    float got[VOCAB];
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        feed_from(b, tokens, 0, N, cuts[i], table, got);
+        same(got, "steps of", cuts[i]);
+    }
+    free(table);
+    backend_free(b);
+    ref_model_free(model);
+}
+END_TEST
+
+START_TEST(threads) {
+    setup(types[_i]);
+    for (int32_t n = 1; n <= 4; n++) {
+        struct backend *b = feed_backend(model, n, 1, 0, NULL);
+        int32_t *table = feed_table(0, BLOCKS, 0);
+        float got[VOCAB];
+        feed_from(b, tokens, 0, N, N, table, got);
+        same(got, "prefill, threads:", n);
+        feed_from(b, tokens, 0, N, 1, table, got);
+        same(got, "decode, threads:", n);
+        free(table);
+        backend_free(b);
+    }
+    ref_model_free(model);
+}
+END_TEST
+
+START_TEST(blocks_in_any_order) {
+    setup(DTYPE_F32);
+    struct err e;
+    struct backend_config c = {.model = model, .threads = 2, .kv_blocks = 500};
+    struct backend *b = backend_cpu_create(&c, &e);
+    ck_assert_ptr_nonnull(b);
+    for (int i = 0; i < 6; i++) {
+        int32_t *table = feed_table(90 * i % 480, BLOCKS, (uint64_t)i + 1);
+        float got[VOCAB];
+        feed_from(b, tokens, 0, N, 50 + i, table, got);
+        same(got, "table", i);
+        free(table);
+    }
+    backend_free(b);
+    ref_model_free(model);
+}
+END_TEST
+
+/* Our sequence among up to seven others in prefill and decode, some of which share its step's
+ * rows' neighbourhood and all of which share the pool. */
+START_TEST(company) {
+    setup(types[_i]);
+    struct backend *b = feed_backend(model, 3, 8, 512, NULL);
+    struct rng r;
+    rng_seed(&r, 77);
+    int32_t *tables[8], at[8] = {0}, lengths[8];
+    for (int s = 0; s < 8; s++) {
+        tables[s] = feed_table(32 * s, BLOCKS, (uint64_t)s + 1);
+        lengths[s] = s == 3 ? N : 20 + (int32_t)rng_below(&r, 270);
+    }
+    float got[8 * VOCAB];
+    while (at[3] < N) {
+        struct backend_seq seqs[8];
+        int32_t n = 0, where = -1, wanted = 0, budget = 512;
+        for (int s = 0; s < 8; s++) {
+            bool idle = s != 3 && rng_below(&r, 3) == 0;
+            if (idle || at[s] == lengths[s]) continue;
+            int32_t k = rng_below(&r, 2) ? 1 : 1 + (int32_t)rng_below(&r, 60);
+            if (k > lengths[s] - at[s]) k = lengths[s] - at[s];
+            if (k > budget) continue;
+            budget -= k;
+            bool want_logits = s == 3 || rng_below(&r, 2);
+            if (s == 3) where = wanted;
+            wanted += want_logits;
+            seqs[n++] =
+                (struct backend_seq){tokens + at[s], k, at[s], tables[s], BLOCKS, want_logits};
+            at[s] += k;
+        }
+        feed_step(b, seqs, n, got);
+        if (at[3] == N) same(got + where * VOCAB, "in company, place", where);
+    }
+    for (int s = 0; s < 8; s++) free(tables[s]);
+    backend_free(b);
+    ref_model_free(model);
+}
+END_TEST
+
+/* No row may reach into another sequence's blocks: what stands there is poison. */
+START_TEST(others_blocks_are_not_read) {
+    setup(DTYPE_F32);
+    struct backend *b = feed_backend(model, 2, 8, 512, NULL);
+    ((float *)model->layers[0].bk.data)[0] = NAN; /* everything cached from here on is NaN */
+    for (int s = 1; s < 8; s++) {
+        int32_t *table = feed_table(32 * s, BLOCKS, 0);
+        float junk[VOCAB];
+        feed_from(b, tokens, 0, N, N, table, junk);
+        ck_assert(!compare_bits(junk, want, VOCAB).ok);
+        free(table);
+    }
+    struct model *again = ref_model(base_config, ROPE_NEIGHBOURS, true, DTYPE_F32, 21);
+    ((float *)model->layers[0].bk.data)[0] = ((const float *)again->layers[0].bk.data)[0];
+    int32_t *table = feed_table(0, BLOCKS, 0);
+    float got[VOCAB];
+    feed_from(b, tokens, 0, N, 70, table, got);
+    same(got, "beside poisoned blocks", 0);
+    free(table);
+    backend_free(b);
+    ref_model_free(again);
+    ref_model_free(model);
+}
+END_TEST
+
+/* Slots behind the last token, in its own block, are not read either. */
+START_TEST(unwritten_slots_are_not_read) {
+    setup(DTYPE_F32);
+    struct backend *b = feed_backend(model, 2, 1, 0, NULL);
+    int32_t *table = feed_table(0, BLOCKS + 1, 0);
+    float got[VOCAB];
+    int32_t longer[N + 15];
+    memcpy(longer, tokens, sizeof tokens);
+    ref_tokens(model, 9, longer + N, 15);
+    ((float *)model->layers[0].bk.data)[0] = NAN;
+    feed_from(b, longer, 0, N + 15, N + 15, table, got);
+    struct model *again = ref_model(base_config, ROPE_NEIGHBOURS, true, DTYPE_F32, 21);
+    ((float *)model->layers[0].bk.data)[0] = ((const float *)again->layers[0].bk.data)[0];
+    feed_from(b, tokens, 0, N, 41, table, got);
+    same(got, "before poisoned slots", 0);
+    free(table);
+    backend_free(b);
+    ref_model_free(again);
+    ref_model_free(model);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("invariance");
+    TCase *t = tcase_create("invariance");
+    suite_add_tcase(s, t);
+    tcase_add_loop_test(t, cut_of_the_prompt, 0, N_TYPES);
+    tcase_add_loop_test(t, threads, 0, N_TYPES);
+    tcase_add_test(t, blocks_in_any_order);
+    tcase_add_loop_test(t, company, 0, N_TYPES);
+    tcase_add_test(t, others_blocks_are_not_read);
+    tcase_add_test(t, unwritten_slots_are_not_read);
+    return check_main(s);
+}
