@@ -298,6 +298,7 @@ static int32_t added_at(const struct tokenizer *t, const char *text, size_t n, b
 
 static int encode_text(struct encoding *x, const char *text, size_t n, bool special) {
     size_t start = 0;
+    if (n == 0) return 0; /* text may be NULL then */
     if (special || x->t->has_user_defined) {
         for (size_t at = 0; at < n;) {
             int32_t id = added_at(x->t, text + at, n - at, special);
@@ -357,6 +358,7 @@ static int prompt_flush(struct prompt *p) {
 
 static int prompt_text(void *ctx, const char *text, size_t n) {
     struct prompt *p = ctx;
+    if (n == 0) return 0;
     if (n > INT32_MAX - p->n) return err_set(p->x.e, "the messages are too long");
     if (p->n + n > p->cap) {
         size_t cap = 2 * (p->n + n);
