@@ -1,0 +1,459 @@
+/* cmd_model.c: `servelab model`: what a model file holds, and what its tokenizer makes of a text.
+ * Not here: reading (model/gguf.h, model/model.h), encoding (model/tokenizer.h). */
+#include "cli/cli.h"
+#include "model/gguf.h"
+#include "model/model.h"
+#include "model/tokenizer.h"
+#include "model/utf8.h"
+
+#include <cjson/cJSON.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char default_model[] = "common/model/embedded/servelab-tiny.gguf";
+
+static const char help[] =
+    "usage: servelab model info [FILE] [--tensors] [--json]\n"
+    "       servelab model tokenize [--model FILE] [--chat | --special] [--json] TEXT|-\n"
+    "       servelab model detokenize [--model FILE] [--special] [--json] ID...|-\n"
+    "\n"
+    "info        the shape of a GGUF model, its tensors by type, its tokenizer\n"
+    "tokenize    token ids of TEXT (- is standard input) and the piece of text behind each\n"
+    "detokenize  the text of token ids; what is no UTF-8 becomes U+FFFD\n"
+    "\n"
+    "  --model FILE  the GGUF file; a vocabulary without weights will do for the last two\n"
+    "                (common/model/embedded/servelab-tiny.gguf)\n"
+    "  --chat        TEXT is what a user says: apply the model's chat template\n"
+    "  --special     texts of special tokens stand for them, as in trusted text\n"
+    "  --tensors     list every tensor\n"
+    "  --json        one JSON object\n"
+    "\n"
+    "exit status: 0 done; 2 the file, the text or a flag is wrong\n"
+    "\n"
+    "example: servelab model tokenize --special '? K7Q2'\n";
+
+enum { MAX_INPUT_BYTES = 64 * 1024 * 1024 }; /* of standard input; a prompt has some kilobytes */
+
+struct options {
+    const char *model, *action;
+    bool chat, special, tensors, json;
+    char **words; /* what follows the flags */
+    int n_words;
+};
+
+/* ---- text that a terminal and a JSON reader can take ------------------------------------------
+ */
+
+/* Well-formed UTF-8 in a fresh string; ill-formed parts become U+FFFD. */
+static char *to_utf8(const char *s, size_t n) {
+    char *out = malloc(3 * n + 8);
+    INVARIANT(out);
+    unsigned char held[4];
+    int32_t n_held = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) at += utf8_stream(held, &n_held, (unsigned char)s[i], out + at);
+    if (n_held > 0) at += utf8_encode(0xfffd, out + at);
+    out[at] = '\0';
+    return out;
+}
+
+static void add_text(cJSON *o, const char *key, const char *s, size_t n) {
+    char *text = to_utf8(s, n);
+    cJSON_AddStringToObject(o, key, text);
+    free(text);
+}
+
+/* A piece between quotes, one line whatever it holds: control and ill-formed bytes as \xNN. */
+static void print_quoted(const char *s, size_t n) {
+    putchar('"');
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_char_bytes(s + i, n - i);
+        unsigned char c = (unsigned char)s[i];
+        if (c == '\n')
+            fputs("\\n", stdout);
+        else if (c == '"' || c == '\\')
+            printf("\\%c", c);
+        else if (len == 0 || c < 0x20 || c == 0x7f)
+            printf("\\x%02x", c);
+        else
+            fwrite(s + i, 1, len, stdout);
+        i += len ? len : 1;
+    }
+    putchar('"');
+}
+
+static int print_json(cJSON *root) {
+    char *text = cJSON_PrintUnformatted(root);
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return text ? CLI_DONE : CLI_FAULT;
+}
+
+/* ---- info -------------------------------------------------------------------------------------
+ */
+
+struct facts {
+    struct gguf *g;      /* owned, unless a model owns it */
+    struct model *model; /* NULL for a vocabulary alone */
+    struct tokenizer *t; /* NULL when the file's tokenizer can't be read; then why says it */
+    struct err why;
+};
+
+static uint64_t values_of(const struct gguf_tensor_info *t) {
+    uint64_t n = 1;
+    for (int32_t d = 0; d < t->n_dims; d++) n *= t->dims[d];
+    return n;
+}
+
+static void info_json(const struct facts *f, const char *path) {
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "file", path);
+    cJSON_AddNumberToObject(root, "file_bytes", (double)gguf_file_bytes(f->g));
+    if (f->model) {
+        const struct model_config *c = &f->model->config;
+        cJSON *o = cJSON_AddObjectToObject(root, "config");
+        cJSON_AddStringToObject(o, "name", c->name);
+        const struct {
+            const char *key;
+            double v;
+        } numbers[] = {{"vocab_size", c->vocab_size}, {"d_model", c->d_model},
+                       {"n_layers", c->n_layers},     {"n_heads", c->n_heads},
+                       {"n_kv_heads", c->n_kv_heads}, {"head_dim", c->head_dim},
+                       {"d_ffn", c->d_ffn},           {"context_length_tokens", c->context_length},
+                       {"rope_theta", c->rope_theta}, {"rms_eps", c->rms_eps}};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            cJSON_AddNumberToObject(o, numbers[i].key, numbers[i].v);
+        cJSON_AddBoolToObject(o, "tied", c->tied);
+        cJSON_AddBoolToObject(o, "qkv_bias", f->model->layers[0].bq.data != NULL);
+        cJSON_AddStringToObject(o, "rope_pairing",
+                                f->model->rope == ROPE_HALVES ? "halves" : "neighbours");
+    }
+    cJSON *tensors = cJSON_AddArrayToObject(root, "tensors");
+    for (size_t i = 0; i < gguf_n_tensors(f->g); i++) {
+        struct gguf_tensor_info t;
+        gguf_tensor_at(f->g, i, &t);
+        cJSON *o = cJSON_CreateObject();
+        add_text(o, "name", t.name.s, t.name.n);
+        cJSON_AddStringToObject(o, "type", t.type);
+        cJSON_AddNumberToObject(o, "rows", t.n_dims > 1 ? (double)t.dims[1] : 1);
+        cJSON_AddNumberToObject(o, "cols", (double)t.dims[0]);
+        cJSON_AddNumberToObject(o, "bytes", (double)t.bytes);
+        cJSON_AddItemToArray(tensors, o);
+    }
+    if (f->t) {
+        cJSON *o = cJSON_AddObjectToObject(root, "tokenizer");
+        cJSON_AddNumberToObject(o, "vocab_size", tokenizer_vocab_size(f->t));
+        cJSON_AddNumberToObject(o, "bos", tokenizer_bos(f->t));
+        cJSON_AddNumberToObject(o, "eos", tokenizer_eos(f->t));
+        cJSON_AddBoolToObject(o, "adds_bos", tokenizer_adds_bos(f->t));
+        cJSON_AddStringToObject(o, "chat_template", tokenizer_chat_family(f->t));
+    } else {
+        cJSON_AddNullToObject(root, "tokenizer");
+    }
+    print_json(root);
+}
+
+static void print_config(const struct model *m) {
+    const struct model_config *c = &m->config;
+    printf("  name           %s\n", c->name);
+    printf("  layers         %d, d_model %d, d_ffn %d\n", c->n_layers, c->d_model, c->d_ffn);
+    printf("  attention      %d query heads and %d KV heads of %d%s\n", c->n_heads, c->n_kv_heads,
+           c->head_dim, m->layers[0].bq.data ? ", with q/k/v bias" : "");
+    printf("  rope           theta %g, pairs are %s%s\n", (double)c->rope_theta,
+           m->rope == ROPE_HALVES ? "halves" : "neighbours",
+           m->rope_factors.data ? ", with frequency factors" : "");
+    printf("  vocabulary     %d, head %s\n", c->vocab_size,
+           c->tied ? "tied to the embedding" : "of its own");
+    printf("  context        %d tokens; keys and values take %d numbers a token\n",
+           c->context_length, 2 * c->n_layers * c->n_kv_heads * c->head_dim);
+}
+
+/* Tensors by type, in the order in which the types first occur. */
+static void print_types(const struct gguf *g) {
+    enum { MAX_TYPES = 64 };
+    struct {
+        const char *name;
+        uint64_t n, values, bytes;
+    } types[MAX_TYPES];
+    size_t n_types = 0;
+    uint64_t values = 0, bytes = 0;
+    for (size_t i = 0; i < gguf_n_tensors(g); i++) {
+        struct gguf_tensor_info t;
+        gguf_tensor_at(g, i, &t);
+        size_t k = 0;
+        while (k < n_types && strcmp(types[k].name, t.type) != 0) k++;
+        if (k == MAX_TYPES) continue;
+        if (k == n_types) {
+            types[n_types].name = t.type;
+            types[n_types].n = types[n_types].values = types[n_types].bytes = 0;
+            n_types++;
+        }
+        types[k].n++;
+        types[k].values += values_of(&t);
+        types[k].bytes += t.bytes;
+        values += values_of(&t);
+        bytes += t.bytes;
+    }
+    printf("  tensors        %zu with %.2f million values in %.2f MB\n", gguf_n_tensors(g),
+           (double)values / 1e6, (double)bytes / 1e6);
+    for (size_t k = 0; k < n_types; k++)
+        printf("    %-8s %6" PRIu64 " tensors %12" PRIu64 " values %10.2f MB\n", types[k].name,
+               types[k].n, types[k].values, (double)types[k].bytes / 1e6);
+}
+
+static void print_tensors(const struct gguf *g) {
+    for (size_t i = 0; i < gguf_n_tensors(g); i++) {
+        struct gguf_tensor_info t;
+        gguf_tensor_at(g, i, &t);
+        printf("    %-28.*s %-5s", (int)t.name.n, t.name.s, t.type);
+        for (int32_t d = t.n_dims - 1; d >= 0; d--)
+            printf(" %" PRIu64 "%s", t.dims[d], d ? " x" : "");
+        printf("  %" PRIu64 " bytes\n", t.bytes);
+    }
+}
+
+static void info_text(const struct facts *f, const char *path, bool tensors) {
+    printf("%s%s%s  %.2f MB\n", cli_bold(), path, cli_reset(), (double)gguf_file_bytes(f->g) / 1e6);
+    if (f->model) {
+        print_config(f->model);
+        print_types(f->g);
+        if (tensors) print_tensors(f->g);
+    } else {
+        printf("  no weights: a vocabulary alone\n");
+    }
+    if (f->t)
+        printf("  tokenizer      %d tokens, bos %d%s, eos %d, chat template: %s\n",
+               tokenizer_vocab_size(f->t), tokenizer_bos(f->t),
+               tokenizer_adds_bos(f->t) ? " (added)" : "", tokenizer_eos(f->t),
+               tokenizer_chat_family(f->t));
+    else
+        printf("  tokenizer      can't be used: %s: %s\n", f->why.field, f->why.text);
+}
+
+static int run_info(const struct options *o) {
+    struct facts f = {0};
+    struct err e = {0};
+    if (o->n_words > 1) return cli_usage("model info", "takes one FILE, not %d", o->n_words);
+    const char *path = o->n_words ? o->words[0] : o->model;
+    f.g = gguf_open(path, &e);
+    if (!f.g) return cli_input_error("model info", path, &e, o->json);
+    if (gguf_n_tensors(f.g) > 0) {
+        f.model = model_from_gguf(f.g, &e);
+        if (!f.model) return cli_input_error("model info", path, &e, o->json);
+    }
+    f.t = tokenizer_create(f.g, &f.why);
+    if (o->json)
+        info_json(&f, path);
+    else
+        info_text(&f, path, o->tensors);
+    tokenizer_free(f.t);
+    if (f.model)
+        model_free(f.model);
+    else
+        gguf_close(f.g);
+    return CLI_DONE;
+}
+
+/* ---- tokenize and detokenize ------------------------------------------------------------------
+ */
+
+/* All of standard input and a NUL. NULL and *e when there is too much of it. */
+static char *read_input(size_t *n, struct err *e) {
+    size_t cap = 1 << 16;
+    char *text = malloc(cap);
+    *n = 0;
+    while (text) {
+        *n += fread(text + *n, 1, cap - *n, stdin);
+        if (*n < cap) {
+            text[*n] = '\0';
+            return text;
+        }
+        if (cap >= MAX_INPUT_BYTES) {
+            err_set(e, "standard input has more than %d bytes", MAX_INPUT_BYTES);
+            free(text);
+            return NULL;
+        }
+        char *grown = realloc(text, cap *= 2);
+        if (!grown) free(text);
+        text = grown;
+    }
+    err_set(e, "out of memory for standard input");
+    return NULL;
+}
+
+static void show_ids(const struct tokenizer *t, const int32_t *ids, int32_t n, bool json) {
+    size_t len;
+    if (!json) {
+        printf("%d tokens:", n);
+        for (int32_t i = 0; i < n; i++) printf(" %d", ids[i]);
+        putchar('\n');
+        for (int32_t i = 0; i < n; i++) {
+            const char *s = tokenizer_token_bytes(t, ids[i], true, &len);
+            printf("  %6d  ", ids[i]);
+            print_quoted(s, len);
+            putchar('\n');
+        }
+        return;
+    }
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(root, "n_tokens", n);
+    cJSON_AddItemToObject(root, "ids", cJSON_CreateIntArray(ids, n));
+    cJSON *pieces = cJSON_AddArrayToObject(root, "pieces");
+    for (int32_t i = 0; i < n; i++) {
+        const char *s = tokenizer_token_bytes(t, ids[i], true, &len);
+        char *hex = malloc(2 * len + 1);
+        INVARIANT(hex);
+        hex[0] = '\0';
+        for (size_t k = 0; k < len; k++) snprintf(hex + 2 * k, 3, "%02x", (unsigned char)s[k]);
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddNumberToObject(o, "id", ids[i]);
+        add_text(o, "text", s, len);
+        cJSON_AddStringToObject(o, "bytes_hex", hex);
+        cJSON_AddItemToArray(pieces, o);
+        free(hex);
+    }
+    print_json(root);
+}
+
+static int run_tokenize(const struct options *o, const struct tokenizer *t, struct err *e) {
+    if (o->n_words != 1)
+        return cli_usage("model tokenize", "takes one TEXT (quote it), not %d", o->n_words);
+    if (o->chat && o->special)
+        return cli_usage("model tokenize", "--chat and --special exclude each other: what a user "
+                                           "says is ordinary text");
+    bool piped = strcmp(o->words[0], "-") == 0;
+    size_t n = strlen(o->words[0]);
+    char *text = piped ? read_input(&n, e) : strdup(o->words[0]);
+    int32_t *ids = NULL, n_ids = -1;
+    if (text && o->chat && memchr(text, '\0', n)) {
+        err_set(e, "a message can't hold a NUL byte");
+    } else if (text && o->chat) {
+        struct chat_message m = {"user", text};
+        n_ids = tokenizer_encode_chat(t, &m, 1, &ids, e);
+    } else if (text) {
+        n_ids = tokenizer_encode(t, text, n, o->special, &ids, e);
+    }
+    if (n_ids >= 0) show_ids(t, ids, n_ids, o->json);
+    free(ids);
+    free(text);
+    return n_ids >= 0 ? CLI_DONE : cli_input_error("model tokenize", o->model, e, o->json);
+}
+
+/* One id, as a word of the command line or of standard input. */
+static int parse_id(const struct tokenizer *t, const char *word, int32_t *id, struct err *e) {
+    char *end;
+    long v = strtol(word, &end, 10);
+    if (end == word || *end || v < 0 || v >= tokenizer_vocab_size(t))
+        return err_set(e, "'%.32s' is no token id; they go from 0 to %d", word,
+                       tokenizer_vocab_size(t) - 1);
+    *id = (int32_t)v;
+    return 0;
+}
+
+static void put_id(const struct options *o, const struct tokenizer *t, struct detokenizer *d,
+                   int32_t id, FILE *out) {
+    size_t n;
+    const char *s = tokenizer_token_bytes(t, id, true, &n);
+    char *text = malloc(3 * (n + 8));
+    INVARIANT(text);
+    size_t written = detokenize(t, d, id, text);
+    fwrite(text, 1, written, out);
+    if (o->special && written == 0 && d->n_held == 0) fwrite(s, 1, n, out);
+    free(text);
+}
+
+static int run_detokenize(const struct options *o, const struct tokenizer *t, struct err *e) {
+    struct detokenizer d = {0};
+    char *text = NULL, *input = NULL, last[24];
+    size_t n_text = 0, n = 0;
+    int32_t id = 0;
+    int rc = 0;
+    if (o->n_words == 0) return cli_usage("model detokenize", "needs token ids, or - for stdin");
+    FILE *out = open_memstream(&text, &n_text);
+    INVARIANT(out);
+    if (o->n_words == 1 && strcmp(o->words[0], "-") == 0) {
+        input = read_input(&n, e);
+        if (!input) rc = -1;
+        for (char *save, *w = rc ? NULL : strtok_r(input, " \t\r\n,", &save); w && rc == 0;
+             w = strtok_r(NULL, " \t\r\n,", &save))
+            if ((rc = parse_id(t, w, &id, e)) == 0) put_id(o, t, &d, id, out);
+    } else {
+        for (int i = 0; i < o->n_words && rc == 0; i++)
+            if ((rc = parse_id(t, o->words[i], &id, e)) == 0) put_id(o, t, &d, id, out);
+    }
+    fwrite(last, 1, detokenize_end(&d, last), out);
+    fclose(out);
+    if (rc == 0 && o->json) {
+        cJSON *root = cJSON_CreateObject();
+        cJSON_AddStringToObject(root, "text", text);
+        print_json(root);
+    } else if (rc == 0) {
+        fwrite(text, 1, n_text, stdout);
+        putchar('\n');
+    }
+    free(text);
+    free(input);
+    return rc == 0 ? CLI_DONE : cli_input_error("model detokenize", NULL, e, o->json);
+}
+
+/* ---- the command line -------------------------------------------------------------------------
+ */
+
+static int with_tokenizer(const struct options *o,
+                          int (*run)(const struct options *, const struct tokenizer *,
+                                     struct err *)) {
+    struct err e = {0};
+    struct gguf *g = gguf_open(o->model, &e);
+    struct tokenizer *t = g ? tokenizer_create(g, &e) : NULL;
+    int status = t ? run(o, t, &e) : cli_input_error("model", o->model, &e, o->json);
+    tokenizer_free(t);
+    gguf_close(g);
+    return status;
+}
+
+int cmd_model(int argc, char **argv) {
+    enum { F_MODEL = 256, F_CHAT, F_SPECIAL, F_TENSORS, F_JSON };
+    static const struct option flags[] = {{"model", required_argument, NULL, F_MODEL},
+                                          {"chat", no_argument, NULL, F_CHAT},
+                                          {"special", no_argument, NULL, F_SPECIAL},
+                                          {"tensors", no_argument, NULL, F_TENSORS},
+                                          {"json", no_argument, NULL, F_JSON},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+    struct options o = {.model = default_model};
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, ":h", flags, NULL)) != -1;) switch (c) {
+        case F_MODEL:
+            o.model = optarg;
+            break;
+        case F_CHAT:
+            o.chat = true;
+            break;
+        case F_SPECIAL:
+            o.special = true;
+            break;
+        case F_TENSORS:
+            o.tensors = true;
+            break;
+        case F_JSON:
+            o.json = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return CLI_DONE;
+        default:
+            return cli_bad_flag("model", argc, argv, c == ':');
+        }
+    if (optind >= argc) return cli_usage("model", "needs info, tokenize or detokenize");
+    o.action = argv[optind];
+    o.words = argv + optind + 1;
+    o.n_words = argc - optind - 1;
+    if (strcmp(o.action, "info") == 0) return run_info(&o);
+    if (strcmp(o.action, "tokenize") == 0) return with_tokenizer(&o, run_tokenize);
+    if (strcmp(o.action, "detokenize") == 0) return with_tokenizer(&o, run_detokenize);
+    return cli_usage("model", "'%s' is not info, tokenize or detokenize", o.action);
+}
