@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the events of each kind stand. For token_sent, `first` is the first that carries a token: a
- * role-only chunk may precede the first token. */
+/* Where the events of each kind stand, as indices; they mean something only when count isn't 0. */
 struct seen {
     size_t count[EV_N];
-    size_t first[EV_N], last[EV_N]; /* indices; `first` is SIZE_MAX when there is none */
+    size_t first[EV_N], last[EV_N];
+    size_t first_carrying; /* the first token_sent with a token; SIZE_MAX when there is none */
 };
 
 static int fail_event(struct err *e, size_t i, const char *member, const char *fmt, ...)
@@ -115,7 +115,7 @@ static int check_event(const struct record *r, size_t i, struct err *e) {
 static int check_events(const struct record *r, struct seen *seen, struct err *e) {
     const struct event *on_clock[CLOCK_N] = {0};
     memset(seen, 0, sizeof *seen);
-    for (int k = 0; k < EV_N; k++) seen->first[k] = SIZE_MAX;
+    seen->first_carrying = SIZE_MAX;
     for (size_t i = 0; i < r->n_events; i++) {
         const struct event *ev = &r->events[i];
         if (check_event(r, i, e)) return -1;
@@ -129,8 +129,8 @@ static int check_events(const struct record *r, struct seen *seen, struct err *e
             if (r->events[before].clock != ev->clock)
                 return fail_event(e, i, "clock", "%s is on two clocks", event_name(ev->kind));
         }
-        if (seen->first[ev->kind] == SIZE_MAX && (ev->kind != EV_TOKEN_SENT || ev->tokens > 0))
-            seen->first[ev->kind] = i;
+        if (!seen->count[ev->kind]) seen->first[ev->kind] = i;
+        if (seen->first_carrying == SIZE_MAX && ev->tokens > 0) seen->first_carrying = i;
         seen->last[ev->kind] = i;
         seen->count[ev->kind]++;
     }
@@ -154,10 +154,9 @@ static int check_pair(const struct record *r, size_t before, size_t after, struc
 static const enum event_kind chains[][8] = {
     {EV_REQUEST_SUBMITTED, EV_REQUEST_ACCEPTED, EV_TOKENIZATION_FINISHED, EV_REQUEST_ADMITTED,
      EV_FIRST_TOKEN, EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED, EV_N},
-    {EV_FIRST_TOKEN, EV_TOKEN_SENT, EV_RESPONSE_FINISHED, EV_N},
+    {EV_REQUEST_ACCEPTED, EV_TOKEN_SENT, EV_RESPONSE_FINISHED, EV_N},
     {EV_REQUEST_ADMITTED, EV_RESPONSE_FINISHED, EV_N},
-    {EV_REQUEST_ACCEPTED, EV_TOKEN_SENT, EV_N},
-    {EV_REQUEST_ACCEPTED, EV_RESPONSE_FINISHED, EV_N},
+    {EV_FIRST_TOKEN, EV_RESPONSE_FINISHED, EV_N},
     {EV_REQUEST_ADMITTED, EV_REQUEST_PREEMPTED, EV_N},
     {EV_REQUEST_ACCEPTED, EV_REQUEST_REJECTED, EV_N},
     {EV_REQUEST_ACCEPTED, EV_REQUEST_CANCELLED, EV_N},
@@ -169,14 +168,16 @@ static int check_chains(const struct record *r, const struct seen *seen, struct 
         size_t latest[CLOCK_N];
         memset(latest, 0xff, sizeof latest); /* SIZE_MAX: none yet */
         for (const enum event_kind *k = chains[c]; *k != EV_N; k++) {
-            if (seen->first[*k] == SIZE_MAX) continue;
+            if (!seen->count[*k]) continue;
             enum clock_id clock = r->events[seen->first[*k]].clock;
             if (latest[clock] != SIZE_MAX && check_pair(r, latest[clock], seen->first[*k], e))
                 return -1;
             latest[clock] = seen->last[*k];
         }
     }
-    return 0;
+    /* A role-only chunk may precede the first token; a piece that carries a token may not. */
+    if (!seen->count[EV_FIRST_TOKEN] || seen->first_carrying == SIZE_MAX) return 0;
+    return check_pair(r, seen->last[EV_FIRST_TOKEN], seen->first_carrying, e);
 }
 
 /* Kinds that repeat: token_sent in order; preempted and resumed by turns, preempted first. */
