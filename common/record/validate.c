@@ -230,7 +230,7 @@ static int check_ranges(const struct record *r, const struct seen *seen, struct 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static int check_offsets(const struct record *r, struct err *e) {
-    char field[32];
+    char field[48];
     for (size_t i = 0; i < r->n_offsets; i++) {
         const struct clock_offset *o = &r->offsets[i];
         snprintf(field, sizeof field, "clock_offsets[%zu]", i);
