@@ -126,7 +126,7 @@ function requestFor(preset) {
     const common = { max_tokens: Number($("max").value), temperature: 0, stream: true, stream_options: { include_usage: true } };
     const model = $("model").dataset.id;
     if (model) common.model = model;
-    const headers = preset.check ? { "X-Preset": preset.name } : {};
+    const headers = preset.check ? { "X-Quality-Check": preset.name } : {};
     const prompt = $("prompt").value;
     return preset.route === "/v1/completions"
         ? { route: preset.route, headers, body: { ...common, prompt } }
