@@ -53,8 +53,8 @@ static struct preset *find(struct http *h, enum question_kind kind, uint64_t see
 }
 
 enum MHD_Result presets_route(struct exchange *x) {
-    static const char *const titles[QUESTION_KINDS] = {"Recall a value from the log",
-                                                       "Add two numbers", "Call a tool"};
+    static const char *const titles[QUESTION_KINDS] = {"Recall a value", "Add two numbers",
+                                                       "Call a tool"};
     const char *text = request_query(x, "seed");
     uint64_t seed = text ? strtoull(text, NULL, 10) : 1;
     if (text &&

@@ -9,6 +9,7 @@ Exit status: 0 the record is kept, whatever it says; 1 the page ended without a 
 """
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -150,6 +151,7 @@ def main():
     p.add_argument("--size", default="1920x1080", help="window, WIDTHxHEIGHT (default 1920x1080)")
     p.add_argument("--timeout", type=float, default=600, help="seconds until giving up (default 600)")
     args = p.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that the browser is closed, too
     try:
         return ask(args)
     except BrowserMissing as e:

@@ -87,10 +87,12 @@ export function readEvent(data) {
     };
 }
 
-/* The message of an OpenAI error object, of a plain string, or of whatever else came. */
+/* The message of an OpenAI error object, with the field it is about; or a plain string; or whatever else came. */
 export function errorText(error) {
     if (typeof error === "string") return error;
-    return typeof error?.message === "string" ? error.message : excerpt(JSON.stringify(error));
+    if (typeof error?.message !== "string") return excerpt(JSON.stringify(error));
+    const field = typeof error.param === "string" && !error.message.includes(error.param) ? `${error.param}: ` : "";
+    return field + error.message;
 }
 
 function generatedText(choice) {

@@ -17,6 +17,7 @@ import urllib.error
 import urllib.request
 
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
+# --no-sandbox: Chromium refuses to run as root with it, and in many containers without; the page it opens is our own.
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
          "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars",
          "--disable-default-apps", "--disable-extensions")

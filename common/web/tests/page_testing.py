@@ -2,7 +2,12 @@
 
 A test is a function test_...(browser, ...) whose docstring's first line is its name; it fails by raising.
 """
+import json
+import os
+import subprocess
 import sys
+import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -24,6 +29,49 @@ def expect_equal(got, want, what):
 
 def expect_within(got, lo, hi, what):
     expect(got is not None and lo <= got <= hi, f"{what}: got {got}, want {lo} .. {hi}")
+
+
+class Served:
+    """A real server on a free port with the embedded model (or SERVELAB_TEST_MODEL's), ended with its `with`."""
+
+    def __init__(self, *flags):
+        self.program = os.environ.get("SERVELAB", str(TOP / "build/bin/servelab"))
+        self.model = os.environ.get("SERVELAB_TEST_MODEL", str(TOP / "common/model/embedded/servelab-tiny.gguf"))
+        self.folder = tempfile.TemporaryDirectory(prefix="servelab-page-")
+        self.log, port_file = Path(self.folder.name, "log.jsonl"), Path(self.folder.name, "port")
+        self.said = open(Path(self.folder.name, "said"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen([self.program, "serve", "--model", self.model, "--port", "0", "--port-file", str(port_file),
+                                         "--log", str(self.log), *flags], stdout=self.said, stderr=self.said)
+        until = time.monotonic() + 60
+        while not port_file.exists():
+            if self.process.poll() is not None or time.monotonic() > until:
+                self.said.seek(0)
+                raise RuntimeError(f"the server didn't start: {self.said.read()}")
+            time.sleep(0.02)
+        self.port = int(port_file.read_text(encoding="ascii"))
+        self.url = f"http://127.0.0.1:{self.port}/"
+
+    def check(self, record_path):
+        """(exit status, JSON) of `servelab record check --json`."""
+        done = subprocess.run([self.program, "record", "check", "--json", str(record_path)], capture_output=True, text=True, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.stop()
+        self.said.close()
+        self.folder.cleanup()
 
 
 def run(tests, **fixtures):

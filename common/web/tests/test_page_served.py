@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""test_page_served.py: a real browser, the real server and the embedded model: the record, its numbers, a slower network.
+
+The page's own conduct under every kind of broken answer is test_page.py's. SERVELAB_TEST_MODEL names another GGUF file.
+"""
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import page_testing
+from page_testing import Served, expect, expect_equal, expect_within
+
+from delay_proxy import DelayProxy
+from drive import ClassroomPage
+
+SIX = ["request_submitted", "request_accepted", "request_admitted", "first_token", "first_byte_received", "final_byte_received"]
+WAIT_S = 240  # a prefill of 2,048 tokens under the address sanitizer, on a busy machine
+
+
+def ask(browser, url, prompt=None, max_tokens=None):
+    """One request through the page; returns the page, and the record as its download button gives it."""
+    page = ClassroomPage(browser, url)
+    if prompt is not None:
+        page.set("prompt", prompt)
+    if max_tokens is not None:
+        page.set("max", max_tokens)
+    page.send()
+    page.finish(WAIT_S)
+    with tempfile.TemporaryDirectory() as folder:
+        path = page.download(folder)
+        expect(path is not None, f"no record; the page says {page.text('problem')!r}")
+        return page, path.read_bytes()
+
+
+def check(served, raw):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "record.json")
+        path.write_bytes(raw)
+        return served.check(path)
+
+
+def test_record(browser, served):
+    """A preset's record has the six events, is plausible, and its prompt has exactly 2,048 tokens"""
+    page, raw = ask(browser, served.url)
+    record = json.loads(raw)
+    names = [e["event"] for e in record["events"]]
+    expect_equal([n for n in SIX if names.count(n) != 1], [], "events that don't stand there once")
+    status, said = check(served, raw)
+    expect_equal((status, said["completion"]), (0, "completed"), "record check")
+    expect_equal(record["workload"]["prompt_tokens"], 2048, "prompt tokens")
+    expect(said["client_ttft_ns"] >= said["server_ttft_ns"] > 0 and said["e2e_ns"] >= said["client_ttft_ns"], f"implausible: {said}")
+    expect_equal(page.state(), "finished", "state")
+    for event in ("request submitted", "request accepted", "request admitted", "first token", "first byte received", "final byte received"):
+        expect(event in page.text("events"), f"{event} isn't on the timeline")
+
+
+def test_numbers(browser, served):
+    """What the page shows is what `servelab record check --json` says, to the nanosecond"""
+    _, raw = ask(browser, served.url, "12+30=", 16)
+    _, said = check(served, raw)
+    shown = browser.script("""return Object.fromEntries([...document.querySelectorAll('[data-key]')].map((n) => [n.dataset.key, n.title]))""")
+    for key, title in shown.items():
+        expect_equal(title, f"{said[key]:,} ns" if said[key] is not None else "", key)
+    route = browser.script("return await (await fetch(`/v1/records/${args[0]}/intervals`)).json()", said["request_id"])
+    differing = [k for k in {**said, **route} if route.get(k, "absent") != said.get(k, "absent")]
+    expect_equal(differing, [], "members in which GET .../intervals differs from record check")
+
+
+def test_verdict(browser, served):
+    """The answer of a preset is judged by its named check; an edited prompt is not judged"""
+    page, raw = ask(browser, served.url)
+    record = json.loads(raw)
+    expected = browser.script("return (await (await fetch('/v1/presets')).json()).presets[0].expected").strip()
+    answer = page.text("answer").strip()
+    expect_equal(record["quality"]["check"], "key-recall/1", "check")
+    expect_equal(record["quality"]["verdict"], "passed" if answer.startswith(expected) else "failed", f"verdict on {answer!r}, expected {expected!r}")
+    expect(f"quality {record['quality']['verdict']}" in page.text("verdicts"), page.text("verdicts"))
+    page, raw = ask(browser, served.url, "? A1B2", 4)
+    expect_equal(json.loads(raw)["quality"], {"check": None, "verdict": "not_evaluated"}, "quality of a prompt of one's own")
+
+
+def test_log(browser, served):
+    """The server's log has the joined record: both halves on one line"""
+    _, raw = ask(browser, served.url, "12+30=", 8)
+    rid = json.loads(raw)["request_id"]
+    until = time.monotonic() + 10
+    lines = []
+    while not lines and time.monotonic() < until:
+        lines = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines() if rid in line]
+        time.sleep(0.1)
+    expect_equal(len(lines), 1, "lines of this request")
+    expect_equal(sorted(e["event"] for e in lines[0]["events"]), sorted(e["event"] for e in json.loads(raw)["events"]), "events")
+
+
+def test_cancel(browser, served):
+    """Cancelling while the prompt is read frees the server at its next step, and the record says so"""
+    page = ClassroomPage(browser, served.url)
+    page.send()
+    browser.wait("return document.getElementById('events').textContent.includes('request admitted')")
+    browser.press("escape")
+    expect_equal(page.finish(WAIT_S), "cancelled", "state")
+    expect("incomplete: cancelled" in page.text("verdicts"), page.text("verdicts"))
+    page, _ = ask(browser, served.url, "12+30=", 4)
+    expect_equal(page.state(), "finished", "state of the next request")
+
+
+def test_refusal(browser, served):
+    """A request that can't be served is refused in words that name the field"""
+    page = ClassroomPage(browser, served.url)
+    browser.script("document.getElementById('max').max = 1e9")
+    page.set("max", 99999999)
+    page.send()
+    expect_equal(page.finish(WAIT_S), "failed", "state")
+    expect("max_tokens" in page.text("problem"), page.text("problem"))
+
+
+def test_isolated(browser, served):
+    """The real server gives the page its fine clock, and nothing comes from elsewhere"""
+    page, _ = ask(browser, served.url, "12+30=", 4)
+    expect_equal(page.text("step"), "5 µs", "clock step")
+    names = browser.script("return performance.getEntriesByType('resource').map((r) => r.name)")
+    expect_equal([n for n in names if not n.startswith(served.url) and not n.startswith("data:")], [], "requests to elsewhere")
+    expect_equal([m for m in browser.log() if "400" not in m], [], "console")
+
+
+ROUND_TRIP_MS, TOLERANCE_MS, TIMES = 200, 40, 7
+
+
+def test_network_delay(browser, served):
+    """A network slower by 200 ms moves client TTFT and end-to-end by 200 ms, and nothing on the server's clock"""
+    proxy = DelayProxy(served.port, ROUND_TRIP_MS / 1000)
+    took = {served.url: [], proxy.url: []}
+    try:
+        for _ in range(TIMES):  # in turn, so that a busy machine burdens both alike
+            for url, numbers in took.items():
+                _, raw = ask(browser, url, "12+30=", 16)
+                numbers.append(check(served, raw)[1])
+    finally:
+        proxy.stop()
+    for key, moves_by in (("client_ttft_ns", ROUND_TRIP_MS), ("e2e_ns", ROUND_TRIP_MS), ("server_ttft_ns", 0), ("queue_delay_ns", 0)):
+        near, far = (statistics.median(n[key] for n in numbers) / 1e6 for numbers in took.values())
+        print(f"# {key[:-3]}: median of {TIMES} {near:.3f} ms, through the slow network {far:.3f} ms, moved by {far - near:.3f} ms")
+        expect_within(far - near, moves_by - TOLERANCE_MS, moves_by + TOLERANCE_MS, f"{key} moved by, in ms")
+
+
+def test_server_dies(browser, served):
+    """A server that dies within an answer leaves the page with words, not with a frozen counter"""
+    with Served() as other:
+        page = ClassroomPage(browser, other.url)
+        page.send()
+        browser.wait("return document.getElementById('events').textContent.includes('request admitted')")
+        other.process.kill()
+        expect_equal(page.finish(60), "failed", "state")
+        expect(page.text("problem") != "", "no word about it")
+
+
+TESTS = [f for name, f in list(globals().items()) if name.startswith("test_")]
+
+if __name__ == "__main__":
+    with Served() as server:
+        sys.exit(page_testing.run(TESTS, served=server))
