@@ -207,7 +207,7 @@ function showEnd(mine) {
     swapButtons("cancel", "send");
     const { seen } = mine;
     document.body.dataset.state = seen.cancelled ? "cancelled" : seen.problem ? "failed" : "finished";
-    $("status").textContent = seen.cancelled ? "Cancelled." : "The answer is complete.";
+    $("status").textContent = seen.cancelled ? "Cancelled." : seen.problem ? "" : "The answer is complete.";
     $("sentence").textContent = "Fetching the record.";
     showProblem(seen);
     draw();

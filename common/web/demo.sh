@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# demo.sh [MODEL]: one real request from a real browser to a real model: recorded, classified; then lab 01 graded.
+#
+#   MODEL   tiny (default, the model in this tree), smollm2 (fetched by `make model`), or the path of a GGUF file
+#
+# Keeps everything in build/demo: record.json, page.png, the server's log. Where no browser can be had, the built-in
+# client plays its part, on its own clock, and that is said. Whatever was started is ended, on Ctrl-C too.
+# Exit status: 0 all of it worked; 1 a step didn't; 2 it couldn't begin. Not here: installing (common/setup/deps.sh).
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+model=${1:-tiny}
+out=build/demo
+servelab=build/bin/servelab
+server='' driver=''
+readonly NO_BROWSER=5 # drive.py's exit status
+
+bold='' plain=''
+[ -t 1 ] && [ -z "${NO_COLOR:-}" ] && bold=$'\033[1m' plain=$'\033[0m'
+step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+give_up() { # give_up STATUS TEXT
+    printf 'make demo: %s\n' "$2" >&2
+    exit "$1"
+}
+
+# ---- whatever was started is ended, by its own id -------------------------------------------------------------------
+end() { # end PID SECONDS: asks, waits, insists
+    [ -n "$1" ] || return 0
+    kill -TERM "$1" 2>/dev/null
+    for _ in $(seq $(($2 * 20))); do
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    kill -KILL "$1" 2>/dev/null
+}
+clean_up() {
+    status=$?
+    trap - EXIT INT TERM HUP
+    end "$driver" 5 # it closes its browser
+    end "$server" 5
+    wait 2>/dev/null
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'echo; exit 130' INT
+trap 'exit 143' TERM HUP
+
+# ---- the steps ------------------------------------------------------------------------------------------------------
+compile() { # shows how far it is: a minute of silence looks like a fault
+    local total
+    total=$(make -n build 2>/dev/null | grep -c -- ' -c ')
+    [ "$total" = 0 ] || echo "  $total files to compile"
+    make -j"$(nproc)" build 2>$out/build.log | awk -v total="$total" -v live="$([ -t 1 ] && echo 1)" '
+        / -c / { n++; if (live) printf "\r  compiled %d of %d", n, total; else if (n % 25 == 0) print "  compiled " n " of " total; fflush() }
+        END { if (live && n) print "" }'
+    [ "${PIPESTATUS[0]}" = 0 ] || { tail -20 $out/build.log >&2; give_up 2 "it doesn't build; all of it stands in $out/build.log"; }
+    echo "  $servelab is up to date"
+}
+
+find_model() {
+    case $model in
+    tiny) file=${SERVELAB_TINY:-common/model/embedded/servelab-tiny.gguf} ;;
+    smollm2)
+        file=build/models/smollm2.gguf
+        common/model/fetch_smollm2.sh || give_up 1 "without SmolLM2, 'make demo' runs the embedded model"
+        ;;
+    *) file=$model ;;
+    esac
+    [ -r "$file" ] || give_up 2 "there is no model $file; MODEL is tiny, smollm2 or the path of a GGUF file"
+}
+
+start_server() {
+    rm -f $out/port
+    $servelab serve --model "$file" --port 0 --port-file $out/port --log $out/requests.jsonl >$out/server.log 2>&1 &
+    server=$!
+    local waited=0
+    until [ -s $out/port ]; do
+        kill -0 "$server" 2>/dev/null || { cat $out/server.log >&2; server=''; give_up 1 "the server didn't start"; }
+        sleep 0.1
+        waited=$((waited + 1))
+        [ $((waited % 20)) != 0 ] || echo "  loading the model ... $((waited / 10)) s"
+    done
+    url=http://127.0.0.1:$(cat $out/port)/
+    echo "  $(head -1 $out/server.log)"
+}
+
+# In the background, so that Ctrl-C needn't wait for the browser.
+run_in_background() {
+    "$@" &
+    driver=$!
+    wait "$driver"
+    local rc=$?
+    driver=''
+    return $rc
+}
+
+ask_by_browser() {
+    command -v python3 >/dev/null || { echo "  no python3, which steers the browser"; return $NO_BROWSER; }
+    run_in_background python3 common/web/drive.py --url "$url" --out $out/record.json --picture $out/page.png
+}
+
+ask_by_client() {
+    client="the built-in client, on its own clock"
+    echo "  The built-in client plays the browser: the same three stamps, but a program's clock and no page in between."
+    run_in_background $servelab load --url "$url" --preset first --record $out/record.json
+}
+
+ask() {
+    client="a Chromium page"
+    ask_by_browser
+    local rc=$?
+    [ $rc = $NO_BROWSER ] && { ask_by_client; rc=$?; }
+    [ $rc = 0 ] && [ -s $out/record.json ] || give_up 1 "the request left no record; the server's log is $out/server.log"
+}
+
+# ---- the demo -------------------------------------------------------------------------------------------------------
+mkdir -p $out || exit 2
+rm -f $out/record.json $out/page.png $out/requests.jsonl
+failed=0
+
+step "1  What is needed"
+common/setup/deps.sh demo || exit $?
+step "2  Building"
+compile
+step "3  The server"
+find_model
+start_server
+step "4  One prompt of 2,048 tokens, up to 256 tokens of answer"
+ask
+step "5  The record of that one request (seen by $client)"
+$servelab record check $out/record.json || failed=1
+grep -q '"completion":"completed"' <<<"$($servelab record check --json $out/record.json)" || {
+    echo "  The request was not completed; the lines above say why."
+    failed=1
+}
+step "6  Lab 01, the reference solution, graded"
+$servelab grade 01 solutions/01_request_record || failed=1
+
+step "What is left for you to look at"
+echo "  $out/record.json    the record above; \`$servelab record check $out/record.json\` prints it again"
+[ -s $out/page.png ] && echo "  $out/page.png       the page as the browser saw it"
+echo "  \`$servelab serve\` and a browser at http://127.0.0.1:8080/ show it live"
+exit $failed
