@@ -5,12 +5,15 @@
 #
 # Keeps everything in build/demo: record.json, page.png, the server's log. Where no browser can be had, the built-in
 # client plays its part, on its own clock, and that is said. Whatever was started is ended, on Ctrl-C too.
+#
+# Environment: BROWSER=none lets the built-in client play at once; SERVELAB names a program that is built already, and
+# OUT another folder (both for the tests); SERVELAB_TINY another file for `tiny`.
 # Exit status: 0 all of it worked; 1 a step didn't; 2 it couldn't begin. Not here: installing (common/setup/deps.sh).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 model=${1:-tiny}
-out=build/demo
-servelab=build/bin/servelab
+out=${OUT:-build/demo}
+servelab=${SERVELAB:-build/bin/servelab}
 server='' driver=''
 readonly NO_BROWSER=5 # drive.py's exit status
 
@@ -50,7 +53,7 @@ compile() { # shows how far it is: a minute of silence looks like a fault
     total=$(make -n build 2>/dev/null | grep -c -- ' -c ')
     [ "$total" = 0 ] || echo "  $total files to compile"
     make -j"$(nproc)" build 2>$out/build.log | awk -v total="$total" -v live="$([ -t 1 ] && echo 1)" '
-        / -c / { n++; if (live) printf "\r  compiled %d of %d", n, total; else if (n % 25 == 0) print "  compiled " n " of " total; fflush() }
+        /^ *cc / { n++; if (live) printf "\r  compiled %d of %d", n, total; else if (n % 25 == 0) print "  compiled " n " of " total; fflush() }
         END { if (live && n) print "" }'
     [ "${PIPESTATUS[0]}" = 0 ] || { tail -20 $out/build.log >&2; give_up 2 "it doesn't build; all of it stands in $out/build.log"; }
     echo "  $servelab is up to date"
@@ -94,6 +97,7 @@ run_in_background() {
 }
 
 ask_by_browser() {
+    [ "${BROWSER:-}" = none ] && return $NO_BROWSER
     command -v python3 >/dev/null || { echo "  no python3, which steers the browser"; return $NO_BROWSER; }
     run_in_background python3 common/web/drive.py --url "$url" --out $out/record.json --picture $out/page.png
 }
@@ -119,8 +123,9 @@ failed=0
 
 step "1  What is needed"
 common/setup/deps.sh demo || exit $?
+echo "  ready"
 step "2  Building"
-compile
+[ -n "${SERVELAB:-}" ] && echo "  $servelab, as SERVELAB says" || compile
 step "3  The server"
 find_model
 start_server

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# test_demo.sh: `make demo` as a user sees it: it leaves a plausible record, fails loudly, and leaves nobody behind.
+# SERVELAB_TEST_MODEL names another GGUF file than the embedded one.
+set -u
+cd "$(dirname "$0")/../../.." || exit 4
+export SERVELAB=${SERVELAB:-$PWD/build/bin/servelab}
+export SERVELAB_TINY=${SERVELAB_TEST_MODEL:-common/model/embedded/servelab-tiny.gguf}
+work=$(mktemp -d "${TMPDIR:-/tmp}/servelab-demo-XXXXXX")
+chmod 711 "$work" # the grader's sandbox runs as nobody, below it
+export TMPDIR=$work OUT=$work/out # both stand in the command lines of all that the demo starts: that is how we find it
+trap 'rm -rf "$work"' EXIT
+n=0 bad=0
+check() { # check NAME RESULT [WHY]
+    n=$((n + 1))
+    [ "$2" = 0 ] && { echo "ok $n - $1"; return; }
+    bad=1
+    echo "not ok $n - $1${3:+: $3}"
+    echo "rerun: bash common/web/tests/test_demo.sh" >&2
+    cat "$work/said" >&2
+}
+demo() { common/web/demo.sh "$@" >"$work/said" 2>&1 </dev/null; }
+left() { # who of the demo's processes still runs, zombies aside
+    local p
+    for p in /proc/[0-9]*; do
+        tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q -- "$work" && [ "${p#/proc/}" != $$ ] && echo "${p#/proc/}"
+    done
+}
+nobody_left() {
+    for _ in $(seq 40); do
+        [ -z "$(left)" ] && return 0
+        sleep 0.1
+    done
+    return 1
+}
+has() { grep -qF -- "$1" "$work/said"; }
+
+demo "$work/no-such.gguf"
+rc=$?
+[ $rc = 2 ] && has "no model $work/no-such.gguf"
+check "a model that isn't there: exit status 2, named" $? "exit status $rc"
+
+python=$(python3 -c 'import sys; print(sys.executable)')
+PATH=$work "$python" common/web/drive.py --url http://127.0.0.1:9/ --out "$work/x" >"$work/said" 2>&1
+rc=$?
+[ $rc = 5 ] && has "apt-get install chromium"
+check "no browser: drive.py exits 5 and says what brings one" $? "exit status $rc"
+
+if command -v chromedriver >/dev/null; then
+    demo
+    rc=$?
+    [ $rc = 0 ] && "$SERVELAB" record check "$OUT/record.json" >"$work/checked" && grep -q '"source":"browser"' <(tr -d ' ' <"$OUT/record.json")
+    check "the demo leaves a valid record from a browser" $? "exit status $rc"
+    grep -q 'plausible *yes' "$work/checked"
+    check "the record is plausible" $? "$(grep plausible "$work/checked")"
+    has "What the person experienced" && has "client_ttft" && has "queue_delay" && has "of 100 points" && has "$OUT/record.json"
+    check "it prints intervals, sentence, rubric, and where the record is" $?
+    nobody_left
+    check "nobody is left behind after it" $? "$(left | tr '\n' ' ')"
+
+    demo &
+    pid=$!
+    for _ in $(seq 300); do
+        has "The server is reading" && break
+        sleep 0.1
+    done
+    has "The server is reading"
+    check "progress shows while the prompt is read" $?
+    kill -TERM $pid
+    wait $pid
+    rc=$?
+    [ $rc = 143 ] && nobody_left
+    check "ended in the middle: exit status 143, server and browser are gone" $? "exit status $rc, left: $(left | tr '\n' ' ')"
+else
+    for what in "the demo leaves a valid record from a browser" "nobody is left behind after it"; do
+        n=$((n + 1))
+        echo "ok $n - $what # SKIP no browser"
+    done
+fi
+echo "1..$n"
+exit $bad
