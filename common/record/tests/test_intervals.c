@@ -45,12 +45,14 @@ static void add_the_six(void) {
     add(EV_FINAL_BYTE_RECEIVED, CLOCK_BROWSER, 1414 * MS);
 }
 
-#define assert_interval(iv, want_status, want_ns)                                                  \
+#define assert_uncertain(iv, want_status, want_ns, want_uncertainty_ns)                            \
     do {                                                                                           \
         struct interval got_ = (iv);                                                               \
         ck_assert_int_eq(got_.status, want_status);                                                \
         ck_assert_int_eq(got_.ns, want_ns);                                                        \
+        ck_assert_int_eq(got_.uncertainty_ns, want_uncertainty_ns);                                \
     } while (0)
+#define assert_interval(iv, want_status, want_ns) assert_uncertain(iv, want_status, want_ns, 0)
 
 static struct intervals compute(void) {
     struct intervals iv;
@@ -71,7 +73,6 @@ START_TEST(the_four_intervals_by_hand) {
     assert_interval(iv.tpot, INTERVAL_OK, 50 * MS); /* 200 ms over 5 - 1 tokens */
     ck_assert_int_eq(iv.tpot_boundary, TPOT_BROWSER_BYTES);
     assert_interval(iv.gpu_execution, INTERVAL_ABSENT, 0);
-    ck_assert_int_eq(iv.e2e.uncertainty_ns, 0);
 }
 END_TEST
 
@@ -96,9 +97,10 @@ START_TEST(m11_clocks_are_not_subtracted) {
     struct event browser = {.clock = CLOCK_BROWSER, .t_ns = 5};
     struct event server = {.clock = CLOCK_SERVER, .t_ns = 9};
     assert_interval(interval_between(&rec, &browser, &server), INTERVAL_CROSS_CLOCK, 0);
-    add_offset(CLOCK_BROWSER, CLOCK_GPU, 1, 0);
-    add_offset(CLOCK_GPU, CLOCK_SERVER, 1, 0); /* two steps are no offset */
+    add_offset(CLOCK_BROWSER, CLOCK_GPU, 1, 2);
+    add_offset(CLOCK_GPU, CLOCK_SERVER, 1, 2); /* two steps are no offset */
     assert_interval(interval_between(&rec, &browser, &server), INTERVAL_CROSS_CLOCK, 0);
+    assert_interval(interval_between(&rec, &server, &browser), INTERVAL_CROSS_CLOCK, 0);
 }
 END_TEST
 
@@ -107,15 +109,13 @@ START_TEST(a_stated_offset_brings_its_uncertainty) {
     struct event submitted = {.clock = CLOCK_BROWSER, .t_ns = 1000};
     struct event accepted = {.clock = CLOCK_SERVER, .t_ns = 55};
     add_offset(CLOCK_BROWSER, CLOCK_SERVER, 960, 3);
-    struct interval there = interval_between(&rec, &submitted, &accepted);
-    assert_interval(there, INTERVAL_OK, 15);
-    ck_assert_int_eq(there.uncertainty_ns, 3);
+    assert_uncertain(interval_between(&rec, &submitted, &accepted), INTERVAL_OK, 15, 3);
     assert_interval(interval_between(&rec, &accepted, &submitted), INTERVAL_NEGATIVE, 0);
 
     rec.offsets[0] = (struct clock_offset){CLOCK_SERVER, CLOCK_BROWSER, -960, 3};
-    assert_interval(interval_between(&rec, &submitted, &accepted), INTERVAL_OK, 15);
+    assert_uncertain(interval_between(&rec, &submitted, &accepted), INTERVAL_OK, 15, 3);
     add_offset(CLOCK_BROWSER, CLOCK_SERVER, 0, 0); /* the first that fits counts */
-    assert_interval(interval_between(&rec, &submitted, &accepted), INTERVAL_OK, 15);
+    assert_uncertain(interval_between(&rec, &submitted, &accepted), INTERVAL_OK, 15, 3);
 }
 END_TEST
 
@@ -138,7 +138,7 @@ START_TEST(the_ends_of_the_range_of_timestamps) {
     assert_interval(interval_between(&rec, &b, &a), INTERVAL_NEGATIVE, 0);
     b.clock = CLOCK_BROWSER;
     add_offset(CLOCK_SERVER, CLOCK_BROWSER, T_MAX, T_MAX);
-    assert_interval(interval_between(&rec, &a, &b), INTERVAL_OK, 2 * T_MAX);
+    assert_uncertain(interval_between(&rec, &a, &b), INTERVAL_OK, 2 * T_MAX, T_MAX);
 }
 END_TEST
 
@@ -210,6 +210,7 @@ START_TEST(m5_tpot_divides_by_the_achieved_length) {
 END_TEST
 
 START_TEST(gpu_ranges_pair_nest_and_add_up) {
+    add_the_six();
     add_gpu(EV_GPU_START, "prefill", 10);
     add_gpu(EV_GPU_START, "attention", 12);
     add_gpu(EV_GPU_END, "attention", 15);
@@ -234,6 +235,23 @@ START_TEST(gpu_ranges_without_partner_are_absent) {
     add_gpu(EV_GPU_END, "decode", 50);
     add_gpu(EV_GPU_END, "decode", 60);
     assert_interval(compute().gpu_execution, INTERVAL_ABSENT, 0);
+}
+END_TEST
+
+START_TEST(uncertainty_goes_where_the_interval_goes) {
+    /* browser bytes on two clocks: 101 ns over 4 tokens, give or take 6 ns over 4 */
+    add(EV_FIRST_BYTE_RECEIVED, CLOCK_BROWSER, 1000);
+    add(EV_FINAL_BYTE_RECEIVED, CLOCK_SERVER, 101);
+    add_offset(CLOCK_BROWSER, CLOCK_SERVER, 1000, 6);
+    assert_uncertain(compute().tpot, INTERVAL_OK, 25, 2);
+    /* two gpu ranges that end on the server's clock: 10 + 20, give or take 5 each */
+    add_offset(CLOCK_GPU, CLOCK_SERVER, 0, 5);
+    for (int i = 1; i <= 2; i++) {
+        add_gpu(EV_GPU_START, "decode", 100 * i);
+        add_gpu(EV_GPU_END, "decode", 110 * i);
+        rec.events[rec.n_events - 1].clock = CLOCK_SERVER;
+    }
+    assert_uncertain(compute().gpu_execution, INTERVAL_OK, 30, 10);
 }
 END_TEST
 
@@ -428,6 +446,7 @@ int main(void) {
     tcase_add_test(t, m5_tpot_divides_by_the_achieved_length);
     tcase_add_test(t, gpu_ranges_pair_nest_and_add_up);
     tcase_add_test(t, gpu_ranges_without_partner_are_absent);
+    tcase_add_test(t, uncertainty_goes_where_the_interval_goes);
     tcase_add_test(t, gpu_faults_show);
     tcase_add_test(t, gpu_bounds_hold);
     tcase_add_test(t, m4_itl_is_pooled_per_token);
