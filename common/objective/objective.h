@@ -1,7 +1,26 @@
-/* objective.h: what "good enough" means, written down before the measurement. DESIGN section 4 is
- * the format (schema "servelab.objective.v1").
+/* objective.h: what "good enough" means, written down before the measurement. One JSON object:
  *
- * Offers: the parsed specification. Refuses: to judge; that is slo.h (latency limits), classify.h
+ *   {"schema": "servelab.objective.v1", "name": "interactive decoder", "kind": "serving",
+ *    "unit_of_work": "useful_response",
+ *    "quality": {"check": "key-recall/1", "min_pass_rate": 0.95},
+ *    "structure": {"check": "tool-call/1", "required": false},
+ *    "truncation": "reject",
+ *    "latency": [{"interval": "client_ttft", "percentile": 99, "below_ms": 800,
+ *                 "scope": "population"},
+ *                {"interval": "e2e", "below_ms": 20000, "scope": "request"}],
+ *    "throughput": {"min_rps": 10, "offered_rps": 12},
+ *    "reliability": {"max_failure_rate": 0.001, "failures": ["internal_error", "timed_out"],
+ *                    "max_recovery_s": 30},
+ *    "resource": {"primary": "usd", "accelerators": 1, "usd_per_accelerator_hour": 2.5,
+ *                 "reserve_fraction": 0.35, "count_idle": true},
+ *    "hard_limits": {"gpu_memory_gib": 80, "joules_per_response": null},
+ *    "workload": {"prompt_tokens": {"fixed": 2048}, "arrivals": "poisson"}}
+ *
+ * A limit of scope "request" decides whether one request was good; one of scope "population"
+ * whether an operating point is valid. A "training" objective states a quality to reach and the
+ * resource it saves; tokens per second is then a proxy at best.
+ *
+ * Offers: the parsed specification. Refuses: to judge; that is slo.h (limits and value), classify.h
  * (one request) and report.h (an operating point).
  *
  * Reading is strict, because a misspelt limit is a limit that nobody checks: an unknown member is

@@ -17,7 +17,7 @@ static int read_text(struct objective *o, const char *text, struct err *e) {
     return rc;
 }
 
-/* DESIGN's example, in full. */
+/* Every member once. */
 static const char whole[] =
     HEAD ", \"unit_of_work\": \"useful_response\","
          "\"quality\": {\"check\": \"key-recall/1\", \"min_pass_rate\": 0.95},"
