@@ -276,8 +276,11 @@ static ssize_t read_reply(void *cls, uint64_t at, char *to, size_t cap) {
     memcpy(to, x->out.bytes + x->out_sent, n);
     x->out_sent += n;
     if (x->out_sent < x->out.n || x->out_tokens == 0) return (ssize_t)n;
+    struct record *r = &x->live->record;
     pthread_mutex_lock(&x->live->lock);
-    stamp_token_sent(&x->live->record, &x->h->o.clock, x->out_tokens);
+    /* nothing follows the cancellation, not even the token that was on its way when it happened */
+    if (r->events[r->n_events - 1].kind != EV_REQUEST_CANCELLED)
+        stamp_token_sent(r, &x->h->o.clock, x->out_tokens);
     pthread_mutex_unlock(&x->live->lock);
     return (ssize_t)n;
 }

@@ -140,10 +140,10 @@ enum MHD_Result reply_error(struct exchange *x, int status, const char *field, c
 }
 
 enum MHD_Result reply_err(struct exchange *x, int status, const struct err *e) {
-    char text[600];
-    if (e->line > 0 && !e->field[0])
-        return reply_error(x, status, NULL, NULL, "line %d of the body: %s", e->line, e->text);
-    return reply_error(x, status, e->field, NULL, "%s", err_format(e, NULL, text, sizeof text));
+    char text[600], line[40] = "";
+    if (e->line > 0) snprintf(line, sizeof line, "line %d of the body: ", e->line);
+    return reply_error(x, status, e->field, NULL, "%s%s", line,
+                       err_format(e, NULL, text, sizeof text));
 }
 
 enum MHD_Result reply_tree(struct exchange *x, int status, cJSON *tree) {

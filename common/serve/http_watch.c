@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,9 @@
 #include <time.h>
 
 static const int64_t look_ns = 50 * NS_PER_MS; /* a deadline of seconds needs no finer look */
+/* What a client may still get answered after it has closed its half. The library itself misses that
+ * end when it comes together with data. */
+static const int64_t half_closed_ns = 1000 * NS_PER_MS;
 
 struct watched {
     int fd;
@@ -27,9 +31,17 @@ struct watch {
     bool stopping;
 };
 
+static bool half_closed(int fd) {
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 static void close_overdue(struct watch *w) {
     int64_t now = clock_monotonic_ns();
     for (struct watched *c = w->first; c; c = c->next) {
+        if (c->deadline_ns == INT64_MAX) continue; /* the engine looks after it */
+        if (c->deadline_ns > now + half_closed_ns && half_closed(c->fd))
+            c->deadline_ns = now + half_closed_ns;
         if (c->deadline_ns > now) continue;
         shutdown(c->fd, SHUT_RDWR); /* the lock keeps the descriptor ours */
         c->deadline_ns = INT64_MAX;

@@ -150,7 +150,7 @@ bool stream_ready_or_suspend(struct stream *s) {
 int stream_take(struct stream *s, struct buffer *text, int32_t *tokens) {
     int rc = 1;
     pthread_mutex_lock(&s->lock);
-    if (s->n_pieces == 0) {
+    if (s->n_pieces == 0 || s->state == STREAM_CANCELLED) {
         rc = s->state == STREAM_OPEN ? 0 : -1;
         goto out;
     }

@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+"""test_http_shapes.py: what goes over the wire: OpenAI's shapes, errors that name their field, records and their routes.
+
+Over the fake backend (harness.py); the cases M and their numbers are those of the serving-metrics list.
+"""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import (SERVELAB, FakeServer, equal, names, read_to_end, read_until, run_tests, stamps,  # noqa: E402
+                     wait_until)
+
+CLIENT_EVENTS = [{"event": e, "clock": "browser", "t_ns": t, "source": "client", "clock_api": "CLOCK_MONOTONIC"}
+                 for e, t in (("request_submitted", 1000), ("first_byte_received", 2000), ("final_byte_received", 3000))]
+
+
+def checked(record):
+    """The record's numbers, as `servelab record check` sees them."""
+    out = subprocess.run([SERVELAB, "record", "check", "--json", "-"], input=json.dumps(record), capture_output=True,
+                         text=True)
+    equal(out.returncode, 0, f"record check: {out.stderr}")
+    return json.loads(out.stdout)
+
+
+def completion_reason(record):
+    return checked(record)["completion_reason"]
+
+
+# ---- shapes ----------------------------------------------------------------------------------------------------------
+
+
+def m01_first_chunk_carries_role_and_content():
+    r = S.chat(stream=True)
+    equal(r.status, 200)
+    assert r.headers["Content-Type"].startswith("text/event-stream")
+    chunks = r.chunks()
+    equal(chunks[0]["choices"][0]["delta"], {"role": "assistant", "content": "h"})
+    equal([c["choices"][0]["delta"] for c in chunks[1:]], [{"content": x} for x in "ello"] + [{}])
+    equal([c["choices"][0]["finish_reason"] for c in chunks], [None] * 5 + ["stop"])
+    equal({(c["object"], c["model"], c["id"]) for c in chunks},
+          {("chat.completion.chunk", "fake", "chatcmpl-" + r.headers["X-Request-Id"])})
+    assert all("usage" not in c for c in chunks)
+    equal(r.events()[-1], "[DONE]")
+
+
+def completions_stream():
+    r = S.complete(stream=True)
+    chunks = r.chunks()
+    equal("".join(c["choices"][0]["text"] for c in chunks), "hello")
+    equal({c["object"] for c in chunks}, {"text_completion"})
+
+
+def whole_replies():
+    r = S.chat().json()
+    equal(r["object"], "chat.completion")
+    equal(r["choices"][0]["message"], {"role": "assistant", "content": "hello"})
+    equal(r["choices"][0]["finish_reason"], "stop")
+    equal(r["usage"], {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 6})
+    r = S.complete("abc", max_tokens=2).json()
+    equal((r["object"], r["choices"][0]["text"], r["choices"][0]["finish_reason"]), ("text_completion", "he", "length"))
+
+
+def m23_usage_is_the_servers_count():
+    r = S.complete([97, 98, 99], stream=True, stream_options={"include_usage": True})
+    chunks = r.chunks()
+    assert all(c["usage"] is None for c in chunks[:-1])
+    equal(chunks[-1]["choices"], [])
+    equal(chunks[-1]["usage"], {"prompt_tokens": 3, "completion_tokens": 5, "total_tokens": 8})
+    record = S.settled(r.headers["X-Request-Id"])
+    equal(sum(e["tokens"] for e in stamps(record, "token_sent")), 5)
+    equal(record["workload"]["prompt_tokens"], 3)
+
+
+def m03_closing_chunks_are_no_tokens():
+    r = S.complete(stream=True, stream_options={"include_usage": True})
+    record = S.settled(r.headers["X-Request-Id"])
+    equal([e["tokens"] for e in stamps(record, "token_sent")], [1] * 5)
+    assert stamps(record, "token_sent")[-1]["t_ns"] < stamps(record, "response_finished")[0]["t_ns"]
+
+
+def m02_empty_answer():
+    S.tell("say ")
+    for stream in (False, True):
+        r = S.chat(stream=stream)
+        equal(r.status, 200)
+        record = S.settled(r.headers["X-Request-Id"])
+        assert not {"first_token", "token_sent"} & set(names(record)), names(record)
+        equal(record["workload"]["output_tokens"], 0)
+    S.tell("say hello")
+
+
+def m02_one_token_keeps_its_record():
+    r = S.complete(stream=True, max_tokens=1, headers={"X-Request-Id": "one-token"})
+    S.settled("one-token")
+    equal(S.post("/v1/records/one-token/events", {"events": CLIENT_EVENTS}).status, 200)
+    numbers = checked(S.record("one-token"))
+    equal((numbers["tpot_ns"], numbers["client_ttft_ns"], numbers["e2e_ns"]), (None, 1000, 2000))
+    equal(r.status, 200)
+
+
+def m04_a_piece_says_how_many_tokens_it_carries():
+    S.tell("say a\\xe2\\x82\\xacb")
+    r = S.complete(stream=True)
+    equal([c["choices"][0]["text"] for c in r.chunks()], ["a", "€", "b", ""])
+    record = S.settled(r.headers["X-Request-Id"])
+    equal([e["tokens"] for e in stamps(record, "token_sent")], [1, 3, 1])
+    S.tell("say hello")
+
+
+def m22_invalid_bytes_become_replacements():
+    S.tell("say a\\xff\\xe2\\x82b\\xc3")
+    for stream in (False, True):
+        r = S.complete(stream=stream)
+        equal(r.status, 200)
+        text = "".join(c["choices"][0]["text"] for c in r.chunks()) if stream else r.json()["choices"][0]["text"]
+        equal(text, "a\ufffd\ufffdb\ufffd")
+    S.tell("say hello")
+
+
+def stop_strings_are_cut_and_counted():
+    S.tell("say one END two")
+    for stop in ("END", ["zzz", "END"], " END"):
+        r = S.complete(stop=stop, stream=True, stream_options={"include_usage": True})
+        text = "".join(c["choices"][0]["text"] for c in r.chunks() if c["choices"])
+        equal(text, "one" if stop == " END" else "one ", f"stop={stop}")
+        equal(r.chunks()[-1]["usage"]["completion_tokens"], 7)
+        record = S.settled(r.headers["X-Request-Id"])
+        equal(sum(e["tokens"] for e in stamps(record, "token_sent")), 7)
+        equal(record["outcome"]["finish_reason"], "stop")
+    S.tell("say hello")
+
+
+def m20_ignore_eos_reaches_the_engine():
+    r = S.complete(max_tokens=9, ignore_eos=True).json()
+    equal((r["usage"]["completion_tokens"], r["choices"][0]["finish_reason"]), (9, "length"))
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+
+def errors_name_their_field():
+    for fields, param in (({"foo": 1}, "foo"), ({"max_tokens": "8"}, "max_tokens"), ({"stop": ["a", 2]}, "stop[1]"),
+                          ({"prompt": [1, "x"]}, "prompt[1]"), ({"prompt": [99999]}, "prompt[0]"), ({"n": 3}, "n"),
+                          ({"stream_options": {"include_usage": True}}, "stream_options")):
+        r = S.complete(**fields)
+        equal(r.status, 400, f"{fields}")
+        error = r.error()
+        equal(set(error), {"message", "type", "param", "code"})
+        equal((error["param"], error["type"]), (param, "invalid_request_error"))
+        assert param in error["message"], error
+
+
+def malformed_json_has_a_position():
+    r = S.post("/v1/completions", b'{"model": "fake",\n "prompt": }')
+    equal(r.status, 400)
+    assert "line 2" in r.error()["message"], r.error()
+    for body in (b"", b"\xff\xfe", b'{"model": "fake", "prompt": "\\u0000"}', b'{"a":1}{"b":2}', b"[" * 100000,
+                 b'{"model":"fake","model":"fake","prompt":"x"}'):
+        equal(S.post("/v1/completions", body).status, 400, repr(body[:40]))
+
+
+def other_statuses():
+    for method, path, status in (("GET", "/v1/completions", 405), ("POST", "/v1/models", 405), ("DELETE", "/health", 405),
+                                 ("PUT", "/v1/records/x/events", 405), ("POST", "/v1/records", 405),
+                                 ("POST", "/v1/nope", 404), ("GET", "/v1/nope", 404), ("GET", "/nope.html", 404),
+                                 ("POST", "/", 405), ("GET", "/v1/records/", 404)):
+        r = S.request(method, path)
+        if (method, path) == ("POST", "/"):
+            assert r.status in (404, 405)
+            continue
+        equal(r.status, status, f"{method} {path}")
+        assert r.error()["message"]
+        if status == 405:
+            assert r.headers["Allow"] in ("GET", "POST")
+    r = S.post("/v1/completions", {"model": "gpt-9", "prompt": "x"})
+    equal((r.status, r.error()["code"], r.error()["param"]), (404, "model_not_found", "model"))
+
+
+def context_length_is_named():
+    r = S.complete("x" * 300)
+    equal((r.status, r.error()["code"], r.error()["param"]), (400, "context_length_exceeded", "prompt"))
+    assert "256" in r.error()["message"] and "300" in r.error()["message"], r.error()
+    r = S.chat("x" * 250, max_tokens=7)
+    equal((r.status, r.error()["code"], r.error()["param"]), (400, "context_length_exceeded", "max_tokens"))
+    equal(S.chat("x" * 250, max_tokens=6).status, 200)
+    equal(S.complete("x" * 255, max_tokens=None).json()["usage"]["completion_tokens"], 1)
+
+
+def m27_empty_prompt():
+    r = S.complete("")
+    equal((r.status, r.error()["param"]), (400, "prompt"))
+
+
+def bodies_are_bounded():
+    big = b'{"model":"fake","prompt":"' + b"x" * (2 * 1024 * 1024) + b'"}'
+    s = S.connect()
+    s.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(big))
+    assert b" 413 " in s.recv(65536), "refused before the body is sent"
+    s.close()
+    s = S.connect()
+    s.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for i in range(0, len(big), 60000):
+        part = big[i:i + 60000]
+        s.sendall(b"%x\r\n%s\r\n" % (len(part), part))
+    s.sendall(b"0\r\n\r\n")
+    assert b" 413 " in s.recv(65536)
+    s.close()
+    equal(S.post("/v1/records/x/events", b"[" + b" " * 70000 + b"]").status, 413)
+
+
+# ---- records ---------------------------------------------------------------------------------------------------------
+
+
+def records_are_joined():
+    r = S.chat(stream=True, headers={"X-Request-Id": "join-1", "X-Attempt": "3"})
+    equal((r.headers["X-Request-Id"], r.headers["X-Attempt"]), ("join-1", "3"))
+    server_half = S.settled("join-1")
+    equal(server_half["outcome"]["delivered"], False)
+    equal(names(server_half)[:4], ["request_accepted", "tokenization_finished", "request_admitted", "first_token"])
+    r = S.post("/v1/records/join-1/events", {"events": CLIENT_EVENTS, "quality": {"check": "sum/1", "verdict": "passed"}})
+    equal((r.status, r.json()["joined"]), (200, True))
+    record = S.record("join-1")
+    equal((record["attempt"], record["outcome"]["delivered"], record["quality"]["verdict"]), (3, True, "passed"))
+    equal(completion_reason(record), "delivered")
+    equal(S.record("join-1", 3), record)
+    equal(S.record("join-1", 2), None)
+    listed = S.get("/v1/records").json()["data"]
+    assert {"request_id": "join-1", "attempt": 3} == {k: listed[0][k] for k in ("request_id", "attempt")}, listed[0]
+    equal(S.get("/v1/records/join-1/intervals").json()["request_id"], "join-1")
+
+
+def a_half_that_does_not_fit_is_refused():
+    S.complete(headers={"X-Request-Id": "refuse-1"})
+    url = "/v1/records/refuse-1/events"
+    equal(S.post(url, {"events": CLIENT_EVENTS}).status, 200)
+    equal(S.post(url, {"events": CLIENT_EVENTS}).status, 200, "the same again")
+    moved = [dict(CLIENT_EVENTS[0], t_ns=999)]
+    equal(S.post(url, {"events": moved}).status, 409)
+    for body, field in (({"events": [dict(CLIENT_EVENTS[0], t_ns="1000")]}, "events[0].t_ns"),
+                        ({"events": [dict(CLIENT_EVENTS[0], clock="server")]}, "events[0].clock"),
+                        ({"events": [dict(CLIENT_EVENTS[0], event="first_token", clock="server")]}, "events[0].event"),
+                        ({"events": CLIENT_EVENTS * 9}, "events"), ({"event": []}, "event"), ({"attempt": 0}, "attempt")):
+        r = S.post(url, body)
+        equal((r.status, r.error()["param"]), (400, field), f"{body}")
+    equal(S.post(url, b"{").status, 400)
+    equal(S.post("/v1/records/unknown/events", {"events": []}).status, 404)
+    equal(S.post(url, {"attempt": 9, "events": []}).status, 404)
+    equal(S.get("/v1/records/refuse-1?attempt=x").status, 400)
+
+
+def request_ids_are_checked():
+    for bad in ("a b", "x" * 64, ".hidden", "a/b", "é".encode().decode("latin-1"), '"'):
+        r = S.complete(headers={"X-Request-Id": bad})
+        equal((r.status, r.error()["param"]), (400, "X-Request-Id"), bad)
+    for bad in ("0", "-1", "1.5", "x", "99999999"):
+        r = S.complete(headers={"X-Attempt": bad})
+        equal((r.status, r.error()["param"]), (400, "X-Attempt"), bad)
+
+
+def m16_attempts_are_told_apart():
+    attempts = [S.complete(headers={"X-Request-Id": "again"}).headers["X-Attempt"] for _ in range(3)]
+    equal(attempts, ["1", "2", "3"])
+    r = S.complete(headers={"X-Request-Id": "again", "X-Attempt": "2"})
+    equal((r.status, r.error()["param"]), (409, "X-Attempt"))
+    equal([S.record("again", n)["attempt"] for n in (1, 2, 3)], [1, 2, 3])
+
+
+def refused_requests_leave_a_record():
+    r = S.complete(headers={"X-Request-Id": "refused"}, foo=1)
+    equal(r.status, 400)
+    record = S.settled("refused")
+    equal(names(record), ["request_accepted", "request_rejected"])
+    equal((record["outcome"]["http_status"], record["outcome"]["delivered"]), (400, False))
+    assert "foo" in record["outcome"]["error"]
+    equal(completion_reason(record), "rejected")
+
+
+def m15_error_within_a_stream():
+    S.tell("allow 2")
+    sock = S.connect()
+    S.send_completion(sock, stream=True, headers=["X-Request-Id: in-band", "Connection: close"])
+    data = read_until(sock, b"data: ", 2)
+    S.tell("started 3")
+    S.tell("fail 0")  # the one that stands at the gate
+    S.tell("open")
+    data += read_to_end(sock)
+    sock.close()
+    assert data.startswith(b"HTTP/1.1 200 ") and data.endswith(b"0\r\n\r\n"), data
+    events = [json.loads(line[6:]) for line in data.split(b"\n") if line.startswith(b"data: ")]
+    equal([e["choices"][0]["text"] for e in events[:2]], ["h", "e"])
+    equal((len(events), events[2]["error"]["type"]), (3, "server_error"))
+    assert "fake backend fails" in events[2]["error"]["message"]
+    record = S.settled("in-band")
+    equal((record["outcome"]["http_status"], record["outcome"]["delivered"]), (200, False))
+    S.post("/v1/records/in-band/events", {"events": CLIENT_EVENTS})
+    equal(completion_reason(S.record("in-band")), "in_band_error")
+
+
+def fault_before_the_first_content_is_a_500():
+    for stream in (True, False):
+        S.tell("fail 1")
+        request_id = f"fault-{stream}"
+        r = S.complete(stream=stream, headers={"X-Request-Id": request_id})
+        equal((r.status, r.error()["type"]), (500, "server_error"))
+        record = S.settled(request_id)
+        equal(names(record)[-1], "request_failed")
+        equal(completion_reason(record), "internal_error")
+    S.tell("nan 2")
+    equal(S.complete(stream=False).status, 500, "NaN in the middle of a whole reply")
+    equal(S.complete().status, 200, "and the server goes on")
+
+
+# ---- the page's files ------------------------------------------------------------------------------------------------
+
+
+def page_files():
+    r = S.get("/")
+    equal((r.status, r.headers["Cross-Origin-Opener-Policy"], r.headers["Cross-Origin-Embedder-Policy"]),
+          (200, "same-origin", "require-corp"))
+    assert r.body.lower().startswith(b"<!doctype html>")
+    equal(S.get("/index.html").body, r.body)
+    equal(S.get("/app.js").headers["Content-Type"], "text/javascript; charset=utf-8")
+    head = S.request("HEAD", "/")
+    equal((head.status, head.body, int(head.headers["Content-Length"])), (200, b"", len(r.body)))
+
+
+def no_way_out_of_the_page():
+    for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/..%2fREADME.md", "/.git/config",
+                 "/tests/mock_server.py", "/page.c", "/a" * 3000):
+        r = S.get(path)
+        assert r.status in (404, 414, 431, 400), f"{path}: {r.status}"
+        assert b"root:" not in r.body
+
+
+def health_and_models():
+    equal(S.get("/health").json(), {"status": "ok", "waiting": 0, "running": 0})
+    model = S.get("/v1/models").json()["data"][0]
+    equal((model["id"], model["object"], model["context_length"]), ("fake", "model", 256))
+
+
+TESTS = [m01_first_chunk_carries_role_and_content, completions_stream, whole_replies, m23_usage_is_the_servers_count,
+         m03_closing_chunks_are_no_tokens, m02_empty_answer, m02_one_token_keeps_its_record,
+         m04_a_piece_says_how_many_tokens_it_carries, m22_invalid_bytes_become_replacements,
+         stop_strings_are_cut_and_counted, m20_ignore_eos_reaches_the_engine, errors_name_their_field,
+         malformed_json_has_a_position, other_statuses, context_length_is_named, m27_empty_prompt, bodies_are_bounded,
+         records_are_joined, a_half_that_does_not_fit_is_refused, request_ids_are_checked, m16_attempts_are_told_apart,
+         refused_requests_leave_a_record, m15_error_within_a_stream, fault_before_the_first_content_is_a_500, page_files,
+         no_way_out_of_the_page, health_and_models]
+
+if __name__ == "__main__":
+    with FakeServer() as S:
+        status = run_tests(TESTS)
+        wait_until(lambda: S.counters()["active"] == 0, "no exchange is left behind")
+    sys.exit(status)
