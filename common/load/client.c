@@ -1,0 +1,327 @@
+/* client.c: one completion over libcurl, seen and stamped. See client.h. */
+#include "load/client.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "load/sse.h"
+#include "record/record.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+struct reading {
+    const struct load_request *request;
+    struct load_seen *seen;
+    CURL *curl;
+    struct sse sse;
+    struct buffer body; /* of an answer that is no stream */
+    int64_t read_ns;    /* when the bytes came that are being parsed */
+    bool streamed, begun;
+    bool progress_shown;
+};
+
+static void problem(struct load_seen *seen, const char *text) {
+    if (!seen->problem[0]) text_cut(seen->problem, sizeof seen->problem, text);
+}
+
+static const char *string_of(const cJSON *obj, const char *key) {
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(obj, key);
+    return cJSON_IsString(v) ? v->valuestring : NULL;
+}
+
+static void take_usage(struct load_seen *seen, const cJSON *chunk) {
+    const cJSON *usage = cJSON_GetObjectItemCaseSensitive(chunk, "usage");
+    int64_t prompt, output;
+    if (!cJSON_IsObject(usage) ||
+        json_get_int(usage, "usage", "prompt_tokens", 0, INT32_MAX, &prompt, NULL) ||
+        json_get_int(usage, "usage", "completion_tokens", 0, INT32_MAX, &output, NULL))
+        return;
+    seen->prompt_tokens = (int32_t)prompt;
+    seen->output_tokens = (int32_t)output;
+}
+
+static void take_content(struct reading *r, const char *text) {
+    struct load_seen *seen = r->seen;
+    if (!text || !text[0]) return; /* a role alone, or an empty chunk: M1 */
+    if (seen->first_ns < 0) seen->first_ns = r->read_ns;
+    seen->content_chunks++;
+    buffer_puts(&seen->text, text);
+    if (r->request->echo) fputs(text, r->request->echo), fflush(r->request->echo);
+}
+
+static void take_choice(struct reading *r, const cJSON *choice) {
+    const cJSON *delta = cJSON_GetObjectItemCaseSensitive(choice, "delta");
+    if (!delta) delta = cJSON_GetObjectItemCaseSensitive(choice, "message");
+    take_content(r, delta ? string_of(delta, "content") : string_of(choice, "text"));
+    const char *reason = string_of(choice, "finish_reason");
+    if (!reason) return;
+    r->seen->saw_finish = true;
+    text_cut(r->seen->finish_reason, sizeof r->seen->finish_reason, reason);
+}
+
+static void take_error(struct load_seen *seen, const cJSON *error) {
+    const char *message = cJSON_IsString(error) ? error->valuestring : string_of(error, "message");
+    char text[300];
+    snprintf(text, sizeof text, "the server says: %.250s", message ? message : "an error");
+    problem(seen, text);
+}
+
+static void take_object(struct reading *r, const cJSON *obj) {
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(obj, "error");
+    if (error && !cJSON_IsNull(error)) take_error(r->seen, error);
+    const cJSON *choices = cJSON_GetObjectItemCaseSensitive(obj, "choices");
+    if (cJSON_IsArray(choices) && choices->child) take_choice(r, choices->child);
+    take_usage(r->seen, obj);
+}
+
+static int take_event(void *ctx, const char *data, size_t n) {
+    struct reading *r = ctx;
+    struct err e;
+    if (n == 6 && !memcmp(data, "[DONE]", 6)) {
+        r->seen->saw_done = true;
+        return 0;
+    }
+    cJSON *obj = json_parse(data, n, 1, &e);
+    char text[300];
+    if (!obj) snprintf(text, sizeof text, "a chunk of the stream isn't JSON: %.250s", e.text);
+    if (!obj)
+        problem(r->seen, text);
+    else
+        take_object(r, obj);
+    cJSON_Delete(obj);
+    return 0;
+}
+
+/* ---- libcurl's calls ------------------------------------------------------------------------- */
+
+static bool is_stream(CURL *curl) {
+    char *type = NULL;
+    curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
+    return type && !strncasecmp(type, "text/event-stream", 17);
+}
+
+static void clear_progress(struct reading *r) {
+    if (r->progress_shown) fprintf(stderr, "\r\033[K");
+    r->progress_shown = false;
+}
+
+static size_t on_bytes(char *bytes, size_t one, size_t n, void *ctx) {
+    int64_t now = clock_monotonic_ns(); /* before anything else: M13 */
+    struct reading *r = ctx;
+    struct err e;
+    n *= one;
+    r->read_ns = now;
+    clear_progress(r);
+    if (!r->begun) r->streamed = is_stream(r->curl);
+    r->begun = true;
+    if (!r->streamed) {
+        buffer_add(&r->body, bytes, n);
+        return r->body.n <= LOAD_MAX_REPLY ? n : 0;
+    }
+    if (!sse_feed(&r->sse, bytes, n, take_event, r, &e)) return n;
+    problem(r->seen, e.text);
+    return 0;
+}
+
+static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
+    (void)a, (void)b, (void)c, (void)d;
+    struct reading *r = ctx;
+    int64_t waited = clock_monotonic_ns() - r->seen->submitted_ns;
+    if (!r->request->progress || waited < 2 * NS_PER_S) return 0;
+    if (r->begun && r->request->echo) return 0; /* the text itself shows that it goes on */
+    fprintf(stderr, "\r%s %lld s ", r->begun ? "answering," : "the model reads the prompt,",
+            (long long)(waited / NS_PER_S));
+    r->progress_shown = true;
+    return 0;
+}
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static void write_body(struct buffer *b, const struct load_request *r) {
+    buffer_puts(b, "{\"model\":");
+    buffer_json_puts(b, r->model);
+    buffer_puts(b, r->chat ? ",\"messages\":[{\"role\":\"user\",\"content\":" : ",\"prompt\":");
+    if (r->prompt) buffer_json_puts(b, r->prompt);
+    for (int32_t i = 0; !r->prompt && i < r->n_ids; i++)
+        buffer_printf(b, "%c%d", i ? ',' : '[', r->ids[i]);
+    if (!r->prompt) buffer_puts(b, "]");
+    if (r->chat) buffer_puts(b, "}]");
+    if (r->max_tokens > 0) buffer_printf(b, ",\"max_tokens\":%d", r->max_tokens);
+    if (r->has_seed) buffer_printf(b, ",\"seed\":%lld", (long long)r->seed);
+    if (r->ignore_eos) buffer_puts(b, ",\"ignore_eos\":true");
+    buffer_printf(b, ",\"temperature\":%.17g", r->temperature);
+    buffer_puts(b, ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
+}
+
+int load_client_init(struct load_client *c, const char *url, int timeout_s, struct err *e) {
+    *c = (struct load_client){.url = url, .timeout_s = timeout_s};
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(c->curl = curl_easy_init()))
+        return err_set(e, "libcurl can't be started");
+    return 0;
+}
+
+void load_client_release(struct load_client *c) {
+    curl_easy_cleanup(c->curl);
+    curl_global_cleanup();
+}
+
+/* What every request has. The list of headers is the caller's. */
+static void prepare(struct load_client *c, const char *url, struct curl_slist *headers) {
+    curl_easy_reset(c->curl);
+    curl_easy_setopt(c->curl, CURLOPT_URL, url);
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(c->curl, CURLOPT_PROXY, ""); /* a proxy would be measured with the server */
+    curl_easy_setopt(c->curl, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT, (long)LOAD_CONNECT_S);
+    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT, (long)c->timeout_s);
+}
+
+static struct curl_slist *headers_of(const struct load_request *r) {
+    char line[128];
+    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
+    list = curl_slist_append(list, "Expect:"); /* no round trip before a body */
+    snprintf(line, sizeof line, "X-Request-Id: %s", r->request_id);
+    list = curl_slist_append(list, line);
+    snprintf(line, sizeof line, "X-Attempt: %d", r->attempt);
+    return curl_slist_append(list, line);
+}
+
+/* What the end says about the answer. */
+static void conclude(struct reading *r, CURLcode rc) {
+    struct load_seen *seen = r->seen;
+    long status = 0;
+    int64_t now = clock_monotonic_ns();
+    curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &status);
+    seen->http_status = (int32_t)status;
+    if (!r->streamed && r->body.n > 0) { /* an error, or a server that doesn't stream */
+        struct err e;
+        cJSON *obj = json_parse(r->body.bytes, r->body.n, 1, &e);
+        if (obj) take_object(r, obj);
+        cJSON_Delete(obj);
+    }
+    char text[300];
+    bool ok = rc == CURLE_OK;
+    if (!ok)
+        snprintf(text, sizeof text, "the connection broke: %s", curl_easy_strerror(rc));
+    else if (status != 200)
+        snprintf(text, sizeof text, "the server answered HTTP %ld", status);
+    if (!ok || status != 200) problem(seen, text);
+    seen->cut_off = ok && status == 200 && !seen->saw_finish && !seen->saw_done;
+    if (seen->cut_off || sse_end(&r->sse))
+        problem(seen, "the answer broke off: neither a finish reason nor [DONE]");
+    if (ok && status == 200 && !seen->cut_off) seen->final_ns = now;
+}
+
+int load_complete(struct load_client *c, const struct load_request *r, struct load_seen *seen,
+                  struct err *e) {
+    struct reading reading = {.request = r, .seen = seen, .curl = c->curl};
+    struct buffer body = {0}, url = {0};
+    *seen = (struct load_seen){.submitted_ns = -1,
+                               .first_ns = -1,
+                               .final_ns = -1,
+                               .prompt_tokens = -1,
+                               .output_tokens = -1};
+    write_body(&body, r);
+    buffer_puts(&seen->text, "");
+    buffer_printf(&url, "%s%s", c->url, r->chat ? "/v1/chat/completions" : "/v1/completions");
+    struct curl_slist *headers = headers_of(r);
+    int rc = body.failed || url.failed || !headers ? err_set(e, "no memory for the request") : 0;
+    if (rc) goto out;
+    prepare(c, url.bytes, headers);
+    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.bytes);
+    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_bytes);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &reading);
+    curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, &reading);
+    seen->submitted_ns = clock_monotonic_ns();
+    CURLcode code = curl_easy_perform(c->curl);
+    conclude(&reading, code);
+    clear_progress(&reading);
+out:
+    curl_slist_free_all(headers);
+    buffer_release(&body);
+    buffer_release(&url);
+    buffer_release(&reading.body);
+    sse_release(&reading.sse);
+    if (rc) load_seen_release(seen);
+    return rc;
+}
+
+void load_seen_release(struct load_seen *seen) {
+    buffer_release(&seen->text);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+cJSON *load_half(const struct load_request *r, const struct load_seen *seen) {
+    const struct {
+        enum event_kind kind;
+        int64_t t_ns;
+    } stamps[] = {{EV_REQUEST_SUBMITTED, seen->submitted_ns},
+                  {EV_FIRST_BYTE_RECEIVED, seen->first_ns},
+                  {EV_FINAL_BYTE_RECEIVED, seen->final_ns}};
+    cJSON *half = cJSON_CreateObject();
+    cJSON_AddNumberToObject(half, "attempt", r->attempt);
+    cJSON *events = cJSON_AddArrayToObject(half, "events");
+    for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
+        if (stamps[i].t_ns < 0) continue;
+        cJSON *ev = cJSON_CreateObject();
+        cJSON_AddStringToObject(ev, "event", event_name(stamps[i].kind));
+        cJSON_AddStringToObject(ev, "clock", clock_name(CLOCK_BROWSER));
+        json_add_int(ev, "t_ns", stamps[i].t_ns);
+        cJSON_AddStringToObject(ev, "source", source_name(SRC_CLIENT));
+        cJSON_AddStringToObject(ev, "clock_api", "CLOCK_MONOTONIC");
+        cJSON_AddItemToArray(events, ev);
+    }
+    return half;
+}
+
+static size_t keep_bytes(char *bytes, size_t one, size_t n, void *ctx) {
+    struct buffer *b = ctx;
+    n *= one;
+    if (b->n + n > LOAD_MAX_REPLY) return 0;
+    buffer_add(b, bytes, n);
+    return b->failed ? 0 : n;
+}
+
+int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON **reply,
+              struct err *e) {
+    struct buffer url = {0}, got = {0};
+    char *text = body ? json_print(body) : NULL;
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    int rc = -1;
+    if (reply) *reply = NULL;
+    buffer_printf(&url, "%s%s", c->url, path);
+    if (url.failed || !headers || (body && !text)) {
+        err_set(e, "no memory for a request");
+        goto out;
+    }
+    prepare(c, url.bytes, headers);
+    if (text) curl_easy_setopt(c->curl, CURLOPT_COPYPOSTFIELDS, text);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, keep_bytes);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &got);
+    CURLcode code = curl_easy_perform(c->curl);
+    if (code != CURLE_OK) {
+        err_at(e, 0, "--url", "%s doesn't answer: %s; is `servelab serve` running there?", c->url,
+               curl_easy_strerror(code));
+        goto out;
+    }
+    long status = 0;
+    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    rc = (int)status;
+    if (reply && got.n > 0) *reply = json_parse(got.bytes, got.n, 1, NULL);
+out:
+    curl_slist_free_all(headers);
+    cJSON_free(text);
+    buffer_release(&url);
+    buffer_release(&got);
+    return rc;
+}
