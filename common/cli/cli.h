@@ -28,6 +28,7 @@ struct cli_command {
 int cmd_record(int argc, char **argv);
 int cmd_quality(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_load(int argc, char **argv);
 int cmd_model(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
 

@@ -9,6 +9,7 @@ static const struct cli_command commands[] = {
     {"record", "check request records: intervals, classification, summary", cmd_record},
     {"quality", "ask a model checkable questions; show what faults and precision do", cmd_quality},
     {"serve", "serve a model over HTTP in OpenAI's shapes, and record every request", cmd_serve},
+    {"load", "ask a server, with the client's clock, and join the records", cmd_load},
     {"model", "show what a model file holds; text to token ids and back", cmd_model},
     {"grade", "grade a lab: points, what to do next, the command that repeats a check", cmd_grade},
     {0}, /* end */

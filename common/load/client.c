@@ -169,8 +169,7 @@ void load_client_release(struct load_client *c) {
     curl_global_cleanup();
 }
 
-/* What every request has. The list of headers is the caller's. */
-static void prepare(struct load_client *c, const char *url, struct curl_slist *headers) {
+void load_prepare(struct load_client *c, const char *url, void *headers) {
     curl_easy_reset(c->curl);
     curl_easy_setopt(c->curl, CURLOPT_URL, url);
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
@@ -189,14 +188,17 @@ static struct curl_slist *headers_of(const struct load_request *r) {
     snprintf(line, sizeof line, "X-Request-Id: %s", r->request_id);
     list = curl_slist_append(list, line);
     snprintf(line, sizeof line, "X-Attempt: %d", r->attempt);
+    list = curl_slist_append(list, line);
+    if (!r->check[0]) return list;
+    snprintf(line, sizeof line, "X-Quality-Check: %s", r->check);
     return curl_slist_append(list, line);
 }
 
 /* What the end says about the answer. */
 static void conclude(struct reading *r, CURLcode rc) {
+    int64_t now = clock_monotonic_ns();
     struct load_seen *seen = r->seen;
     long status = 0;
-    int64_t now = clock_monotonic_ns();
     curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &status);
     seen->http_status = (int32_t)status;
     if (!r->streamed && r->body.n > 0) { /* an error, or a server that doesn't stream */
@@ -233,7 +235,7 @@ int load_complete(struct load_client *c, const struct load_request *r, struct lo
     struct curl_slist *headers = headers_of(r);
     int rc = body.failed || url.failed || !headers ? err_set(e, "no memory for the request") : 0;
     if (rc) goto out;
-    prepare(c, url.bytes, headers);
+    load_prepare(c, url.bytes, headers);
     curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.bytes);
     curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_bytes);
@@ -257,71 +259,4 @@ out:
 
 void load_seen_release(struct load_seen *seen) {
     buffer_release(&seen->text);
-}
-
-/* ---- records --------------------------------------------------------------------------------- */
-
-cJSON *load_half(const struct load_request *r, const struct load_seen *seen) {
-    const struct {
-        enum event_kind kind;
-        int64_t t_ns;
-    } stamps[] = {{EV_REQUEST_SUBMITTED, seen->submitted_ns},
-                  {EV_FIRST_BYTE_RECEIVED, seen->first_ns},
-                  {EV_FINAL_BYTE_RECEIVED, seen->final_ns}};
-    cJSON *half = cJSON_CreateObject();
-    cJSON_AddNumberToObject(half, "attempt", r->attempt);
-    cJSON *events = cJSON_AddArrayToObject(half, "events");
-    for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
-        if (stamps[i].t_ns < 0) continue;
-        cJSON *ev = cJSON_CreateObject();
-        cJSON_AddStringToObject(ev, "event", event_name(stamps[i].kind));
-        cJSON_AddStringToObject(ev, "clock", clock_name(CLOCK_BROWSER));
-        json_add_int(ev, "t_ns", stamps[i].t_ns);
-        cJSON_AddStringToObject(ev, "source", source_name(SRC_CLIENT));
-        cJSON_AddStringToObject(ev, "clock_api", "CLOCK_MONOTONIC");
-        cJSON_AddItemToArray(events, ev);
-    }
-    return half;
-}
-
-static size_t keep_bytes(char *bytes, size_t one, size_t n, void *ctx) {
-    struct buffer *b = ctx;
-    n *= one;
-    if (b->n + n > LOAD_MAX_REPLY) return 0;
-    buffer_add(b, bytes, n);
-    return b->failed ? 0 : n;
-}
-
-int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON **reply,
-              struct err *e) {
-    struct buffer url = {0}, got = {0};
-    char *text = body ? json_print(body) : NULL;
-    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
-    int rc = -1;
-    if (reply) *reply = NULL;
-    buffer_printf(&url, "%s%s", c->url, path);
-    if (url.failed || !headers || (body && !text)) {
-        err_set(e, "no memory for a request");
-        goto out;
-    }
-    prepare(c, url.bytes, headers);
-    if (text) curl_easy_setopt(c->curl, CURLOPT_COPYPOSTFIELDS, text);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, keep_bytes);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &got);
-    CURLcode code = curl_easy_perform(c->curl);
-    if (code != CURLE_OK) {
-        err_at(e, 0, "--url", "%s doesn't answer: %s; is `servelab serve` running there?", c->url,
-               curl_easy_strerror(code));
-        goto out;
-    }
-    long status = 0;
-    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-    rc = (int)status;
-    if (reply && got.n > 0) *reply = json_parse(got.bytes, got.n, 1, NULL);
-out:
-    curl_slist_free_all(headers);
-    cJSON_free(text);
-    buffer_release(&url);
-    buffer_release(&got);
-    return rc;
 }

@@ -46,6 +46,8 @@ struct load_request {
     bool has_seed;
     int64_t seed;
     bool ignore_eos;
+    char check[48]; /* "key-recall/1:7": the server judges the answer (X-Quality-Check); "" for none
+                     */
     char request_id[64];
     int32_t attempt;
     FILE *echo;    /* where the text goes as it comes, or NULL */
@@ -73,12 +75,21 @@ int load_complete(struct load_client *c, const struct load_request *r, struct lo
                   struct err *e);
 void load_seen_release(struct load_seen *seen);
 
-/* The client's half as JSON: {"attempt", "events"}. */
+/* The client's half as JSON: {"attempt", "events", "statement"}. */
 cJSON *load_half(const struct load_request *r, const struct load_seen *seen);
+
+/* Posts the client's half and fetches the joined record; of a server that has no record routes, the
+ * record holds the client's half alone. NULL and *e on failure. */
+cJSON *load_record(struct load_client *c, const struct load_request *r,
+                   const struct load_seen *seen, struct err *e);
 
 /* GET, or POST of `body` when it isn't NULL, to url + path. The status, or -1 and *e when there was
  * no answer. *reply (may be NULL) gets the parsed JSON of the answer, NULL when it was none. */
 int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON **reply,
               struct err *e);
+
+/* What every request of this client has in common. Private to client*.c; headers is libcurl's list,
+ * which the caller keeps. */
+void load_prepare(struct load_client *c, const char *url, void *headers);
 
 #endif

@@ -122,12 +122,12 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
     return r->api == OPENAI_CHAT || left < 16 ? left : 16;
 }
 
-static void describe(struct exchange *x, const struct openai_request *r, int32_t n_prompt,
-                     int32_t max_output) {
+/* What is asked, as far as it is known now: also of a request that is then refused. */
+static void describe(struct exchange *x, const struct openai_request *r, int32_t n_prompt) {
     struct record *rec = &x->live->record;
     pthread_mutex_lock(&x->live->lock);
     stamp_tokenized(rec, &x->h->o.clock, n_prompt);
-    rec->workload.max_output_tokens = max_output;
+    rec->workload.max_output_tokens = r->max_tokens > 0 ? r->max_tokens : -1;
     text_cut(rec->workload.model, sizeof rec->workload.model, x->h->o.model_name);
     char decoding[64] = "greedy";
     if (r->temperature != 0)
@@ -158,6 +158,7 @@ static enum engine_submit submit(struct exchange *x, const struct openai_request
                                .live = x->live};
     memcpy(q.stop, r->stop, sizeof q.stop);
     pthread_mutex_lock(&x->live->lock);
+    x->live->record.workload.max_output_tokens = max_output;
     q.arrival_ns = record_event(&x->live->record, EV_REQUEST_ACCEPTED)->t_ns;
     pthread_mutex_unlock(&x->live->lock);
     return engine_submit(x->h->o.engine, &q, &x->seq_id);
@@ -177,13 +178,13 @@ static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
 static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *r,
                                const int32_t *ids, int32_t n_prompt) {
     struct err e;
+    describe(x, r, n_prompt);
     int32_t max_output = room_for(x, r, n_prompt, &e);
     if (max_output < 0) {
         stamp(x, stamp_rejected, e.text);
         return reply_error(x, 400, e.field,
                            n_prompt > 0 ? "context_length_exceeded" : "empty_prompt", "%s", e.text);
     }
-    describe(x, r, n_prompt, max_output);
     x->prompt_tokens = n_prompt;
     x->streamed = r->stream;
     x->reply = (struct openai_reply){.api = r->api,

@@ -1,0 +1,160 @@
+/* client_record.c: the client's half of a record, and the record it becomes. See client.h. */
+#include "load/client.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "record/record.h"
+
+#include <curl/curl.h>
+#include <string.h>
+#include <time.h>
+
+enum { SETTLE_TRIES = 100, SETTLE_PAUSE_MS = 20 }; /* two seconds for the server's last event */
+
+static const char *statement_for(const struct load_seen *seen) {
+    if (seen->first_ns < 0)
+        return "the answer never began for the client; the failure is what counts";
+    if (seen->final_ns < 0)
+        return "client_ttft is what the client waited for the answer to begin; its end never came";
+    return "client_ttft is what the client waited for the answer to begin, e2e for all of it";
+}
+
+cJSON *load_half(const struct load_request *r, const struct load_seen *seen) {
+    const struct {
+        enum event_kind kind;
+        int64_t t_ns;
+    } stamps[] = {{EV_REQUEST_SUBMITTED, seen->submitted_ns},
+                  {EV_FIRST_BYTE_RECEIVED, seen->first_ns},
+                  {EV_FINAL_BYTE_RECEIVED, seen->final_ns}};
+    cJSON *half = cJSON_CreateObject();
+    cJSON_AddNumberToObject(half, "attempt", r->attempt);
+    cJSON *events = cJSON_AddArrayToObject(half, "events");
+    for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
+        if (stamps[i].t_ns < 0) continue;
+        cJSON *ev = cJSON_CreateObject();
+        cJSON_AddStringToObject(ev, "event", event_name(stamps[i].kind));
+        cJSON_AddStringToObject(ev, "clock", clock_name(CLOCK_BROWSER));
+        json_add_int(ev, "t_ns", stamps[i].t_ns);
+        cJSON_AddStringToObject(ev, "source", source_name(SRC_CLIENT));
+        cJSON_AddStringToObject(ev, "clock_api", "CLOCK_MONOTONIC");
+        cJSON_AddItemToArray(events, ev);
+    }
+    cJSON_AddStringToObject(half, "statement", statement_for(seen));
+    return half;
+}
+
+static size_t keep_bytes(char *bytes, size_t one, size_t n, void *ctx) {
+    struct buffer *b = ctx;
+    n *= one;
+    if (b->n + n > LOAD_MAX_REPLY) return 0;
+    buffer_add(b, bytes, n);
+    return b->failed ? 0 : n;
+}
+
+int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON **reply,
+              struct err *e) {
+    struct buffer url = {0}, got = {0};
+    char *text = body ? json_print(body) : NULL;
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    int rc = -1;
+    if (reply) *reply = NULL;
+    buffer_printf(&url, "%s%s", c->url, path);
+    if (url.failed || !headers || (body && !text)) {
+        err_set(e, "no memory for a request");
+        goto out;
+    }
+    load_prepare(c, url.bytes, headers);
+    if (text) curl_easy_setopt(c->curl, CURLOPT_COPYPOSTFIELDS, text);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, keep_bytes);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &got);
+    CURLcode code = curl_easy_perform(c->curl);
+    if (code != CURLE_OK) {
+        err_at(e, 0, "--url", "%s doesn't answer: %s; is `servelab serve` running there?", c->url,
+               curl_easy_strerror(code));
+        goto out;
+    }
+    long status = 0;
+    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    rc = (int)status;
+    if (reply && got.n > 0) *reply = json_parse(got.bytes, got.n, 1, NULL);
+out:
+    curl_slist_free_all(headers);
+    cJSON_free(text);
+    buffer_release(&url);
+    buffer_release(&got);
+    return rc;
+}
+
+/* ---- the record ------------------------------------------------------------------------------ */
+
+/* Of a server that keeps no records: what the client knows, and nothing else. */
+static cJSON *own_record(const struct load_request *r, const struct load_seen *seen,
+                         const cJSON *half) {
+    struct record rec;
+    record_init(&rec);
+    text_cut(rec.request_id, sizeof rec.request_id, r->request_id);
+    rec.attempt = r->attempt;
+    text_cut(rec.workload.model, sizeof rec.workload.model, r->model);
+    rec.workload.prompt_tokens = seen->prompt_tokens;
+    rec.workload.output_tokens = seen->output_tokens;
+    rec.workload.max_output_tokens = r->max_tokens > 0 ? r->max_tokens : -1;
+    rec.outcome.http_status = seen->http_status;
+    text_cut(rec.outcome.finish_reason, sizeof rec.outcome.finish_reason, seen->finish_reason);
+    text_cut(rec.outcome.error, sizeof rec.outcome.error, seen->problem);
+    cJSON *tree = record_to_json(&rec);
+    record_release(&rec);
+    const cJSON *events = cJSON_GetObjectItemCaseSensitive(half, "events");
+    cJSON_ReplaceItemInObjectCaseSensitive(tree, "events", cJSON_Duplicate(events, true));
+    return tree;
+}
+
+static bool settled(const cJSON *record) {
+    const cJSON *events = cJSON_GetObjectItemCaseSensitive(record, "events"), *ev;
+    cJSON_ArrayForEach(ev, events) {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(ev, "event");
+        int kind = cJSON_IsString(name) ? event_from_name(name->valuestring) : -1;
+        if (kind == EV_RESPONSE_FINISHED || kind == EV_REQUEST_REJECTED ||
+            kind == EV_REQUEST_CANCELLED || kind == EV_REQUEST_FAILED)
+            return true;
+    }
+    return false;
+}
+
+/* The server's last event follows the last byte by microseconds, so the first look as a rule finds
+ * it. */
+static int wait_for_record(struct load_client *c, const char *path, cJSON **record, struct err *e) {
+    for (int i = 0;; i++) {
+        int status = load_json(c, path, NULL, record, e);
+        if (status != 200 || settled(*record) || i == SETTLE_TRIES) return status;
+        cJSON_Delete(*record);
+        struct timespec t = {.tv_nsec = SETTLE_PAUSE_MS * NS_PER_MS};
+        nanosleep(&t, NULL);
+    }
+}
+
+cJSON *load_record(struct load_client *c, const struct load_request *r,
+                   const struct load_seen *seen, struct err *e) {
+    char path[160];
+    cJSON *half = load_half(r, seen), *reply = NULL, *record = NULL;
+    snprintf(path, sizeof path, "/v1/records/%s/events", r->request_id);
+    int status = load_json(c, path, half, &reply, e);
+    if (status == 404 || status == 405) {
+        record = own_record(r, seen, half);
+    } else if (status >= 0 && status != 200) {
+        const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");
+        const cJSON *m = cJSON_GetObjectItemCaseSensitive(error, "message");
+        err_set(e, "the server doesn't take the client's half of %s (HTTP %d): %s", r->request_id,
+                status, cJSON_IsString(m) ? m->valuestring : "it doesn't say why");
+    } else if (status == 200) {
+        snprintf(path, sizeof path, "/v1/records/%s?attempt=%d", r->request_id, r->attempt);
+        status = wait_for_record(c, path, &record, e);
+        if (status >= 0 && status != 200) err_set(e, "GET %s gives HTTP %d", path, status);
+        if (status != 200) {
+            cJSON_Delete(record);
+            record = NULL;
+        }
+    }
+    cJSON_Delete(half);
+    cJSON_Delete(reply);
+    return record;
+}
