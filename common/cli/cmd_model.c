@@ -1,5 +1,6 @@
 /* cmd_model.c: `servelab model`: what a model file holds, and what its tokenizer makes of a text.
  * Not here: reading (model/gguf.h, model/model.h), encoding (model/tokenizer.h). */
+#include "base/home.h"
 #include "cli/cli.h"
 #include "model/gguf.h"
 #include "model/model.h"
@@ -9,6 +10,7 @@
 #include <cjson/cJSON.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,7 +426,8 @@ int cmd_model(int argc, char **argv) {
                                           {"json", no_argument, NULL, F_JSON},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
-    struct options o = {.model = default_model};
+    char home[PATH_MAX];
+    struct options o = {.model = home_path(default_model, home, sizeof home)};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":h", flags, NULL)) != -1;) switch (c) {
         case F_MODEL:

@@ -3,11 +3,15 @@
  *
  *   test_tokenizer_golden           TAP
  *   test_tokenizer_golden --lines   the lines, each as a little-endian uint32 length and its bytes
+ *   test_tokenizer_golden --detokenize
+ *       takes byte sequences so framed on standard input and gives what streaming makes of each, so
+ *       framed; exits 1 when cutting a sequence in two at some place changes that
  */
 #include "model/gguf.h"
 #include "model/pretokenizer.h"
 #include "model/tokenizer.h"
 
+#include "gguf_write.h"
 #include "sha256.h"
 #include "tap.h"
 #include "text_lines.h"
@@ -179,8 +183,98 @@ static int print_lines(void) {
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
+/* ---- streaming detokenisation, driven by test_detokenize.py -------------------------------------
+ */
+
+enum { MAX_SEQUENCE = 32 };
+
+/* A token for each beginning and each end of the sequence; sequence byte strings go through GGUF.
+ */
+static void put_token(struct gw *w, const char *s, size_t n) {
+    char text[2 * MAX_SEQUENCE + 1] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c[4] = "";
+        gw_alphabet((unsigned char)s[i], c);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s", c);
+    }
+    gw_strn(&w->keys, text, at);
+}
+
+struct sequence {
+    char s[MAX_SEQUENCE];
+    uint32_t n;
+};
+
+/* Tokens 2k and 2k + 1: the sequence's first k bytes, and the rest. */
+static struct tokenizer *make_tokens(const struct sequence *q, size_t n_q, struct err *e) {
+    struct gw w = {0};
+    uint64_t n_tokens = 0;
+    size_t n;
+    for (size_t i = 0; i < n_q; i++) n_tokens += 2 * (q[i].n + 1);
+    gw_key_str(&w, "tokenizer.ggml.model", "gpt2");
+    gw_key_str(&w, "tokenizer.ggml.pre", "gpt-2");
+    gw_key_array(&w, "tokenizer.ggml.merges", GW_STR, 0);
+    gw_key_array(&w, "tokenizer.ggml.tokens", GW_STR, n_tokens);
+    for (size_t i = 0; i < n_q; i++)
+        for (uint32_t k = 0; k <= q[i].n; k++) {
+            put_token(&w, q[i].s, k);
+            put_token(&w, q[i].s + k, q[i].n - k);
+        }
+    uint8_t *file = gw_finish(&w, &n);
+    struct gguf *g = gguf_from_memory(file, n, e);
+    struct tokenizer *t = g ? tokenizer_create(g, e) : NULL;
+    gguf_close(g);
+    free(file);
+    return t;
+}
+
+static size_t stream_two(const struct tokenizer *t, int32_t first, char *out) {
+    struct detokenizer d = {0};
+    size_t n = detokenize(t, &d, first, out);
+    n += detokenize(t, &d, first + 1, out + n);
+    return n + detokenize_end(&d, out + n);
+}
+
+static bool stream_sequence(const struct tokenizer *t, const struct sequence *q, int32_t first) {
+    char whole[8 * MAX_SEQUENCE + 64], cut[8 * MAX_SEQUENCE + 64];
+    uint32_t n = (uint32_t)stream_two(t, first, whole);
+    for (uint32_t k = 1; k <= q->n; k++) {
+        size_t m = stream_two(t, first + 2 * (int32_t)k, cut);
+        if (m == n && memcmp(cut, whole, n) == 0) continue;
+        fprintf(stderr, "cut after byte %u the text is another\n", k);
+        return false;
+    }
+    fwrite(&n, sizeof n, 1, stdout);
+    fwrite(whole, 1, n, stdout);
+    return true;
+}
+
+static int stream_input(void) {
+    enum { MOST = 1 << 16 };
+    struct sequence *q = calloc(MOST, sizeof *q);
+    size_t n_q = 0;
+    bool right = q != NULL;
+    while (right && n_q < MOST && fread(&q[n_q].n, 4, 1, stdin) == 1) {
+        right = q[n_q].n <= MAX_SEQUENCE && fread(q[n_q].s, 1, q[n_q].n, stdin) == q[n_q].n;
+        n_q++;
+    }
+    struct err e = {0};
+    struct tokenizer *t = right ? make_tokens(q, n_q, &e) : NULL;
+    if (!t) fprintf(stderr, "%s\n", e.text);
+    int32_t first = 0;
+    for (size_t i = 0; t && right && i < n_q; i++) {
+        right = stream_sequence(t, &q[i], first);
+        first += 2 * ((int32_t)q[i].n + 1);
+    }
+    tokenizer_free(t);
+    free(q);
+    return t && right ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--lines") == 0) return print_lines();
+    if (argc == 2 && strcmp(argv[1], "--detokenize") == 0) return stream_input();
     char hex[65];
     struct sha256 s;
     sha256_init(&s);
