@@ -30,6 +30,16 @@ static enum MHD_Result route_models(struct exchange *x) {
     return reply_bytes(x, 200, "application/json", &b);
 }
 
+static enum MHD_Result route_model(struct exchange *x) {
+    struct buffer b = {0};
+    if (strcmp(x->id, x->h->o.model_name))
+        return reply_error(x, 404, "model", "model_not_found", "this server has \"%s\", not \"%s\"",
+                           x->h->o.model_name, x->id);
+    openai_model(&b, x->h->o.model_name, x->h->started_s,
+                 x->h->o.engine->backend->info.max_seq_tokens);
+    return reply_bytes(x, 200, "application/json", &b);
+}
+
 static enum MHD_Result route_health(struct exchange *x) {
     struct engine_load load = engine_load_of(x->h->o.engine);
     pthread_mutex_lock(&x->h->lock);
@@ -47,6 +57,7 @@ static const struct route routes[] = {
     {"POST", "/v1/completions", "", false, HTTP_MAX_BODY, OPENAI_COMPLETIONS, completion_begin,
      completion_run},
     {"GET", "/v1/models", "", false, 0, 0, NULL, route_models},
+    {"GET", "/v1/models/", "", true, 0, 0, NULL, route_model},
     {"GET", "/health", "", false, 0, 0, NULL, route_health},
     {"GET", "/v1/presets", "", false, 0, 0, NULL, presets_route},
     {"GET", "/v1/records", "", false, 0, 0, NULL, records_route_list},

@@ -2,9 +2,9 @@
  *
  * The library's own time-out restarts with every byte, so that a client which sends one byte a
  * second holds its connection for ever. Here a connection has a deadline for its header and one for
- * its body; past it, its socket is shut down, which the library then notices. A client that has closed
- * its half gets one second, unless its request is in the engine, which looks itself. Not here: a stalled
- * reader of a reply, whom the library's time-out does catch.
+ * its body; past it, its socket is shut down, which the library then notices. A client that has
+ * closed its half gets one second, unless its request is in the engine, which looks itself. Not
+ * here: a stalled reader of a reply, whom the library's time-out does catch.
  */
 #ifndef SERVELAB_SERVE_HTTP_WATCH_H
 #define SERVELAB_SERVE_HTTP_WATCH_H

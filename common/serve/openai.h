@@ -84,6 +84,8 @@ void openai_whole(struct buffer *b, const struct openai_reply *r, const char *te
 void openai_error(struct buffer *b, const char *type, const char *message, const char *param,
                   const char *code);
 
+/* The model as an object, and as the only one of a list. */
+void openai_model(struct buffer *b, const char *model, int64_t created_s, int32_t context_length);
 void openai_models(struct buffer *b, const char *model, int64_t created_s, int32_t context_length);
 
 #endif

@@ -109,11 +109,17 @@ void openai_error(struct buffer *b, const char *type, const char *message, const
     buffer_puts(b, "}}");
 }
 
-void openai_models(struct buffer *b, const char *model, int64_t created_s, int32_t context_length) {
-    buffer_puts(b, "{\"object\":\"list\",\"data\":[{\"id\":");
+void openai_model(struct buffer *b, const char *model, int64_t created_s, int32_t context_length) {
+    buffer_puts(b, "{\"id\":");
     buffer_json_puts(b, model);
     buffer_printf(b,
                   ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"servelab\","
-                  "\"context_length\":%d}]}\n",
+                  "\"context_length\":%d}",
                   (long long)created_s, context_length);
+}
+
+void openai_models(struct buffer *b, const char *model, int64_t created_s, int32_t context_length) {
+    buffer_puts(b, "{\"object\":\"list\",\"data\":[");
+    openai_model(b, model, created_s, context_length);
+    buffer_puts(b, "]}\n");
 }

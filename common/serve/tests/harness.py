@@ -1,7 +1,8 @@
 """harness.py: servers to test against, HTTP by hand, and TAP. Standard library only.
 
 FakeServer is `test_http --serve`: the product's server over a backend that computes nothing and has a gate (see
-test_http.c for its commands). RealServer is `servelab serve` with the embedded model.
+test_http.c for its commands). RealServer is `servelab serve` with the embedded model, or
+with the GGUF file that SERVELAB_TEST_MODEL names.
 """
 import http.client
 import json
@@ -18,7 +19,7 @@ import traceback
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 OBJ = os.environ.get("OBJ", os.path.join(TOP, "build/obj/gcc-release-solutions"))
 SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
-EMBEDDED = os.path.join(TOP, "common/model/embedded/servelab-tiny.gguf")
+MODEL_FILE = os.environ.get("SERVELAB_TEST_MODEL", os.path.join(TOP, "common/model/embedded/servelab-tiny.gguf"))
 PATIENCE_S = 60  # for what takes milliseconds on an idle machine
 
 
@@ -198,7 +199,7 @@ class FakeServer(Client):
 
 
 class RealServer(Client):
-    def __init__(self, *args, model_file=EMBEDDED, **popen):
+    def __init__(self, *args, model_file=MODEL_FILE, **popen):
         self.folder = tempfile.TemporaryDirectory()
         port_file = os.path.join(self.folder.name, "port")
         command = [SERVELAB, "serve", "--model", model_file, "--port", "0", "--port-file", port_file, "--json", *args]

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""test_serve_cli.py: `servelab serve` as a program: its flags, signals, log and page, with the embedded model."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import (MODEL_FILE, SERVELAB, RealServer, equal, names, read_to_end, read_until, run_tests)  # noqa: E402
+
+LONG = {"stream": True, "ignore_eos": True, "temperature": 0}
+
+
+def run(*args, **kw):
+    return subprocess.run([SERVELAB, "serve", *args], capture_output=True, text=True, timeout=60, **kw)
+
+
+def records_in(path):
+    with open(path) as f:
+        return [json.loads(line) for line in f]
+
+
+def by_id(path):
+    return {r["request_id"]: r for r in records_in(path)}
+
+
+# ---- flags -----------------------------------------------------------------------------------------------------------
+
+
+def bad_flags_are_named():
+    for args, part in ((["--port", "70000"], "--port"), (["--port", "x"], "--port"), (["--nope"], "--nope"),
+                       (["--model"], "--model"), (["extra"], "extra"), (["--max-waiting", "0"], "--max-waiting"),
+                       (["--model", "/nonexistent/m.gguf"], "/nonexistent/m.gguf"), (["--host", "no such host", "--port", "0"], "--host"),
+                       (["--port", "0", "--log", "/nonexistent/log"], "/nonexistent/log"),
+                       (["--port", "0", "--port-file", "/nonexistent/port"], "--port-file")):
+        known = [] if "--model" in args else ["--model", MODEL_FILE]
+        r = run(*known, *args)
+        equal(r.returncode, 2, f"{args}: {r.stderr}")
+        assert part in r.stderr, f"{args}: {r.stderr}"
+    r = run("--model", "/nonexistent/m.gguf", "--json")
+    equal(json.loads(r.stdout)["error"]["input"], "/nonexistent/m.gguf")
+
+
+def help_has_an_example():
+    r = run("--help")
+    equal(r.returncode, 0)
+    assert "example:" in r.stdout and "--drain-timeout-s" in r.stdout
+
+
+def port_in_use():
+    with RealServer() as s:
+        r = run("--model", MODEL_FILE, "--port", str(s.port))
+        equal(r.returncode, 2)
+        assert "--port" in r.stderr and "in use" in r.stderr, r.stderr
+
+
+def ready_line():
+    with RealServer("--name", "my model", "--context", "100") as s:
+        equal((s.ready["port"], s.ready["url"], s.ready["model"], s.ready["context_length"]),
+              (s.port, f"http://127.0.0.1:{s.port}", "my model", 100))
+        equal(s.get("/v1/models").json()["data"][0]["id"], "my model")
+        equal(s.complete("12+30=", max_tokens=4).status, 200)
+
+
+def page_from_a_folder():
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "sub"))
+        for name, text in (("index.html", "<p>mine"), ("sub/x.js", "1"), (".secret", "s"), ("..x", "s")):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text)
+        os.symlink("/etc/passwd", os.path.join(folder, "link.html"))
+        os.mkfifo(os.path.join(folder, "fifo.html"))
+        with RealServer("--web", folder) as s:
+            equal(s.get("/").body, b"<p>mine")
+            r = s.get("/sub/x.js")
+            equal((r.body, r.headers["Content-Type"]), (b"1", "text/javascript; charset=utf-8"))
+            equal(r.headers["Cross-Origin-Embedder-Policy"], "require-corp")
+            for path in ("/.secret", "/..x", "/../etc/passwd", "/sub/../index.html", "/sub//x.js", "/link.html", "/fifo.html",
+                         "/sub", "/sub/", "/%2e%2e/x", "/app.js"):
+                equal(s.get(path).status, 404, path)
+
+
+# ---- signals ---------------------------------------------------------------------------------------------------------
+
+
+def start_long(s, request_id, tokens):
+    sock = s.connect()
+    s.send_completion(sock, headers=["Connection: close", f"X-Request-Id: {request_id}"], max_tokens=tokens, **LONG)
+    return sock, read_until(sock, b"data: ")
+
+
+def sigterm_drains():
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log.jsonl")
+            with RealServer("--log", log) as s:
+                s.complete(max_tokens=1, headers={"X-Request-Id": "before"})
+                sock, data = start_long(s, "running", 1500)
+                s.process.send_signal(sig)
+                while s.get("/health").status != 503:
+                    time.sleep(0.001)
+                equal(s.complete(headers={"X-Request-Id": "late"}).status, 503)
+                data += read_to_end(sock)
+                assert data.count(b"data: ") > 2 and b"[DONE]" in data, "what ran was finished"
+                equal(s.process.wait(timeout=60), 0)
+            records = by_id(log)
+            equal(sorted(records), ["before", "late", "running"])
+            equal(records["running"]["workload"]["output_tokens"], 1500)
+            equal(names(records["running"])[-1], "response_finished")
+            equal(names(records["late"])[-1], "request_rejected")
+
+
+def clients_half_still_comes_while_draining():
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.jsonl")
+        with RealServer("--log", log) as s:
+            sock, _ = start_long(s, "running", 1500)
+            s.process.send_signal(signal.SIGTERM)
+            read_to_end(sock)
+            event = {"event": "request_submitted", "clock": "browser", "t_ns": 1, "source": "client",
+                     "clock_api": "CLOCK_MONOTONIC"}
+            equal(s.post("/v1/records/running/events", {"events": [event]}).json()["log_lacks_it"], False)
+            equal(s.process.wait(timeout=60), 0)
+        assert "request_submitted" in names(by_id(log)["running"])
+
+
+def ended_early(extra, second_signal):
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.jsonl")
+        with RealServer("--log", log, *extra) as s:
+            runs = start_long(s, "runs", 2000)[0]
+            queued = s.connect()
+            s.send_completion(queued, headers=["Connection: close", "X-Request-Id: queued"], max_tokens=9, **LONG)
+            while not s.record("queued"):
+                time.sleep(0.001)
+            s.process.send_signal(signal.SIGTERM)
+            if second_signal:
+                while s.get("/health").status != 503:
+                    time.sleep(0.001)
+                s.process.send_signal(signal.SIGTERM)
+            equal(s.process.wait(timeout=60), 0)
+            assert b"[DONE]" not in read_to_end(runs)
+            equal(read_to_end(queued), b"")
+        for request_id, record in by_id(log).items():
+            equal(names(record)[-1], "request_cancelled", request_id)
+        equal(sorted(by_id(log)), ["queued", "runs"])
+
+
+def second_signal_ends_at_once():
+    ended_early([], True)
+
+
+def drain_timeout_ends_at_once():
+    ended_early(["--drain-timeout-s", "0"], False)
+
+
+# ---- the log ---------------------------------------------------------------------------------------------------------
+
+
+def kill_9_leaves_whole_lines():
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.jsonl")
+        for _ in range(3):
+            s = RealServer("--log", log, "--record-grace-ms", "0")
+            stop = threading.Event()
+
+            def client():
+                while not stop.is_set():
+                    try:
+                        s.complete(max_tokens=20, ignore_eos=True)
+                    except OSError:
+                        return
+            threads = [threading.Thread(target=client) for _ in range(4)]
+            for t in threads:
+                t.start()
+            end = time.monotonic() + 60
+            before = os.path.getsize(log) if os.path.exists(log) else 0
+            while os.path.getsize(log) < before + 50000 and time.monotonic() < end:
+                time.sleep(0.01)
+            s.process.kill()
+            s.process.wait()
+            stop.set()
+            for t in threads:
+                t.join()
+            s.process.stdout.close()
+            s.process.stderr.close()
+        with open(log, "rb") as f:
+            lines = f.read().split(b"\n")
+        equal(lines[-1], b"", "the last line is whole")
+        for line in lines[:-1]:
+            json.loads(line)
+        r = subprocess.run([SERVELAB, "record", "check", "--json", log], capture_output=True, text=True)
+        equal(r.returncode, 0, r.stderr)
+        assert len(lines) > 10
+
+
+def two_thousand_and_forty_eight_tokens_exactly():
+    with RealServer() as s:
+        r = s.complete([40 + i % 50 for i in range(2048)], max_tokens=4, ignore_eos=True, temperature=0)
+        equal(r.status, 200, r.body)
+        equal(r.json()["usage"], {"prompt_tokens": 2048, "completion_tokens": 4, "total_tokens": 2052})
+
+
+TESTS = [bad_flags_are_named, help_has_an_example, port_in_use, ready_line, page_from_a_folder, sigterm_drains,
+         clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
+         kill_9_leaves_whole_lines, two_thousand_and_forty_eight_tokens_exactly]
+
+if __name__ == "__main__":
+    sys.exit(run_tests(TESTS))
