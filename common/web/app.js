@@ -6,6 +6,7 @@
  * /v1/records/{id}/intervals), never the page's own; only the running counters are.
  */
 import { newRequestId, postEvents, getRecord, settledRecord } from "./request.js";
+import { element, intervalCards, sentenceFor, verdictItems, words } from "./result.js";
 import { Timeline, domainMs, showMs } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
@@ -15,7 +16,7 @@ const SPEAK_MS = 2500; /* a screen reader gets the text in phrases, not in token
 
 const measurer = new Worker(new URL("measure.js", import.meta.url), { type: "module" });
 measurer.onmessage = heard;
-measurer.onerror = () => showProblem({ problem: "The measuring thread (measure.js) couldn’t start. Reload the page; is the server still there?" });
+measurer.onerror = () => showProblem({ problem: "The measuring thread couldn’t start. Reload the page." });
 const timeline = new Timeline($("timeline"));
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let presets = [];
@@ -40,13 +41,17 @@ async function loadPresets() {
 
 function presetChip(preset, i) {
     const label = document.createElement("label");
-    const radio = Object.assign(document.createElement("input"), { type: "radio", name: "preset", value: preset.name, checked: i === 0 });
+    const radio = document.createElement("input");
+    Object.assign(radio, { type: "radio", name: "preset", value: preset.name, checked: i === 0 });
     radio.addEventListener("change", () => choose(preset));
     label.append(radio, preset.title);
     return label;
 }
 
-const chosen = () => presets.find((p) => p.name === document.querySelector("input[name=preset]:checked")?.value) ?? OWN_TEXT;
+function chosen() {
+    const name = document.querySelector("input[name=preset]:checked")?.value;
+    return presets.find((p) => p.name === name) ?? OWN_TEXT;
+}
 
 function choose(preset) {
     $("prompt").value = preset.prompt;
@@ -65,7 +70,7 @@ function promptEdited() {
 
 function showSize() {
     const n = chosen().prompt_tokens;
-    $("size").textContent = n ? `${n.toLocaleString("en")} prompt tokens` : "the server counts the prompt’s tokens";
+    $("size").textContent = n ? `${n.toLocaleString("en")} prompt tokens` : "the server counts tokens";
 }
 
 /* ---- one request --------------------------------------------------------------------------------- */
@@ -121,16 +126,15 @@ function cancel() {
     if (run?.busy) measurer.postMessage({ cancel: true });
 }
 
-/* The route and body of a preset: a chat message, unless the preset says that it is plain text to continue. */
+/* What is sent. A preset's answer is judged by its named check, which the server knows by this name. */
 function requestFor(preset) {
-    const common = { max_tokens: Number($("max").value), temperature: 0, stream: true, stream_options: { include_usage: true } };
-    const model = $("model").dataset.id;
-    if (model) common.model = model;
+    const common = {
+        model: $("model").dataset.id, max_tokens: Number($("max").value), temperature: 0,
+        stream: true, stream_options: { include_usage: true },
+    };
     const headers = preset.check ? { "X-Quality-Check": preset.name } : {};
-    const prompt = $("prompt").value;
-    return preset.route === "/v1/completions"
-        ? { route: preset.route, headers, body: { ...common, prompt } }
-        : { route: "/v1/chat/completions", headers, body: { ...common, messages: [{ role: "user", content: prompt }] } };
+    const messages = [{ role: "user", content: $("prompt").value }];
+    return { route: "/v1/chat/completions", headers, body: { ...common, messages } };
 }
 
 /* Asks for the server's half until its first token is known: the events appear as they happen, and
@@ -168,8 +172,8 @@ function showStart() {
     $("verdicts").replaceChildren();
     $("sentence").textContent = "Nothing to read yet: this wait is the time to first token.";
     showIntervals(null);
-    const n = run.preset.prompt_tokens;
-    $("status").textContent = `Waiting. The server is reading ${n ? `${n.toLocaleString("en")} tokens` : "the prompt"}.`;
+    const n = run.preset.prompt_tokens, what = n ? `${n.toLocaleString("en")} tokens` : "the prompt";
+    $("status").textContent = `Waiting. The server is reading ${what}.`;
     tick();
 }
 
@@ -184,7 +188,7 @@ function swapButtons(from, to) {
 function showStreaming() {
     document.body.dataset.state = "streaming";
     $("status").textContent = "The answer is arriving.";
-    $("sentence").textContent = "The answer has begun: the time to first token is known, the end-to-end time still runs.";
+    $("sentence").textContent = "The answer has begun: time to first token is known, end-to-end time still runs.";
 }
 
 let unspoken = "", lastSpokenMs = 0;
@@ -219,32 +223,8 @@ function showProblem(seen) {
     $("problem").textContent = seen.problem ?? "";
 }
 
-/* The cards: what the server computed, with the formula it stands for. */
-const CARDS = [
-    { key: "client_ttft_ns", title: "Client TTFT", says: "when the answer began", formula: ["first_byte_received", "request_submitted"], clock: "browser", cls: "wait" },
-    { key: "e2e_ns", title: "End-to-end", says: "when it was over", formula: ["final_byte_received", "request_submitted"], clock: "browser", cls: "whole" },
-    { key: "server_ttft_ns", title: "Server TTFT", says: "until its first token", formula: ["first_token", "request_accepted"], clock: "server", cls: "server" },
-    { key: "queue_delay_ns", title: "Queue delay", says: "until it was its turn", formula: ["request_admitted", "request_accepted"], clock: "server", cls: "server" },
-    { key: "tpot_ns", title: "TPOT", says: "per token after the first", formula: null, clock: null, cls: "server" },
-];
-const TPOT = {
-    token_sent: { clock: "server", text: "(last − first token_sent) / (output_tokens − 1)" },
-    browser_bytes: { clock: "browser", text: "(final_byte − first_byte) / (output_tokens − 1)" },
-};
-
 function showIntervals(intervals) {
-    $("intervals").replaceChildren(...CARDS.map((card) => {
-        const tpot = TPOT[intervals?.tpot_boundary] ?? TPOT.token_sent;
-        const ns = intervals?.[card.key];
-        const box = element("div", `card ${card.cls}`);
-        const value = element("dd", "value", intervals ? (typeof ns === "number" ? showMs(ns / 1e6) : "absent") : "–");
-        value.dataset.key = card.key;
-        if (typeof ns === "number") value.title = `${ns.toLocaleString("en")} ns`;
-        box.append(element("dt", "", card.title), value, element("dd", "says", card.says),
-            element("dd", "formula", card.formula ? `${card.formula[0]} − ${card.formula[1]}` : tpot.text),
-            element("dd", "clock", `${card.clock ?? tpot.clock}’s clock`));
-        return box;
-    }));
+    $("intervals").replaceChildren(...intervalCards(intervals));
 }
 
 function showRecord(mine) {
@@ -257,50 +237,22 @@ function showRecord(mine) {
     const { intervals, record, text } = settled;
     showIntervals(intervals);
     $("sentence").textContent = sentenceFor(intervals);
-    $("verdicts").replaceChildren(...verdictsFor(record, intervals, mine.preset));
+    $("verdicts").replaceChildren(...verdictItems(record, intervals, mine.preset.expected));
     const link = $("download");
     URL.revokeObjectURL(link.href);
-    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" })); // the very bytes of GET /v1/records/{id}
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" })); // GET's very bytes
     link.download = `record-${mine.id}.json`;
-    link.dataset.requestId = mine.id;
     link.hidden = false;
     draw();
 }
-
-/* What the person lived through, in words: the record's statement with its numbers. */
-function sentenceFor(intervals) {
-    const wait = intervals?.client_ttft_ns, whole = intervals?.e2e_ns;
-    if (typeof wait !== "number") return "The answer never began: its time to first token is absent, not zero.";
-    const began = `The person waited ${showMs(wait / 1e6)} for it to begin (client TTFT)`;
-    return typeof whole === "number" ? `${began} and ${showMs(whole / 1e6)} for all of it (end-to-end).`
-        : `${began}; it never came to its end: there is no end-to-end time.`;
-}
-
-function verdictsFor(record, intervals, preset) {
-    const rows = [];
-    const add = (good, words) => rows.push(element("li", good === null ? "neutral" : good ? "good" : "bad", words));
-    if (intervals) {
-        const done = intervals.completion === "completed";
-        add(done, done ? "completed" : `${intervals.completion}: ${words(intervals.completion_reason)}`);
-    }
-    const verdict = record.quality.verdict;
-    add(verdict === "passed" ? true : verdict === "failed" ? false : null,
-        record.quality.check ? `quality ${words(verdict)}` : "quality not evaluated");
-    if (record.structure?.check) add(record.structure.verdict === "passed", `structure ${words(record.structure.verdict)}`);
-    if (intervals) add(intervals.useful, intervals.useful ? "useful" : "not useful");
-    const checks = [record.quality.check, record.structure?.check].filter(Boolean).join(" and ");
-    if (checks) rows.push(element("li", "checked", `by ${checks}${preset.expected ? `, expecting “${preset.expected.trim()}”` : ""}`));
-    return rows;
-}
-
-const words = (name) => String(name).replaceAll("_", " ");
 
 /* ---- the timeline ---------------------------------------------------------------------------------- */
 
 function draw() {
     const idle = { domainMs: 1000, submitted: false, server: [], sentMs: [] };
     if (!run) return timeline.draw(idle);
-    const since = (ms) => (Math.round(ms * 1e6) - Math.round(run.submittedMs * 1e6)) / 1e6; // whole nanoseconds, as in the record
+    const wholeNs = (ms) => Math.round(ms * 1e6); // as in the record
+    const since = (ms) => (wholeNs(ms) - wholeNs(run.submittedMs)) / 1e6;
     const ended = run.seen?.endMs != null;
     const elapsedMs = ended ? since(run.seen.endMs) : (run.lastMs ?? performance.now()) - run.pageMs;
     const firstMs = run.firstMs === null ? null : since(run.firstMs);
@@ -311,7 +263,10 @@ function draw() {
         domainMs: domainMs(Math.max(elapsedMs, serverSpan), run.seen !== null),
         submitted: true, elapsedMs, firstMs, ended, over: run.seen !== null, server, sentMs,
         ticksMs: run.ticks.map(since),
-        labels: { wait: barNumber(known?.client_ttft_ns, firstMs, elapsedMs), whole: barNumber(known?.e2e_ns, null, elapsedMs) },
+        labels: {
+            wait: barNumber(known?.client_ttft_ns, firstMs, elapsedMs),
+            whole: barNumber(known?.e2e_ns, null, elapsedMs),
+        },
     });
     $("elapsed").textContent = `${(elapsedMs / 1000).toFixed(run.seen ? 2 : 1)} s`;
     listEvents(server, firstMs, ended ? elapsedMs : null);
@@ -331,9 +286,11 @@ function serverEvents(record) {
     const mine = (record?.events ?? []).filter((e) => e.clock === "server").sort((a, b) => a.t_ns - b.t_ns);
     const zero = mine.find((e) => e.event === "request_accepted")?.t_ns;
     if (zero === undefined) return { server: [], sentMs: [] };
-    const at = (e) => ({ name: words(e.event), ms: (e.t_ns - zero) / 1e6 });
-    const shown = mine.filter((e) => e.event !== "token_sent" && e.event !== "tokenization_finished");
-    return { server: shown.map(at), sentMs: mine.filter((e) => e.event === "token_sent").map((e) => (e.t_ns - zero) / 1e6) };
+    const all = mine.map((e) => ({ name: words(e.event), ms: (e.t_ns - zero) / 1e6 }));
+    return {
+        server: all.filter((e) => e.name !== "token sent" && e.name !== "tokenization finished"),
+        sentMs: all.filter((e) => e.name === "token sent").map((e) => e.ms),
+    };
 }
 
 /* The same events for a screen reader, and for a test. */
@@ -356,13 +313,6 @@ function tick() {
     requestAnimationFrame(tick);
 }
 
-function element(tag, cls, text = "") {
-    const node = document.createElement(tag);
-    if (cls) node.className = cls;
-    node.textContent = text;
-    return node;
-}
-
 /* ---- the start --------------------------------------------------------------------------------------- */
 
 async function showModel() {
@@ -377,7 +327,7 @@ async function showModel() {
 function showStep(stepMs, isolated) {
     $("step").textContent = stepMs >= 1 ? `${stepMs.toFixed(1)} ms` : `${Math.round(stepMs * 1000)} µs`;
     $("step").title = isolated ? "the page is isolated, so the browser gives its finest clock"
-        : "the page isn’t isolated (that needs a secure context and the COOP and COEP headers), so the browser coarsens its clock";
+        : "without a secure context and the COOP and COEP headers, the browser coarsens its clock";
 }
 
 function setTheme(theme) {
@@ -387,8 +337,8 @@ function setTheme(theme) {
 function start() {
     setTheme(new URLSearchParams(location.search).get("theme"));
     $("theme").addEventListener("click", () => {
-        const dark = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-        setTheme(dark === "dark" ? "light" : "dark");
+        const wished = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+        setTheme((document.documentElement.dataset.theme ?? wished) === "dark" ? "light" : "dark");
     });
     $("ask").addEventListener("submit", (e) => { e.preventDefault(); send(); });
     $("prompt").addEventListener("input", promptEdited);

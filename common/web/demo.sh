@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.." || exit 2
 model=${1:-tiny}
 out=${OUT:-build/demo}
 servelab=${SERVELAB:-build/bin/servelab}
-server='' driver=''
+server='' driver='' name=''
 readonly NO_BROWSER=5 # drive.py's exit status
 
 bold='' plain=''
@@ -53,9 +53,14 @@ compile() { # shows how far it is: a minute of silence looks like a fault
     total=$(make -n build 2>/dev/null | grep -c -- ' -c ')
     [ "$total" = 0 ] || echo "  $total files to compile"
     make -j"$(nproc)" build 2>$out/build.log | awk -v total="$total" -v live="$([ -t 1 ] && echo 1)" '
-        /^ *cc / { n++; if (live) printf "\r  compiled %d of %d", n, total; else if (n % 25 == 0) print "  compiled " n " of " total; fflush() }
+        /^ *cc / { n++ }
+        /^ *cc / && live { printf "\r  compiled %d of %d", n, total; fflush() }
+        /^ *cc / && !live && n % 25 == 0 { print "  compiled " n " of " total; fflush() }
         END { if (live && n) print "" }'
-    [ "${PIPESTATUS[0]}" = 0 ] || { tail -20 $out/build.log >&2; give_up 2 "it doesn't build; all of it stands in $out/build.log"; }
+    if [ "${PIPESTATUS[0]}" != 0 ]; then
+        tail -20 $out/build.log >&2
+        give_up 2 "it doesn't build; all of it stands in $out/build.log"
+    fi
     echo "  $servelab is up to date"
 }
 
@@ -63,7 +68,7 @@ find_model() {
     case $model in
     tiny) file=${SERVELAB_TINY:-common/model/embedded/servelab-tiny.gguf} ;;
     smollm2)
-        file=build/models/smollm2.gguf
+        file=build/models/smollm2.gguf name=SmolLM2-135M-Instruct
         common/model/fetch_smollm2.sh || give_up 1 "without SmolLM2, 'make demo' runs the embedded model"
         ;;
     *) file=$model ;;
@@ -73,7 +78,8 @@ find_model() {
 
 start_server() {
     rm -f $out/port
-    $servelab serve --model "$file" --port 0 --port-file $out/port --log $out/requests.jsonl >$out/server.log 2>&1 &
+    $servelab serve --model "$file" ${name:+--name "$name"} --port 0 --port-file $out/port \
+        --log $out/requests.jsonl >$out/server.log 2>&1 &
     server=$!
     local waited=0
     until [ -s $out/port ]; do
@@ -113,7 +119,8 @@ ask() {
     ask_by_browser
     local rc=$?
     [ $rc = $NO_BROWSER ] && { ask_by_client; rc=$?; }
-    [ $rc = 0 ] && [ -s $out/record.json ] || give_up 1 "the request left no record; the server's log is $out/server.log"
+    [ $rc = 0 ] && [ -s $out/record.json ] && return
+    give_up 1 "the request left no record; the server's log is $out/server.log"
 }
 
 # ---- the demo -------------------------------------------------------------------------------------------------------

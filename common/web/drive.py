@@ -7,6 +7,7 @@ Offers ClassroomPage (the page's parts by name, for the demo and the tests) and 
 Exit status: 0 the record is kept, whatever it says; 1 the page ended without a record; 2 bad usage or server away;
 5 there is no browser (the caller may let the built-in client play its part).
 """
+
 import argparse
 import shutil
 import signal
@@ -24,7 +25,9 @@ class ClassroomPage:
     def __init__(self, browser, url):
         self.browser = browser
         browser.open(url)
-        browser.wait("return document.body.dataset.state === 'idle' && document.querySelector('#presets input') !== null")
+        browser.wait(
+            "return document.body.dataset.state === 'idle' && document.querySelector('#presets input') !== null"
+        )
 
     def presets(self):
         return self.browser.script("return [...document.querySelectorAll('#presets input')].map((i) => i.value)")
@@ -33,7 +36,9 @@ class ClassroomPage:
         return self.browser.script("return document.querySelector('#presets input:checked').value")
 
     def focused(self):
-        return self.browser.script("return document.activeElement.id || document.activeElement.value || document.activeElement.tagName")
+        return self.browser.script(
+            "return document.activeElement.id || document.activeElement.value || document.activeElement.tagName"
+        )
 
     def focus(self, wanted):
         """Tabs on until the element with this id, or the chosen prepared prompt, has the focus."""
@@ -54,8 +59,12 @@ class ClassroomPage:
 
     def set(self, element, value):
         """Fills a field as typing does, without the hours that 2,048 tokens would take."""
-        self.browser.script("const f = document.getElementById(args[0]); f.value = args[1];"
-                            "f.dispatchEvent(new Event('input', {bubbles: true}))", element, str(value))
+        self.browser.script(
+            "const f = document.getElementById(args[0]); f.value = args[1];"
+            "f.dispatchEvent(new Event('input', {bubbles: true}))",
+            element,
+            str(value),
+        )
 
     def send(self):
         self.focus("send")
@@ -101,7 +110,12 @@ class Progress:
             return
         self.last_s = time.monotonic()
         line = f"  {self.page.text('elapsed'):>8}  {self.page.text('status')}"
-        print(f"\r\033[K{line}" if self.out.isatty() else line, end="" if self.out.isatty() else "\n", file=self.out, flush=True)
+        print(
+            f"\r\033[K{line}" if self.out.isatty() else line,
+            end="" if self.out.isatty() else "\n",
+            file=self.out,
+            flush=True,
+        )
 
     def end(self):
         if self.out.isatty():

@@ -19,6 +19,7 @@ EMBED(style, "style.css");
 EMBED(app, "app.js");
 EMBED(measure, "measure.js");
 EMBED(request, "request.js");
+EMBED(result, "result.js");
 EMBED(sse, "sse.js");
 EMBED(timeline, "timeline.js");
 
@@ -35,6 +36,7 @@ static const struct {
     {"/app.js", js, page_app, page_app_end},
     {"/measure.js", js, page_measure, page_measure_end},
     {"/request.js", js, page_request, page_request_end},
+    {"/result.js", js, page_result, page_result_end},
     {"/sse.js", js, page_sse, page_sse_end},
     {"/timeline.js", js, page_timeline, page_timeline_end},
 };

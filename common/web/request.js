@@ -2,8 +2,9 @@
  * joins that with the server's half of the record.
  *
  * Offers ask() with the three stamps of the browser's clock, and the record routes. Nothing here
- * touches the page: ask() runs in a thread of its own (measure.js), the record routes in the page's. Not here: any interval. Those come
- * from the server, from the same functions that `servelab record check` runs.
+ * touches the page: ask() runs in a thread of its own (measure.js), the record routes in the page's.
+ * Not here: any interval. Those come from the server, from the same functions that `servelab record
+ * check` runs.
  */
 import { SseParser, readEvent, errorText } from "./sse.js";
 
@@ -135,9 +136,9 @@ export function browserEvents(seen) {
 
 /* The record's one sentence: which interval is what the person went through. */
 function statementFor(seen) {
-    if (seen.firstMs === null) return "the answer never began for the person: client_ttft and e2e are not what they felt, the failure is";
-    if (seen.endMs === null) return "client_ttft is what the person waited for the answer to begin; it never came to its end";
-    return "client_ttft is what the person waited for the answer to begin, e2e what they waited for all of it";
+    if (seen.firstMs === null) return "the answer never began: what the person experienced is the failure, no interval";
+    const began = "client_ttft is what the person waited for the answer to begin";
+    return seen.endMs === null ? `${began}; it never came to its end` : `${began}, e2e what they waited for all of it`;
 }
 
 const recordUrl = (id) => `/v1/records/${encodeURIComponent(id)}`;
@@ -145,7 +146,8 @@ const recordUrl = (id) => `/v1/records/${encodeURIComponent(id)}`;
 /* Posts the browser's half. Throws with a sentence when the server doesn't take it. */
 export async function postEvents(seen) {
     const response = await fetch(`${recordUrl(seen.requestId)}/events`, {
-        method: "POST", keepalive: true, body: JSON.stringify({ events: browserEvents(seen), statement: statementFor(seen) }),
+        method: "POST", keepalive: true,
+        body: JSON.stringify({ events: browserEvents(seen), statement: statementFor(seen) }),
         headers: { "Content-Type": "application/json", "X-Request-Id": seen.requestId, "X-Attempt": "1" },
     });
     if (!response.ok) throw new Error(await refusal(response));

@@ -73,9 +73,12 @@ export class Timeline {
         this.#rect(`whole${s.ended ? "" : " open"}`, p.zero, top, whole, BAR * rem, 0.5 * rem);
         this.#ticks("tick", s.ticksMs, p, inner, INNER * rem);
         const never = s.over && s.firstMs === null;
-        this.#rect(never ? "ghost" : `wait${s.firstMs === null ? " open" : ""}`, p.zero, inner, wait, INNER * rem, 0.35 * rem);
-        this.#barLabel(never ? "whole-text" : "wait-text", never ? "the answer never began" : "waiting for the answer to begin", s.labels.wait, wait, p, inner, INNER);
-        this.#barLabel("whole-text", s.over && !s.ended ? "its end was never seen" : "whole answer", s.labels.whole, whole, p, inner + INNER * rem, BAR - INNER - PAD);
+        const waitClass = never ? "ghost" : s.firstMs === null ? "wait open" : "wait";
+        this.#rect(waitClass, p.zero, inner, wait, INNER * rem, 0.35 * rem);
+        const waitWords = never ? "the answer never began" : "waiting for the answer to begin";
+        this.#barLabel(never ? "whole-text" : "wait-text", waitWords, s.labels.wait, wait, p, inner, INNER);
+        const wholeWords = s.over && !s.ended ? "its end was never seen" : "whole answer";
+        this.#barLabel("whole-text", wholeWords, s.labels.whole, whole, p, inner + INNER * rem, BAR - INNER - PAD);
 
         const pins = [{ name: "request submitted", ms: 0 }];
         if (s.firstMs !== null) pins.push({ name: "first byte received", ms: s.firstMs });
@@ -88,15 +91,17 @@ export class Timeline {
         const { rem } = p, inner = top + PAD * rem, whole = s.domainMs * p.perMs, wait = 0.55 * whole;
         this.#rect("ghost", p.zero, top, whole, BAR * rem, 0.5 * rem);
         this.#rect("ghost", p.zero, inner, wait, INNER * rem, 0.35 * rem);
-        this.#barLabel("ghost-text", "waiting for the answer to begin: time to first token (TTFT)", "", wait, p, inner, INNER);
-        this.#barLabel("ghost-text", "whole answer: end-to-end latency", "", whole, p, inner + INNER * rem, BAR - INNER - PAD);
+        const label = (words, width, y, height) => this.#barLabel("ghost-text", words, "", width, p, y, height);
+        label("waiting for the answer to begin: time to first token (TTFT)", wait, inner, INNER);
+        label("whole answer: end-to-end latency", whole, inner + INNER * rem, BAR - INNER - PAD);
     }
 
     #serverLane(s, p) {
         const { rem } = p;
         const top = p.top + TITLE * rem, middle = top + SERVER_BAR * rem / 2;
         this.#text("lane server", 0, p.top + 1.15 * rem, "Server’s clock");
-        this.#note("Server’s clock", p, "another zero: the server accepts the request. Compare lengths between the lanes, never positions.");
+        this.#note("Server’s clock", p, "another zero: the server accepts the request. "
+            + "Compare lengths between the lanes, never positions.");
         this.#line("unknown", 0, middle, p.zero, middle);
         this.#text("unknown-text", p.zero / 2, middle - 0.35 * rem, "? unknown", "middle");
         this.#rect("track", p.zero, top, p.right - p.zero, SERVER_BAR * rem, 0.35 * rem);
@@ -128,7 +133,8 @@ export class Timeline {
         const need = this.#width(text, 1.3 * p.rem, 700) + 1.4 * p.rem;
         const behind = need > barWidth && p.zero + barWidth + need < p.right;
         const x = p.zero + (behind ? barWidth : 0);
-        if (behind && cls === "wait-text") this.#rect("patch", x + 0.2 * p.rem, y - 1, need - 0.2 * p.rem, height * p.rem + 2, 0);
+        if (behind && cls === "wait-text")
+            this.#rect("patch", x + 0.2 * p.rem, y - 1, need - 0.2 * p.rem, height * p.rem + 2, 0);
         this.#text(`bar-text ${cls}${behind ? " behind" : ""}`, x + 0.7 * p.rem, y + (height / 2 + 0.45) * p.rem, text);
     }
 
@@ -137,7 +143,8 @@ export class Timeline {
         const gap = 1.6 * p.rem, lineAt = y + LEADER * p.rem;
         const labels = events.map((e) => {
             const time = showMs(e.ms), nameWidth = this.#width(`${e.name} `, p.rem, 400);
-            return { ...e, time, nameWidth, w: nameWidth + this.#width(time, p.rem, 700), x: p.zero + e.ms * p.perMs, left: 0 };
+            const w = nameWidth + this.#width(time, p.rem, 700);
+            return { ...e, time, nameWidth, w, x: p.zero + e.ms * p.perMs, left: 0 };
         });
         spread(labels, 0, p.right, gap);
         for (const l of labels) {

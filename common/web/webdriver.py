@@ -4,6 +4,7 @@ Offers Browser (open a page, run scripts in it, press keys, take pictures) and B
 install. Refuses to be a general client: it knows chromedriver and Chromium (or Chrome), headless, with a fresh profile
 in a temporary folder, and no network of its own. The one who makes a Browser closes it; `with` does that.
 """
+
 import base64
 import json
 import os
@@ -18,12 +19,33 @@ import urllib.request
 
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 # --no-sandbox: Chromium refuses to run as root with it, and in many containers without; the page it opens is our own.
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars",
-         "--disable-default-apps", "--disable-extensions")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--disable-default-apps",
+    "--disable-extensions",
+)
 START_TIMEOUT_S = 30
-KEYS = {"tab": "\ue004", "enter": "\ue007", "escape": "\ue00c", "space": " ", "control": "\ue009", "shift": "\ue008",
-        "right": "\ue014", "left": "\ue012", "down": "\ue015", "end": "\ue010"}
+KEYS = {
+    "tab": "\ue004",
+    "enter": "\ue007",
+    "escape": "\ue00c",
+    "space": " ",
+    "control": "\ue009",
+    "shift": "\ue008",
+    "right": "\ue014",
+    "left": "\ue012",
+    "down": "\ue015",
+    "end": "\ue010",
+}
 
 
 class BrowserMissing(Exception):
@@ -48,17 +70,23 @@ class Browser:
     def __init__(self, width=1920, height=1080, flags=()):
         browser, driver = find_browser()
         self.profile = tempfile.mkdtemp(prefix="servelab-browser-")
-        self.driver = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                       start_new_session=True)  # its group dies with it: no browser is left behind
+        self.driver = subprocess.Popen(
+            [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+        )  # its group dies with it: no browser is left behind
         self.session = None
         try:
             self.port = self._port()
-            options = {"binary": browser, "args": [*FLAGS, f"--user-data-dir={self.profile}", f"--window-size={width},{height}", *flags]}
+            options = {
+                "binary": browser,
+                "args": [*FLAGS, f"--user-data-dir={self.profile}", f"--window-size={width},{height}", *flags],
+            }
             wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
             answer = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
             self.session = answer["sessionId"]
             self.version = answer["capabilities"]["browserVersion"]
-            self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+            self.cdp(
+                "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            )
         except BaseException:
             self.close()
             raise
@@ -71,7 +99,9 @@ class Browser:
 
     def _call(self, method, path, body=None, timeout_s=START_TIMEOUT_S):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, {"Content-Type": "application/json"}, method=method)
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", data, {"Content-Type": "application/json"}, method=method
+        )
         try:
             with urllib.request.urlopen(request, timeout=timeout_s) as answer:
                 return json.load(answer)["value"]
@@ -93,8 +123,10 @@ class Browser:
 
     def script(self, text, *args):
         """Runs the body of an async function in the page and returns what it returns."""
-        body = f"const done = arguments[arguments.length - 1]; (async (...args) => {{ {text} }})(...arguments)" \
-               ".then((v) => done({v}), (e) => done({e: String(e)}))"
+        body = (
+            f"const done = arguments[arguments.length - 1]; (async (...args) => {{ {text} }})(...arguments)"
+            ".then((v) => done({v}), (e) => done({e: String(e)}))"
+        )
         answer = self._do("POST", "/execute/async", {"script": body, "args": list(args)})
         if "e" in answer:
             raise ScriptError(answer["e"])

@@ -3,6 +3,7 @@
 Both directions wait half of the round trip, so that one question and its answer take the whole of it longer, however
 many reads they come in. Opening a connection costs nothing more: the proxy itself accepts it.
 """
+
 import queue
 import socket
 import threading

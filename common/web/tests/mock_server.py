@@ -6,6 +6,7 @@ Offers MockServer (in tests) and a command line (to look at the page without a m
 It speaks the routes the page uses. The last line of the prompt names the script (see SCRIPTS). Its records carry
 its own clock's events; its intervals are computed here, so no test of the product's numbers may rest on them.
 """
+
 import argparse
 import json
 import threading
@@ -14,7 +15,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parent.parent
-TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+}
 
 
 def chunk(text=None, finish=None, role=None, usage=None):
@@ -31,8 +36,10 @@ def sse(obj):
     return b"data: " + (obj if isinstance(obj, bytes) else json.dumps(obj, ensure_ascii=False).encode()) + b"\n\n"
 
 
-WORDS = ("The answer arrives piece by piece, and each piece is a token or a few. What a person feels first is the wait "
-         "for the first of them; what they remember is when the last one came. Two questions, two numbers. ").split(" ")
+WORDS = (
+    "The answer arrives piece by piece, and each piece is a token or a few. What a person feels first is the wait "
+    "for the first of them; what they remember is when the last one came. Two questions, two numbers. "
+).split(" ")
 
 
 def plain(reading_s=1.2, tokens=60, per_token_s=0.03):
@@ -67,11 +74,11 @@ def late_usage():  # M3: usage and [DONE] come 300 ms after the last text
 def bytewise():  # M21, M22: every byte in a write of its own; CRLF, comments, no space, several data lines, split UTF-8
     body = b": a comment\r\n\r\n" + sse(chunk("naïve ")).replace(b"\n", b"\r\n")
     body += b"data:" + json.dumps(chunk("日本 "), ensure_ascii=False).encode() + b"\r\r"
-    body += b"event: x\nid: 4\ndata: {\"choices\":\ndata: [{\"delta\":{\"content\":\"two lines \"}}]}\n\n"
+    body += b'event: x\nid: 4\ndata: {"choices":\ndata: [{"delta":{"content":"two lines "}}]}\n\n'
     body += b"data: " + b'{"choices":[{"delta":{"content":"bad \xff byte"}}]}' + b"\n\n:\n"
     body += sse(chunk(finish="stop")) + sse(b"[DONE]")
     for i in range(len(body)):
-        yield body[i:i + 1]
+        yield body[i : i + 1]
 
 
 def in_band():  # M15: HTTP 200, then an error inside the stream
@@ -121,9 +128,22 @@ def quick():
     yield from plain(reading_s=0.06, tokens=180, per_token_s=0.025)
 
 
-SCRIPTS = {"plain": plain, "role-first": role_first, "late-usage": late_usage, "bytewise": bytewise, "in-band": in_band,
-           "no-end": no_end, "no-done": no_done, "not-json": not_json, "empty": empty, "broken": broken, "slow": slow,
-           "long": long, "quick": quick, "refuse": None}
+SCRIPTS = {
+    "plain": plain,
+    "role-first": role_first,
+    "late-usage": late_usage,
+    "bytewise": bytewise,
+    "in-band": in_band,
+    "no-end": no_end,
+    "no-done": no_done,
+    "not-json": not_json,
+    "empty": empty,
+    "broken": broken,
+    "slow": slow,
+    "long": long,
+    "quick": quick,
+    "refuse": None,
+}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -158,11 +178,12 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/v1/presets":
             return self.answer(200, {"presets": self.server.presets})
         if path.startswith("/v1/records/"):
-            rid, _, what = path[len("/v1/records/"):].partition("/")
+            rid, _, what = path[len("/v1/records/") :].partition("/")
             if rid not in records:
                 return self.answer(404, {"error": {"message": f"no record {rid}"}})
-            return self.answer(200, {**intervals(records[rid]), **self.server.lies} if what == "intervals"
-                               else records[rid])
+            return self.answer(
+                200, {**intervals(records[rid]), **self.server.lies} if what == "intervals" else records[rid]
+            )
         file = WEB / (path.lstrip("/") or "index.html")
         if file.is_file() and WEB in file.resolve().parents and file.suffix in TYPES:
             return self.answer(200, file.read_bytes(), TYPES[file.suffix])
@@ -182,8 +203,16 @@ class Handler(BaseHTTPRequestHandler):
         self.play(prompt.strip().rsplit("\n", 1)[-1])
 
     def event(self, record, name, t_ns=None, **more):
-        record["events"].append({"event": name, "clock": "server", "t_ns": t_ns or time.monotonic_ns(),
-                                 "source": "server_log", "clock_api": "CLOCK_MONOTONIC", **more})
+        record["events"].append(
+            {
+                "event": name,
+                "clock": "server",
+                "t_ns": t_ns or time.monotonic_ns(),
+                "source": "server_log",
+                "clock_api": "CLOCK_MONOTONIC",
+                **more,
+            }
+        )
 
     def play(self, name):
         rid = self.headers.get("X-Request-Id", "r-0001")
@@ -192,8 +221,15 @@ class Handler(BaseHTTPRequestHandler):
         if SCRIPTS.get(name, plain) is None:
             record["outcome"].update(http_status=400)
             self.event(record, "request_rejected")
-            return self.answer(400, {"error": {"message": "max_tokens takes a whole number from 1 to 2048, not 4096",
-                                               "param": "max_tokens"}})
+            return self.answer(
+                400,
+                {
+                    "error": {
+                        "message": "max_tokens takes a whole number from 1 to 2048, not 4096",
+                        "param": "max_tokens",
+                    }
+                },
+            )
         time.sleep(0.004)
         self.event(record, "request_admitted")
         self.send_response(200)
@@ -240,13 +276,24 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def new_record(rid):
-    return {"schema": "servelab.request-record.v1", "request_id": rid, "attempt": 1,
-            "workload": {"model": "scripted", "prompt_tokens": 2048, "max_output_tokens": 256, "output_tokens": 0,
-                         "decoding": "greedy"}, "events": [],
-            "outcome": {"delivered": False, "http_status": None, "finish_reason": None, "error": None},
-            "quality": {"check": None, "verdict": "not_evaluated"},
-            "structure": {"check": None, "verdict": "not_required"},
-            "resources": {"gpu_seconds": None, "joules": None}, "statement": ""}
+    return {
+        "schema": "servelab.request-record.v1",
+        "request_id": rid,
+        "attempt": 1,
+        "workload": {
+            "model": "scripted",
+            "prompt_tokens": 2048,
+            "max_output_tokens": 256,
+            "output_tokens": 0,
+            "decoding": "greedy",
+        },
+        "events": [],
+        "outcome": {"delivered": False, "http_status": None, "finish_reason": None, "error": None},
+        "quality": {"check": None, "verdict": "not_evaluated"},
+        "structure": {"check": None, "verdict": "not_required"},
+        "resources": {"gpu_seconds": None, "joules": None},
+        "statement": "",
+    }
 
 
 def intervals(r):
@@ -257,18 +304,41 @@ def intervals(r):
     sent = [e["t_ns"] for e in r["events"] if e["event"] == "token_sent"]
     n = r["workload"]["output_tokens"]
     o = r["outcome"]
-    reason = ("cancelled" if "request_cancelled" in t else "rejected" if "request_rejected" in t else
-              "internal_error" if "request_failed" in t else "in_band_error" if o["error"] else
-              "not_delivered" if len({"first_byte_received", "first_token"} - set(t)) else
-              "no_finish_reason" if not o["finish_reason"] else "delivered")
-    return {"request_id": r["request_id"], "client_ttft_ns": between("request_submitted", "first_byte_received"),
-            "server_ttft_ns": between("request_accepted", "first_token"),
-            "queue_delay_ns": between("request_accepted", "request_admitted"),
-            "e2e_ns": between("request_submitted", "final_byte_received"),
-            "tpot_ns": (sent[-1] - sent[0]) // (n - 1) if n > 1 else None,
-            "tpot_boundary": "token_sent" if n > 1 else None,
-            "completion": "completed" if reason == "delivered" else "incomplete", "completion_reason": reason,
-            "quality": r["quality"]["verdict"], "structure": r["structure"]["verdict"], "useful": False}
+    reason = (
+        "cancelled"
+        if "request_cancelled" in t
+        else (
+            "rejected"
+            if "request_rejected" in t
+            else (
+                "internal_error"
+                if "request_failed" in t
+                else (
+                    "in_band_error"
+                    if o["error"]
+                    else (
+                        "not_delivered"
+                        if len({"first_byte_received", "first_token"} - set(t))
+                        else "no_finish_reason" if not o["finish_reason"] else "delivered"
+                    )
+                )
+            )
+        )
+    )
+    return {
+        "request_id": r["request_id"],
+        "client_ttft_ns": between("request_submitted", "first_byte_received"),
+        "server_ttft_ns": between("request_accepted", "first_token"),
+        "queue_delay_ns": between("request_accepted", "request_admitted"),
+        "e2e_ns": between("request_submitted", "final_byte_received"),
+        "tpot_ns": (sent[-1] - sent[0]) // (n - 1) if n > 1 else None,
+        "tpot_boundary": "token_sent" if n > 1 else None,
+        "completion": "completed" if reason == "delivered" else "incomplete",
+        "completion_reason": reason,
+        "quality": r["quality"]["verdict"],
+        "structure": r["structure"]["verdict"],
+        "useful": False,
+    }
 
 
 class MockServer:
@@ -278,11 +348,22 @@ class MockServer:
         self.http.records, self.http.bodies = {}, []
         self.http.isolated = True  # whether the page is served with the headers that give it a fine clock
         self.http.stopped = False
-        self.http.lies = {}        # members of the intervals to falsify
-        filler = "\n".join(f"log {i:03d} the lamp in room {i % 37} was {'lit' if i % 3 else 'dark'} at noon" for i in range(140))
-        self.http.presets = [{"name": n, "title": n, "prompt": f"{filler}\n{n}", "expected": None, "check": None,
-                              "prompt_tokens": 2048, "max_tokens": 256}
-                             for n in ("long", "quick", "in-band", "refuse")]
+        self.http.lies = {}  # members of the intervals to falsify
+        filler = "\n".join(
+            f"log {i:03d} the lamp in room {i % 37} was {'lit' if i % 3 else 'dark'} at noon" for i in range(140)
+        )
+        self.http.presets = [
+            {
+                "name": n,
+                "title": n,
+                "prompt": f"{filler}\n{n}",
+                "expected": None,
+                "check": None,
+                "prompt_tokens": 2048,
+                "max_tokens": 256,
+            }
+            for n in ("long", "quick", "in-band", "refuse")
+        ]
         self.port = self.http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/"
 

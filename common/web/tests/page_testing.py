@@ -2,6 +2,7 @@
 
 A test is a function test_...(browser, ...) whose docstring's first line is its name; it fails by raising.
 """
+
 import json
 import os
 import subprocess
@@ -40,8 +41,23 @@ class Served:
         self.folder = tempfile.TemporaryDirectory(prefix="servelab-page-")
         self.log, port_file = Path(self.folder.name, "log.jsonl"), Path(self.folder.name, "port")
         self.said = open(Path(self.folder.name, "said"), "w+", encoding="utf-8")
-        self.process = subprocess.Popen([self.program, "serve", "--model", self.model, "--port", "0", "--port-file", str(port_file),
-                                         "--log", str(self.log), *flags], stdout=self.said, stderr=self.said)
+        self.process = subprocess.Popen(
+            [
+                self.program,
+                "serve",
+                "--model",
+                self.model,
+                "--port",
+                "0",
+                "--port-file",
+                str(port_file),
+                "--log",
+                str(self.log),
+                *flags,
+            ],
+            stdout=self.said,
+            stderr=self.said,
+        )
         until = time.monotonic() + 60
         while not port_file.exists():
             if self.process.poll() is not None or time.monotonic() > until:
@@ -53,7 +69,9 @@ class Served:
 
     def check(self, record_path):
         """(exit status, JSON) of `servelab record check --json`."""
-        done = subprocess.run([self.program, "record", "check", "--json", str(record_path)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [self.program, "record", "check", "--json", str(record_path)], capture_output=True, text=True, check=False
+        )
         return done.returncode, json.loads(done.stdout)
 
     def stop(self):

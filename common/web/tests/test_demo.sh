@@ -48,11 +48,13 @@ check "no browser: drive.py exits 5 and says what brings one" $? "exit status $r
 if command -v chromedriver >/dev/null; then
     demo
     rc=$?
-    [ $rc = 0 ] && "$SERVELAB" record check "$OUT/record.json" >"$work/checked" && grep -q '"source":"browser"' <(tr -d ' ' <"$OUT/record.json")
+    [ $rc = 0 ] && "$SERVELAB" record check "$OUT/record.json" >"$work/checked" &&
+        tr -d ' ' <"$OUT/record.json" | grep -q '"source":"browser"'
     check "the demo leaves a valid record from a browser" $? "exit status $rc"
     grep -q 'plausible *yes' "$work/checked"
     check "the record is plausible" $? "$(grep plausible "$work/checked")"
-    has "What the person experienced" && has "client_ttft" && has "queue_delay" && has "of 100 points" && has "$OUT/record.json"
+    has "What the person experienced" && has "client_ttft" && has "queue_delay" && has "100 of 100 points" &&
+        has "$OUT/record.json"
     check "it prints intervals, sentence, rubric, and where the record is" $?
     nobody_left
     check "nobody is left behind after it" $? "$(left | tr '\n' ' ')"
@@ -69,7 +71,7 @@ if command -v chromedriver >/dev/null; then
     wait $pid
     rc=$?
     [ $rc = 143 ] && nobody_left
-    check "ended in the middle: exit status 143, server and browser are gone" $? "exit status $rc, left: $(left | tr '\n' ' ')"
+    check "ended in the middle: exit status 143, server and browser are gone" $? "exit status $rc, left: $(left | xargs)"
 else
     for what in "the demo leaves a valid record from a browser" "nobody is left behind after it"; do
         n=$((n + 1))

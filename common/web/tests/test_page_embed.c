@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[] = {"index.html", "style.css", "app.js",     "measure.js",
-                                    "request.js", "sse.js",    "timeline.js"};
+static const char *const names[] = {"index.html", "style.css", "app.js", "measure.js",
+                                    "request.js", "result.js", "sse.js", "timeline.js"};
 
 START_TEST(embedded_file_equals_the_tree) {
     char path[64], url[64];

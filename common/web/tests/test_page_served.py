@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""test_page_served.py: a real browser, the real server and the embedded model: the record, its numbers, a slower network.
+"""test_page_served.py: a real browser, the real server, the embedded model: record, numbers, a slower network.
 
 The page's own conduct under every kind of broken answer is test_page.py's. SERVELAB_TEST_MODEL names another GGUF file.
 """
+
 import json
 import statistics
 import sys
@@ -16,7 +17,14 @@ from page_testing import Served, expect, expect_equal, expect_within
 from delay_proxy import DelayProxy
 from drive import ClassroomPage
 
-SIX = ["request_submitted", "request_accepted", "request_admitted", "first_token", "first_byte_received", "final_byte_received"]
+SIX = [
+    "request_submitted",
+    "request_accepted",
+    "request_admitted",
+    "first_token",
+    "first_byte_received",
+    "final_byte_received",
+]
 WAIT_S = 240  # a prefill of 2,048 tokens under the address sanitizer, on a busy machine
 
 
@@ -51,9 +59,19 @@ def test_record(browser, served):
     status, said = check(served, raw)
     expect_equal((status, said["completion"]), (0, "completed"), "record check")
     expect_equal(record["workload"]["prompt_tokens"], 2048, "prompt tokens")
-    expect(said["client_ttft_ns"] >= said["server_ttft_ns"] > 0 and said["e2e_ns"] >= said["client_ttft_ns"], f"implausible: {said}")
+    expect(
+        said["client_ttft_ns"] >= said["server_ttft_ns"] > 0 and said["e2e_ns"] >= said["client_ttft_ns"],
+        f"implausible: {said}",
+    )
     expect_equal(page.state(), "finished", "state")
-    for event in ("request submitted", "request accepted", "request admitted", "first token", "first byte received", "final byte received"):
+    for event in (
+        "request submitted",
+        "request accepted",
+        "request admitted",
+        "first token",
+        "first byte received",
+        "final byte received",
+    ):
         expect(event in page.text("events"), f"{event} isn't on the timeline")
 
 
@@ -61,7 +79,9 @@ def test_numbers(browser, served):
     """What the page shows is what `servelab record check --json` says, to the nanosecond"""
     _, raw = ask(browser, served.url, "12+30=", 16)
     _, said = check(served, raw)
-    shown = browser.script("""return Object.fromEntries([...document.querySelectorAll('[data-key]')].map((n) => [n.dataset.key, n.title]))""")
+    shown = browser.script(
+        "return Object.fromEntries([...document.querySelectorAll('[data-key]')].map((n) => [n.dataset.key, n.title]))"
+    )
     for key, title in shown.items():
         expect_equal(title, f"{said[key]:,} ns" if said[key] is not None else "", key)
     route = browser.script("return await (await fetch(`/v1/records/${args[0]}/intervals`)).json()", said["request_id"])
@@ -76,10 +96,16 @@ def test_verdict(browser, served):
     expected = browser.script("return (await (await fetch('/v1/presets')).json()).presets[0].expected").strip()
     answer = page.text("answer").strip()
     expect_equal(record["quality"]["check"], "key-recall/1", "check")
-    expect_equal(record["quality"]["verdict"], "passed" if answer.startswith(expected) else "failed", f"verdict on {answer!r}, expected {expected!r}")
+    expect_equal(
+        record["quality"]["verdict"],
+        "passed" if answer.startswith(expected) else "failed",
+        f"verdict on {answer!r}, expected {expected!r}",
+    )
     expect(f"quality {record['quality']['verdict']}" in page.text("verdicts"), page.text("verdicts"))
     page, raw = ask(browser, served.url, "? A1B2", 4)
-    expect_equal(json.loads(raw)["quality"], {"check": None, "verdict": "not_evaluated"}, "quality of a prompt of one's own")
+    expect_equal(
+        json.loads(raw)["quality"], {"check": None, "verdict": "not_evaluated"}, "quality of a prompt of one's own"
+    )
 
 
 def test_log(browser, served):
@@ -92,7 +118,9 @@ def test_log(browser, served):
         lines = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines() if rid in line]
         time.sleep(0.1)
     expect_equal(len(lines), 1, "lines of this request")
-    expect_equal(sorted(e["event"] for e in lines[0]["events"]), sorted(e["event"] for e in json.loads(raw)["events"]), "events")
+    expect_equal(
+        sorted(e["event"] for e in lines[0]["events"]), sorted(e["event"] for e in json.loads(raw)["events"]), "events"
+    )
 
 
 def test_cancel(browser, served):
@@ -122,7 +150,9 @@ def test_isolated(browser, served):
     page, _ = ask(browser, served.url, "12+30=", 4)
     expect_equal(page.text("step"), "5 µs", "clock step")
     names = browser.script("return performance.getEntriesByType('resource').map((r) => r.name)")
-    expect_equal([n for n in names if not n.startswith(served.url) and not n.startswith("data:")], [], "requests to elsewhere")
+    expect_equal(
+        [n for n in names if not n.startswith(served.url) and not n.startswith("data:")], [], "requests to elsewhere"
+    )
     expect_equal([m for m in browser.log() if "400" not in m], [], "console")
 
 
@@ -140,9 +170,16 @@ def test_network_delay(browser, served):
                 numbers.append(check(served, raw)[1])
     finally:
         proxy.stop()
-    for key, moves_by in (("client_ttft_ns", ROUND_TRIP_MS), ("e2e_ns", ROUND_TRIP_MS), ("server_ttft_ns", 0), ("queue_delay_ns", 0)):
+    for key, moves_by in (
+        ("client_ttft_ns", ROUND_TRIP_MS),
+        ("e2e_ns", ROUND_TRIP_MS),
+        ("server_ttft_ns", 0),
+        ("queue_delay_ns", 0),
+    ):
         near, far = (statistics.median(n[key] for n in numbers) / 1e6 for numbers in took.values())
-        print(f"# {key[:-3]}: median of {TIMES} {near:.3f} ms, through the slow network {far:.3f} ms, moved by {far - near:.3f} ms")
+        print(
+            f"# {key[:-3]}: median of {TIMES} {near:.3f} ms, on the slow network {far:.3f} ms, moved {far - near:.3f}"
+        )
         expect_within(far - near, moves_by - TOLERANCE_MS, moves_by + TOLERANCE_MS, f"{key} moved by, in ms")
 
 
