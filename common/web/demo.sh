@@ -52,13 +52,13 @@ compile() { # shows how far it is: a minute of silence looks like a fault
     local total
     total=$(make -n build 2>/dev/null | grep -c -- ' -c ')
     [ "$total" = 0 ] || echo "  $total files to compile"
-    make -j"$(nproc)" build 2>$out/build.log | awk -v total="$total" -v live="$([ -t 1 ] && echo 1)" '
+    make -j"$(nproc)" build 2>"$out/build.log" | awk -v total="$total" -v live="$([ -t 1 ] && echo 1)" '
         /^ *cc / { n++ }
         /^ *cc / && live { printf "\r  compiled %d of %d", n, total; fflush() }
         /^ *cc / && !live && n % 25 == 0 { print "  compiled " n " of " total; fflush() }
         END { if (live && n) print "" }'
     if [ "${PIPESTATUS[0]}" != 0 ]; then
-        tail -20 $out/build.log >&2
+        tail -20 "$out/build.log" >&2
         give_up 2 "it doesn't build; all of it stands in $out/build.log"
     fi
     echo "  $servelab is up to date"
@@ -77,25 +77,24 @@ find_model() {
 }
 
 start_server() {
-    rm -f $out/port
-    $servelab serve --model "$file" ${name:+--name "$name"} --port 0 --port-file $out/port \
-        --log $out/requests.jsonl >$out/server.log 2>&1 &
+    rm -f "$out/port"
+    "$servelab" serve --model "$file" ${name:+--name "$name"} --port 0 --port-file "$out/port" \
+        --log "$out/requests.jsonl" >"$out/server.log" 2>&1 &
     server=$!
     local waited=0
-    until [ -s $out/port ]; do
-        kill -0 "$server" 2>/dev/null || { cat $out/server.log >&2; server=''; give_up 1 "the server didn't start"; }
+    until [ -s "$out/port" ]; do
+        kill -0 "$server" 2>/dev/null || { cat "$out/server.log" >&2; server=''; give_up 1 "the server didn't start"; }
         sleep 0.1
         waited=$((waited + 1))
         [ $((waited % 20)) != 0 ] || echo "  loading the model ... $((waited / 10)) s"
     done
-    url=http://127.0.0.1:$(cat $out/port)/
-    echo "  $(head -1 $out/server.log)"
+    url=http://127.0.0.1:$(cat "$out/port")/
+    echo "  $(head -1 "$out/server.log")"
 }
 
-# In the background, so that Ctrl-C needn't wait for the browser.
-run_in_background() {
-    "$@" &
-    driver=$!
+# In the background, so that Ctrl-C needn't wait for it.
+in_background() { "$@" & driver=$!; }
+finished() { # its exit status
     wait "$driver"
     local rc=$?
     driver=''
@@ -105,50 +104,56 @@ run_in_background() {
 ask_by_browser() {
     [ "${BROWSER:-}" = none ] && return $NO_BROWSER
     command -v python3 >/dev/null || { echo "  no python3, which steers the browser"; return $NO_BROWSER; }
-    run_in_background python3 common/web/drive.py --url "$url" --out $out/record.json --picture $out/page.png
+    in_background python3 common/web/drive.py --url "$url" --out "$out/record.json" --picture "$out/page.png"
+    finished
 }
 
 ask_by_client() {
     client="the built-in client, on its own clock"
     echo "  The built-in client plays the browser: the same three stamps, but a program's clock and no page in between."
-    run_in_background $servelab load --url "$url" --preset first --record $out/record.json
+    in_background "$servelab" load --url "$url" --preset first --record "$out/record.json" --json >"$out/client.json"
+    local waited=0
+    while kill -0 "$driver" 2>/dev/null; do
+        sleep 0.1
+        waited=$((waited + 1))
+        [ $((waited % 20)) != 0 ] || printf '  %6d.0 s  The server is reading 2,048 tokens, or answering.\n' $((waited / 10))
+    done
+    finished
 }
 
 ask() {
     client="a Chromium page"
     ask_by_browser
-    local rc=$?
-    [ $rc = $NO_BROWSER ] && { ask_by_client; rc=$?; }
-    [ $rc = 0 ] && [ -s $out/record.json ] && return
-    give_up 1 "the request left no record; the server's log is $out/server.log"
+    [ $? = $NO_BROWSER ] && ask_by_client
+    [ -s "$out/record.json" ] || give_up 1 "the request left no record; the server's log is $out/server.log"
 }
 
 # ---- the demo -------------------------------------------------------------------------------------------------------
-mkdir -p $out || exit 2
-rm -f $out/record.json $out/page.png $out/requests.jsonl
+mkdir -p "$out" || exit 2
+rm -f "$out/record.json" "$out/page.png" "$out/requests.jsonl"
 failed=0
 
 step "1  What is needed"
 common/setup/deps.sh demo || exit $?
 echo "  ready"
 step "2  Building"
-[ -n "${SERVELAB:-}" ] && echo "  $servelab, as SERVELAB says" || compile
+if [ -n "${SERVELAB:-}" ]; then echo "  $servelab, as SERVELAB says"; else compile; fi
 step "3  The server"
 find_model
 start_server
 step "4  One prompt of 2,048 tokens, up to 256 tokens of answer"
 ask
 step "5  The record of that one request (seen by $client)"
-$servelab record check $out/record.json || failed=1
-grep -q '"completion":"completed"' <<<"$($servelab record check --json $out/record.json)" || {
+"$servelab" record check "$out/record.json" || failed=1
+grep -q '"completion":"completed"' <<<"$("$servelab" record check --json "$out/record.json")" || {
     echo "  The request was not completed; the lines above say why."
     failed=1
 }
 step "6  Lab 01, the reference solution, graded"
-$servelab grade 01 solutions/01_request_record || failed=1
+"$servelab" grade 01 solutions/01_request_record || failed=1
 
 step "What is left for you to look at"
 echo "  $out/record.json    the record above; \`$servelab record check $out/record.json\` prints it again"
-[ -s $out/page.png ] && echo "  $out/page.png       the page as the browser saw it"
+[ -s "$out/page.png" ] && echo "  $out/page.png       the page as the browser saw it"
 echo "  \`$servelab serve\` and a browser at http://127.0.0.1:8080/ show it live"
 exit $failed

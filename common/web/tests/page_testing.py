@@ -32,6 +32,27 @@ def expect_within(got, lo, hi, what):
     expect(got is not None and lo <= got <= hi, f"{what}: got {got}, want {lo} .. {hi}")
 
 
+FITS = """
+const out = [], edge = innerHeight, high = document.documentElement.scrollHeight;
+if (high > edge + 1) out.push(`the page is ${high} high, the window ${edge}`);
+for (const p of document.querySelectorAll('.panel, .card'))
+    if (p.scrollHeight > p.clientHeight + 1 || p.scrollWidth > p.clientWidth + 1)
+        out.push(`${p.id || p.className} is cut off`);
+let least = Infinity;
+const hasText = (n) => [...n.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+for (const n of document.querySelectorAll('body *')) if (n.checkVisibility() && hasText(n) && !n.closest('.unseen'))
+    least = Math.min(least, parseFloat(getComputedStyle(n).fontSize));
+return { out, share: least / edge };
+"""
+
+
+def expect_fits(browser, what):
+    """All of the page shows without scrolling, nothing is cut off, and the back row can read the smallest text."""
+    seen = browser.script(FITS)
+    expect_equal(seen["out"], [], what)
+    expect(seen["share"] >= 0.0185, f"{what}: smallest text {seen['share']:.4f} of the height")
+
+
 class Served:
     """A real server on a free port with the embedded model (or SERVELAB_TEST_MODEL's), ended with its `with`."""
 

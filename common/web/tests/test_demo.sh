@@ -45,6 +45,11 @@ rc=$?
 [ $rc = 5 ] && has "apt-get install chromium"
 check "no browser: drive.py exits 5 and says what brings one" $? "exit status $rc"
 
+BROWSER=none demo
+rc=$?
+[ $rc = 0 ] && has "built-in client" && tr -d ' ' <"$OUT/record.json" | grep -q '"source":"client"'
+check "without a browser the built-in client plays its part, and that is said" $? "exit status $rc"
+
 if command -v chromedriver >/dev/null; then
     demo
     rc=$?

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import page_testing
-from page_testing import HERE, expect, expect_equal, expect_within
+from page_testing import HERE, expect, expect_equal, expect_fits, expect_within
 from mock_server import MockServer
 
 from drive import ClassroomPage
@@ -390,20 +390,6 @@ def test_offline(browser, mock):
         expect_equal(foreign, [], f"addresses in {file.name}")
 
 
-FITS = """
-const out = [], edge = innerHeight, high = document.documentElement.scrollHeight;
-if (high > edge + 1) out.push(`the page is ${high} high, the window ${edge}`);
-for (const p of document.querySelectorAll('.panel, .card'))
-    if (p.scrollHeight > p.clientHeight + 1 || p.scrollWidth > p.clientWidth + 1)
-        out.push(`${p.id || p.className} is cut off`);
-let least = Infinity;
-const hasText = (n) => [...n.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
-for (const n of document.querySelectorAll('body *')) if (n.checkVisibility() && hasText(n) && !n.closest('.unseen'))
-    least = Math.min(least, parseFloat(getComputedStyle(n).fontSize));
-return { out, share: least / edge };
-"""
-
-
 def test_size(browser, mock):
     """At 1920x1080 and 1280x720 all fits without scrolling, and no text is smaller than 1.85 % of the height"""
     try:
@@ -413,9 +399,7 @@ def test_size(browser, mock):
             )
             for script in ("quick", "in-band", "refuse"):
                 play(browser, mock, script)
-                seen = browser.script(FITS)
-                expect_equal(seen["out"], [], f"{width}x{height} after {script}")
-                expect(seen["share"] >= 0.0185, f"{width}x{height}: smallest text {seen['share']:.4f} of the height")
+                expect_fits(browser, f"{width}x{height} after {script}")
     finally:
         browser.cdp("Emulation.setDeviceMetricsOverride", width=1920, height=1080, deviceScaleFactor=1, mobile=False)
 

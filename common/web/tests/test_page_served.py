@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import page_testing
-from page_testing import Served, expect, expect_equal, expect_within
+from page_testing import Served, expect, expect_equal, expect_fits, expect_within
 
 from delay_proxy import DelayProxy
 from drive import ClassroomPage
@@ -106,6 +106,23 @@ def test_verdict(browser, served):
     expect_equal(
         json.loads(raw)["quality"], {"check": None, "verdict": "not_evaluated"}, "quality of a prompt of one's own"
     )
+
+
+def test_size(browser, served):
+    """A projector of 1920x1080 or 1280x720 shows the server's own presets and their results without scrolling"""
+    try:
+        for width, height in ((1920, 1080), (1280, 720)):
+            browser.cdp(
+                "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            )
+            page = ClassroomPage(browser, served.url)
+            page.pick(page.presets()[-2])  # the tool call: two verdicts, the longest expectation
+            expect_fits(browser, f"{width}x{height} before")
+            page.send()
+            page.finish(WAIT_S)
+            expect_fits(browser, f"{width}x{height} after")
+    finally:
+        browser.cdp("Emulation.setDeviceMetricsOverride", width=1920, height=1080, deviceScaleFactor=1, mobile=False)
 
 
 def test_log(browser, served):
