@@ -52,7 +52,9 @@ static int attach_literals(cJSON *root, const char *text, const struct json_scan
 cJSON *json_parse(const char *text, size_t n, int first_line, struct err *e) {
     struct json_scan_result scan;
     if (json_scan(text, n, first_line, &scan, e)) return NULL;
-    cJSON *root = cJSON_ParseWithLength(text, n);
+    /* cJSON passes over a byte order mark itself, but not in a text of 4 bytes. */
+    size_t mark = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+    cJSON *root = cJSON_ParseWithLength(text + mark, n - mark);
     if (root && attach_literals(root, text, &scan)) {
         cJSON_Delete(root);
         root = NULL;
