@@ -62,6 +62,30 @@ def check_rendering(tree, folder):
     report('href="../common/record/intervals.h"' in handout, "links to sources lead from the page to the source")
 
 
+def check_commands(tree):
+    """Every `make TARGET`, CHECK and `servelab COMMAND` that a document names is there."""
+    rules = "".join(read(d, f) for d, _, files in os.walk(TOP) if "/build" not in d for f in files
+                    if f == "Makefile" or f == "module.mk")
+    checks = "".join(read(d, f) for d, _, files in os.walk(os.path.join(TOP, "grader")) for f in files
+                     if f == "checks.c")
+    known = set(re.findall(r'"((?:intervals|quality|slo|evidence|safety)\.\w+)"', checks))
+    known |= {name.split(".")[0] for name in known}
+    wrong = []
+    for document in ["README.md", "labs/01_request_record/README.md", "solutions/01_request_record/README.md"]:
+        code = re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", read(tree, document), re.S)
+        code = "\n".join(a + b for a, b in code)
+        for target in re.findall(r"\bmake ([a-z][a-z-]*)", code):
+            if not re.search(rf"^{target}:", rules, re.M):
+                wrong.append(f"{document}: make {target}")
+        for check in ",".join(re.findall(r"CHECK=(\S+)", code)).split(","):
+            if check and check not in known and check != "...":
+                wrong.append(f"{document}: CHECK={check}")
+        for command in re.findall(r"bin/servelab ([a-z]+)", code):
+            if not os.path.exists(os.path.join(TOP, f"common/cli/cmd_{command}.c")):
+                wrong.append(f"{document}: servelab {command}")
+    report(known and not wrong, "every command that a document names is there", "\n".join(wrong))
+
+
 GOOD = ('<h1 id="top">T</h1><a href="#top">a</a><a href="other.html#there">b</a><a href="notes.txt">c</a>'
         '<a href="https://example.org/x">d</a><img alt="x" src="data:,"><code>[x](y)</code><p>[1, 2] (3)</p>')
 FAULTS = [
@@ -102,6 +126,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         tree = tree_with_fresh_labs(os.path.join(work, "tree"))
         check_rendering(tree, os.path.join(tree, "pages"))
+        check_commands(tree)
         check_checker(work)
     print(f"1..{count}")
     return 1 if failures else 0
