@@ -3,10 +3,43 @@
 #include "sched/policy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static const struct policy_request *find(const struct policy_request *r, size_t n, int64_t id) {
-    for (size_t i = 0; i < n; i++)
-        if (r[i].id == id) return &r[i];
+/* One lane of the view with what the plan has said about it so far. */
+struct lane {
+    const struct policy_request *requests;
+    size_t n, cursor; /* plans name requests in the order of the view: search goes on from the last
+                         one found */
+    uint64_t *named;  /* a bit each: named already */
+    uint64_t few[16]; /* room for 1,024 bits without malloc */
+};
+
+static void lane_init(struct lane *l, const struct policy_request *requests, size_t n) {
+    l->requests = requests;
+    l->n = n;
+    l->cursor = 0;
+    size_t words = (n + 63) / 64;
+    l->named = words <= 16 ? l->few : malloc(words * sizeof *l->named);
+    INVARIANT(l->named);
+    /* only what a short plan can reach must be clear; but a plan may name anyone */
+    memset(l->named, 0, words * sizeof *l->named);
+}
+
+static void lane_release(struct lane *l) {
+    if (l->named != l->few) free(l->named);
+}
+
+/* The request of that id, or NULL. *again tells whether the plan named it before. */
+static const struct policy_request *lane_find(struct lane *l, int64_t id, bool *again) {
+    for (size_t k = 0, i = l->cursor; k < l->n; k++, i++) {
+        if (i >= l->n) i = 0;
+        if (l->requests[i].id != id) continue;
+        l->cursor = i + 1;
+        uint64_t bit = UINT64_C(1) << (i & 63);
+        *again = l->named[i / 64] & bit;
+        l->named[i / 64] |= bit;
+        return &l->requests[i];
+    }
     return NULL;
 }
 
@@ -23,65 +56,69 @@ static int check_run(const struct policy_request *r, const struct policy_action 
     return 0;
 }
 
-static int check_once(const struct policy_plan *plan, size_t i, struct err *e) {
-    for (size_t j = 0; j < i; j++)
-        if (plan->actions[j].id == plan->actions[i].id)
-            return err_set(e, "policy names request %lld twice in one plan",
-                           (long long)plan->actions[i].id);
-    return 0;
+/* What a plan asks for in all. */
+struct demand {
+    int64_t free_blocks, tokens, positions;
+    bool ran;
+};
+
+static int check_action(const struct policy_action *a, struct lane *waiting, struct lane *running,
+                        struct demand *d, struct err *e) {
+    bool again = false;
+    const struct policy_request *r = lane_find(running, a->id, &again), *w = NULL;
+    if (!r) r = w = lane_find(waiting, a->id, &again);
+    long long id = a->id;
+    if (!r) return err_set(e, "policy names request %lld, which neither waits nor runs", id);
+    if (again) return err_set(e, "policy names request %lld twice in one plan", id);
+    if (a->verb != POLICY_RUN && d->ran)
+        return err_set(e,
+                       "policy preempts or rejects request %lld after its first run action; "
+                       "preemptions and rejections come first",
+                       id);
+    switch (a->verb) {
+    case POLICY_PREEMPT:
+        if (w) return err_set(e, "policy preempts request %lld, which isn't running", id);
+        d->free_blocks += r->kv_blocks;
+        d->positions--;
+        return 0;
+    case POLICY_REJECT:
+        if (!w) return err_set(e, "policy rejects request %lld, which is running already", id);
+        if (!a->reason) return err_set(e, "policy rejects request %lld without a reason", id);
+        return 0;
+    case POLICY_RUN:
+        d->ran = true;
+        d->tokens += a->tokens;
+        d->positions += w != NULL;
+        if (check_run(r, a, e)) return -1;
+        int32_t need = policy_blocks_for(r->computed_tokens + a->tokens) - r->kv_blocks;
+        if (need > 0) d->free_blocks -= need;
+        return 0;
+    }
+    return err_set(e, "policy answers with unknown action %d", (int)a->verb);
 }
 
 int policy_check(const struct policy_view *view, const struct policy_plan *plan, struct err *e) {
-    int64_t free_blocks = view->free_kv_blocks;
-    int64_t tokens = 0, positions = (int64_t)view->n_running;
-    bool ran = false;
-    for (size_t i = 0; i < plan->n_actions; i++) {
-        const struct policy_action *a = &plan->actions[i];
-        const struct policy_request *w = find(view->waiting, view->n_waiting, a->id);
-        const struct policy_request *r = w ? w : find(view->running, view->n_running, a->id);
-        if (!r)
-            return err_set(e, "policy names request %lld, which neither waits nor runs",
-                           (long long)a->id);
-        if (check_once(plan, i, e)) return -1;
-        if (a->verb != POLICY_RUN && ran)
-            return err_set(e,
-                           "policy preempts or rejects request %lld after its first run action; "
-                           "preemptions and rejections come first",
-                           (long long)a->id);
-        switch (a->verb) {
-        case POLICY_PREEMPT:
-            if (w)
-                return err_set(e, "policy preempts request %lld, which isn't running",
-                               (long long)a->id);
-            free_blocks += r->kv_blocks;
-            positions--;
-            break;
-        case POLICY_REJECT:
-            if (!w)
-                return err_set(e, "policy rejects request %lld, which is running already",
-                               (long long)a->id);
-            if (!a->reason)
-                return err_set(e, "policy rejects request %lld without a reason", (long long)a->id);
-            break;
-        case POLICY_RUN:
-            ran = true;
-            if (check_run(r, a, e)) return -1;
-            tokens += a->tokens;
-            positions += w != NULL;
-            free_blocks -= policy_blocks_for(r->computed_tokens + a->tokens) - r->kv_blocks;
-            break;
-        default:
-            return err_set(e, "policy answers with unknown action %d", (int)a->verb);
-        }
-    }
-    if (tokens > view->token_budget)
+    struct lane waiting, running;
+    struct demand d = {view->free_kv_blocks, 0, (int64_t)view->n_running, false};
+    int rc = 0;
+    lane_init(&waiting, view->waiting, view->n_waiting);
+    lane_init(&running, view->running, view->n_running);
+    if (plan->n_actions > plan->cap_actions)
+        rc = err_set(e, "policy wrote %zu actions into room for %zu", plan->n_actions,
+                     plan->cap_actions);
+    for (size_t i = 0; !rc && i < plan->n_actions; i++)
+        rc = check_action(&plan->actions[i], &waiting, &running, &d, e);
+    lane_release(&waiting);
+    lane_release(&running);
+    if (rc) return rc;
+    if (d.tokens > view->token_budget)
         return err_set(e, "policy plans %lld tokens; the budget of one iteration is %d",
-                       (long long)tokens, view->token_budget);
-    if (positions > view->max_running)
-        return err_set(e, "policy needs %lld batch positions; there are %d", (long long)positions,
+                       (long long)d.tokens, view->token_budget);
+    if (d.positions > view->max_running)
+        return err_set(e, "policy needs %lld batch positions; there are %d", (long long)d.positions,
                        view->max_running);
-    if (free_blocks < 0)
+    if (d.free_blocks < 0)
         return err_set(e, "policy needs %lld more KV blocks than are free",
-                       (long long)-free_blocks);
+                       (long long)-d.free_blocks);
     return 0;
 }

@@ -1,0 +1,108 @@
+/* sim.h: one simulated server: a queue, a policy, a worker, a clock in integer nanoseconds.
+ *
+ * The caller pushes arrivals in order of time and lets the server run up to the next one. Between
+ * two arrivals the server alternates: ask the policy, check its plan, let one iteration pass, take
+ * its effects. An iteration in flight isn't interrupted. Nothing is random here: arrivals bring the
+ * randomness with them.
+ *
+ *   for each arrival a, in order:  sim_run_until(s, a.arrival_ns); sim_push(s, &a);
+ *   sim_finish(s);
+ *
+ * At one instant the effects of an iteration come first, then arrivals, then the policy's decision.
+ *
+ * A plan that says POLICY_UNTIL_CHANGE is repeated without asking while nothing changes. That is a
+ * short cut in the simulator, not a change of the model: with sim_config.ask_always the records are
+ * the same.
+ *
+ * Not here: where arrivals come from (workload/), how long an iteration takes (cost.h), statistics
+ * (summary.h).
+ */
+#ifndef SERVELAB_SIM_SIM_H
+#define SERVELAB_SIM_SIM_H
+
+#include "base/err.h"
+#include "sched/policy.h"
+#include "sim/cost.h"
+
+struct sim_request {
+    int64_t id;
+    int64_t arrival_ns;
+    int32_t prompt_tokens;
+    int32_t output_tokens;     /* what it will generate; the policy doesn't know */
+    int32_t max_output_tokens; /* what the policy sees; >= output_tokens */
+    int64_t service_ns;        /* COST_SERVICE only */
+    uint64_t prefix_hash;
+};
+
+enum sim_end {
+    SIM_COMPLETED,
+    SIM_REJECTED_BY_POLICY,
+    SIM_REJECTED_TOO_LARGE,
+    SIM_REJECTED_QUEUE_FULL
+};
+
+struct sim_outcome {
+    struct sim_request request;
+    enum sim_end end;
+    const char *reason;     /* why it was rejected; NULL otherwise */
+    int64_t start_ns;       /* first admission; -1 when it never was */
+    int64_t first_token_ns; /* end of the iteration that made it; -1 */
+    int64_t completion_ns;  /* or when it was rejected */
+    int32_t preemptions;
+};
+
+typedef void sim_outcome_fn(void *ctx, const struct sim_outcome *o);
+
+struct sim_config {
+    const struct policy_ops *policy;
+    void *policy_state;
+    struct cost_model cost;
+    int32_t kv_blocks;     /* size of the cache; INT32_MAX / 2 where the cache plays no part */
+    int32_t token_budget;  /* most tokens an iteration processes */
+    int32_t max_running;   /* batch positions */
+    int64_t max_in_system; /* arrivals beyond are rejected (M/M/1/K); INT64_MAX: no limit */
+    bool ask_always;       /* ask the policy before every iteration */
+    sim_outcome_fn *each;  /* called once a request, in order of completion */
+    void *ctx;
+};
+
+/* Counted while running; all times in ns. */
+struct sim_counters {
+    int64_t arrivals, completed, rejected;
+    int64_t iterations; /* forward passes: a batch of 8 is one */
+    int64_t policy_calls;
+    int64_t preemptions;
+    int64_t prompt_tokens, output_tokens; /* of completed requests */
+    int64_t computed_tokens;              /* processed in iterations, recomputation included */
+    int64_t busy_ns;
+    int64_t batch_time; /* integral of the batch size over busy time: requests * ns */
+    int64_t kv_peak_blocks;
+    __int128
+        in_system_time;   /* integral of the number in the system: requests * ns (Little's law) */
+    __int128 latency_sum; /* sum of completion - arrival of all that entered */
+    int64_t first_arrival_ns, last_completion_ns;
+};
+
+struct sim;
+
+struct sim *sim_create(const struct sim_config *c, struct err *e);
+void sim_free(struct sim *s);
+
+/* Runs everything that happens before t_ns. -1 and *e when the policy breaks a rule or stops for
+ * ever. */
+int sim_run_until(struct sim *s, int64_t t_ns, struct err *e);
+
+/* An arrival at request->arrival_ns, which isn't before the last one and up to which the server has
+ * run. */
+int sim_push(struct sim *s, const struct sim_request *r, struct err *e);
+
+/* No further arrival: runs to the end. -1 and *e as above, also when requests are left that the
+ * policy never runs. */
+int sim_finish(struct sim *s, struct err *e);
+
+const struct sim_counters *sim_counters(const struct sim *s);
+
+/* For routers and closed loops: requests in the system, tokens of work that wait or run. */
+int64_t sim_in_system(const struct sim *s);
+
+#endif
