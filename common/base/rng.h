@@ -25,4 +25,9 @@ uint64_t rng_below(struct rng *r, uint64_t n);
 /* Uniform in [0, 1), a multiple of 2^-53. */
 double rng_unit(struct rng *r);
 
+/* An exponential variate of the given mean, rounded down to whole nanoseconds. Integers throughout
+ * (Ahrens and Dieter's algorithm SA, CACM 1972, in fixed point): equal on every machine. mean_ns: 0
+ * .. 2^52. */
+int64_t rng_exponential_ns(struct rng *r, int64_t mean_ns);
+
 #endif

@@ -431,6 +431,7 @@ int sim_push(struct sim *s, const struct sim_request *r, struct err *e) {
         if (s->now_ns < r->arrival_ns) s->now_ns = r->arrival_ns;
         s->ask_ns = r->arrival_ns;
     }
+    s->repeat_until_ns = 0; /* an arrival ends the plan's validity */
     count_time(s, r->arrival_ns);
     struct policy_request p = {.id = r->id,
                                .arrival_ns = r->arrival_ns,
