@@ -27,6 +27,7 @@ struct cli_command {
 /* One function a command, declared here, listed in main.c: int cmd_NAME(int argc, char **argv); */
 int cmd_record(int argc, char **argv);
 int cmd_quality(int argc, char **argv);
+int cmd_sim(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_load(int argc, char **argv);
 int cmd_model(int argc, char **argv);

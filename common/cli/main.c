@@ -8,6 +8,7 @@
 static const struct cli_command commands[] = {
     {"record", "check request records: intervals, classification, summary", cmd_record},
     {"quality", "ask a model checkable questions; show what faults and precision do", cmd_quality},
+    {"sim", "simulate a server: arrivals, a policy, a cost model", cmd_sim},
     {"serve", "serve a model over HTTP in OpenAI's shapes, and record every request", cmd_serve},
     {"load", "ask a server, with the client's clock, and join the records", cmd_load},
     {"model", "show what a model file holds; text to token ids and back", cmd_model},

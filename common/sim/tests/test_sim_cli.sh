@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# test_sim_cli.sh: `servelab sim run` prints the two hand-worked tables and refuses what makes no sense.
+set -u
+servelab=${SERVELAB:-build/bin/servelab}
+count=0
+ok() { # ok NAME CONDITION...
+    count=$((count + 1))
+    local name=$1
+    shift
+    if "$@"; then echo "ok $count - $name"; else echo "not ok $count - $name"; fi
+}
+says() { # says STATUS TEXT ARGUMENT...: exit status and a text in its output
+    local status=$1 text=$2 out
+    shift 2
+    out=$("$servelab" sim "$@" 2>&1)
+    [ $? = "$status" ] && grep -qF -- "$text" <<<"$out"
+}
+four=(run --arrivals-ms 0,1,2,3 --setup-ms 4 --per-request-ms 1)
+ok "one by one: mean 11 ms" says 0 "mean latency 11 ms" "${four[@]}" --policy single
+ok "one by one: 200 requests/s over 20 ms" says 0 "throughput 200.00 requests/s over 20 ms" "${four[@]}" --policy single
+ok "all four: mean 9.5 ms" says 0 "mean latency 9.5 ms" "${four[@]}" --policy wait-for-n:4
+ok "all four: 363.64 requests/s over 11 ms" says 0 "363.64 requests/s over 11 ms" "${four[@]}" --policy wait-for-n:4
+ok "keys of the JSON" says 0 '"latency_ns":	17000000' "${four[@]}" --policy single --json --per-request
+ok "equal seeds give equal runs" test \
+    "$("$servelab" sim run --arrivals poisson --rate-rps 100 --requests 5000 --seed 3 --json)" = \
+    "$("$servelab" sim run --arrivals poisson --rate-rps 100 --requests 5000 --seed 3 --json)"
+ok "another seed gives another run" test \
+    "$("$servelab" sim run --arrivals poisson --rate-rps 100 --requests 5000 --seed 4 --json)" != \
+    "$("$servelab" sim run --arrivals poisson --rate-rps 100 --requests 5000 --seed 3 --json)"
+for bad in nan -1 inf 0; do
+    ok "a rate of $bad is refused" says 2 "--rate-rps" run --arrivals poisson --rate-rps "$bad" --requests 5
+done
+ok "no request is refused" says 2 "--requests" run --arrivals poisson --rate-rps 5 --requests 0
+ok "an unknown policy gets a suggestion" says 2 "did you mean 'continuous'" "${four[@]}" --policy continous
+ok "arrivals out of order are refused" says 2 "sort them" run --arrivals-ms 3,1
+ok "arrivals that are no numbers are refused" says 2 "--arrivals-ms" run --arrivals-ms 1,x
+ok "an unknown flag is named" says 2 "--speed" run --speed
+echo "1..$count"
