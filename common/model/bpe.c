@@ -3,14 +3,16 @@
  *
  * Nearly every word has under 20 bytes: looking through its pairs beats any heap. A "word" may also
  * be a megabyte of one letter, for which scanning would take hours, so past SHORT_WORD bytes a heap
- * keeps it at n log n. Both give the same ids (a test compares them).
+ * keeps it at n log n. Both follow the same definition (a test compares each with it).
  */
 #include "model/bpe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT_WORD = 48 }; /* bytes: where the heap starts to win on this class of machine */
+enum {
+    SHORT_WORD = 48
+}; /* bytes; between 16 and 200 the choice can't be measured (bench/SPEED.md) */
 
 int id_list_push(struct id_list *l, int32_t id, struct err *e) {
     if (l->n == l->cap) {

@@ -6,6 +6,9 @@
  *   test_tokenizer_golden --detokenize
  *       takes byte sequences so framed on standard input and gives what streaming makes of each, so
  *       framed; exits 1 when cutting a sequence in two at some place changes that
+ *   test_tokenizer_golden --chat FILE
+ *       takes dialogues on standard input, each a uint32 number of messages and for each message
+ * its role and its content, framed; gives each prompt's ids, framed
  */
 #include "model/gguf.h"
 #include "model/pretokenizer.h"
@@ -272,9 +275,58 @@ static int stream_input(void) {
     return t && right ? 0 : 1;
 }
 
+/* ---- prompts, driven by check_chat_template.py
+ * --------------------------------------------------- */
+
+static char *read_frame(void) {
+    uint32_t n;
+    if (fread(&n, sizeof n, 1, stdin) != 1 || n > TEXT_LINE_MAX) return NULL;
+    char *s = calloc(1, n + 1);
+    if (s && fread(s, 1, n, stdin) == n) return s;
+    free(s);
+    return NULL;
+}
+
+static bool encode_dialogue(const struct tokenizer *t, uint32_t n_messages, struct err *e) {
+    enum { MOST = 16 };
+    struct chat_message m[MOST] = {0};
+    bool whole = n_messages <= MOST;
+    for (uint32_t i = 0; whole && i < n_messages; i++) {
+        m[i].role = read_frame();
+        m[i].content = read_frame();
+        whole = m[i].role && m[i].content;
+    }
+    int32_t *ids = NULL, n = whole ? tokenizer_encode_chat(t, m, n_messages, &ids, e) : -1;
+    if (n >= 0) {
+        uint32_t bytes = (uint32_t)n * 4;
+        fwrite(&bytes, sizeof bytes, 1, stdout);
+        fwrite(ids, 4, (size_t)n, stdout);
+    }
+    for (int i = 0; i < MOST; i++) {
+        free((void *)(uintptr_t)m[i].role);
+        free((void *)(uintptr_t)m[i].content);
+    }
+    free(ids);
+    return n >= 0;
+}
+
+static int encode_dialogues(const char *path) {
+    struct err e = {0};
+    struct gguf *g = gguf_open(path, &e);
+    struct tokenizer *t = g ? tokenizer_create(g, &e) : NULL;
+    uint32_t n;
+    bool right = t != NULL;
+    while (right && fread(&n, sizeof n, 1, stdin) == 1) right = encode_dialogue(t, n, &e);
+    if (!right) fprintf(stderr, "%s: %s\n", e.field, e.text);
+    tokenizer_free(t);
+    gguf_close(g);
+    return right ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--lines") == 0) return print_lines();
     if (argc == 2 && strcmp(argv[1], "--detokenize") == 0) return stream_input();
+    if (argc == 3 && strcmp(argv[1], "--chat") == 0) return encode_dialogues(argv[2]);
     char hex[65];
     struct sha256 s;
     sha256_init(&s);
