@@ -4,6 +4,15 @@
  * Each function reads the clock once, first thing, and appends one event to the request's record.
  * The caller holds the record's lock. Clock "server", source server_log (scheduler_log for
  * admission, preemption and resumption), clock_api "CLOCK_MONOTONIC".
+ *
+ * How far the HTTP library's hand-overs lie from the wire: measured once with strace (absolute
+ * timestamps at system call entry, brought to CLOCK_MONOTONIC; the tracer's stops are inside the
+ * figures, so they are upper bounds) over 5 streamed requests of 93 tokens on a 2-vCPU AMD EPYC
+ * virtual machine, libmicrohttpd 0.9.75, while other jobs kept both cores busy:
+ *   recvfrom that reads the header    -> request_accepted   36 to 128 us (n 5)
+ *   token_sent                        -> sendto, its bytes  median 27 us, p95 99 us, max 158 us (n
+ * 465) sendto of the last bytes          -> response_finished  24 to 151 us (n 5) One token_sent is
+ * one sendto. What the kernel and the network do after it, only the client sees.
  */
 #ifndef SERVELAB_SERVE_STAMPS_H
 #define SERVELAB_SERVE_STAMPS_H

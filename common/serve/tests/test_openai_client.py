@@ -12,8 +12,7 @@ from harness import MODEL_FILE, FakeServer, RealServer, equal, names, run_tests,
 try:
     import openai
 except ImportError:
-    print("1..0 # SKIP")
-    print("ok 1 - the openai client # SKIP the package openai isn't installed; `make deps-test` does that")
+    print("ok 1 - the openai client # SKIP the package openai isn't installed; `make deps-test` does that\n1..1")
     sys.exit(0)
 
 
