@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char default_model[] = "common/model/embedded/servelab-tiny.gguf";
@@ -224,6 +225,16 @@ static void print_numbers(FILE *out, const struct record *r) {
     print_record_json(out, &c);
 }
 
+/* Every connection is a descriptor, and the usual soft limit of 1,024 is below
+ * HTTP_MAX_CONNECTIONS. Where the hard limit is, too, the library stops accepting until a
+ * connection ends. */
+static void raise_descriptor_limit(void) {
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r)) return;
+    r.rlim_cur = r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+}
+
 static int start_http(struct server *s, struct err *e) {
     struct http_options o = {.host = s->o.host,
                              .port = (int)s->o.port,
@@ -334,6 +345,7 @@ int cmd_serve(int argc, char **argv) {
     sigset_t set = stop_signals();
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
     const char *input = NULL;
     if (open_model(&s, &e))
         input = s.model_path;

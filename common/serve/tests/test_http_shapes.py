@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (SERVELAB, FakeServer, equal, names, read_to_end, read_until, run_tests, stamps,  # noqa: E402
@@ -78,6 +79,30 @@ def m03_closing_chunks_are_no_tokens():
     record = S.settled(r.headers["X-Request-Id"])
     equal([e["tokens"] for e in stamps(record, "token_sent")], [1] * 5)
     assert stamps(record, "token_sent")[-1]["t_ns"] < stamps(record, "response_finished")[0]["t_ns"]
+
+
+def m05_the_achieved_length_divides():
+    r = S.complete(stream=True, max_tokens=64)
+    record = S.settled(r.headers["X-Request-Id"])
+    equal((record["workload"]["max_output_tokens"], record["workload"]["output_tokens"]), (64, 5))
+    sent = [e["t_ns"] for e in stamps(record, "token_sent")]
+    tpot_ns = checked(record)["tpot_ns"]
+    assert abs(tpot_ns - (sent[-1] - sent[0]) / 4) <= 1, (tpot_ns, sent)
+
+
+def m13_accepted_is_stamped_before_the_body_is_there():
+    body = json.dumps({"model": "fake", "prompt": "p"}).encode()
+    sock = S.connect()
+    sock.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: m13\r\nContent-Length: %d\r\n\r\n" % len(body))
+    wait_until(lambda: S.record("m13"), "the header's record")
+    equal(names(S.record("m13")), ["request_accepted"])
+    time.sleep(0.1)
+    sock.sendall(body)
+    read_until(sock, b"}}\n")
+    sock.close()
+    record = S.settled("m13")
+    accepted, tokenized = (stamps(record, e)[0]["t_ns"] for e in ("request_accepted", "tokenization_finished"))
+    assert tokenized - accepted >= 100e6, "the wait for the body belongs to the request"
 
 
 def m02_empty_answer():
@@ -341,7 +366,8 @@ def health_and_models():
 
 
 TESTS = [m01_first_chunk_carries_role_and_content, completions_stream, whole_replies, m23_usage_is_the_servers_count,
-         m03_closing_chunks_are_no_tokens, m02_empty_answer, m02_one_token_keeps_its_record,
+         m03_closing_chunks_are_no_tokens, m05_the_achieved_length_divides,
+         m13_accepted_is_stamped_before_the_body_is_there, m02_empty_answer, m02_one_token_keeps_its_record,
          m04_a_piece_says_how_many_tokens_it_carries, m22_invalid_bytes_become_replacements,
          stop_strings_are_cut_and_counted, m20_ignore_eos_reaches_the_engine, errors_name_their_field,
          malformed_json_has_a_position, other_statuses, context_length_is_named, m27_empty_prompt, bodies_are_bounded,

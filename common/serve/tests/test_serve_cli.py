@@ -2,6 +2,7 @@
 """test_serve_cli.py: `servelab serve` as a program: its flags, signals, log and page, with the embedded model."""
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -82,6 +83,18 @@ def page_from_a_folder():
             for path in ("/.secret", "/..x", "/../etc/passwd", "/sub/../index.html", "/sub//x.js", "/link.html", "/fifo.html",
                          "/sub", "/sub/", "/%2e%2e/x", "/app.js"):
                 equal(s.get(path).status, 404, path)
+
+
+def more_connections_than_the_usual_limit():
+    """The soft limit of descriptors is raised, so that a lecture hall's idle pages don't lock anybody out."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    wanted = min(hard, 2000) - 200
+    with RealServer(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))) as s:
+        idle = [s.connect() for _ in range(wanted)]
+        equal(s.complete("12+30=", max_tokens=2).status, 200)
+        for sock in idle:
+            sock.close()
 
 
 # ---- signals ---------------------------------------------------------------------------------------------------------
@@ -205,7 +218,8 @@ def two_thousand_and_forty_eight_tokens_exactly():
         equal(r.json()["usage"], {"prompt_tokens": 2048, "completion_tokens": 4, "total_tokens": 2052})
 
 
-TESTS = [bad_flags_are_named, help_has_an_example, port_in_use, ready_line, page_from_a_folder, sigterm_drains,
+TESTS = [bad_flags_are_named, help_has_an_example, port_in_use, ready_line, page_from_a_folder,
+         more_connections_than_the_usual_limit, sigterm_drains,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, two_thousand_and_forty_eight_tokens_exactly]
 
