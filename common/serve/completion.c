@@ -174,7 +174,7 @@ static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
     return reject(x, 500, NULL, NULL, "no memory for this request");
 }
 
-/* Hands the request to the engine, or answers why not. */
+/* Hands the request to the engine (x->submitted), or answers why not. */
 static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *r,
                                const int32_t *ids, int32_t n_prompt) {
     struct err e;
@@ -199,7 +199,6 @@ static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *
     enum engine_submit rc = submit(x, r, ids, n_prompt, max_output);
     if (rc != SUBMIT_OK) return refused(x, rc);
     x->submitted = true;
-    stream_ready_or_suspend(x->stream); /* called again when it is ready */
     return MHD_YES;
 }
 
@@ -317,7 +316,12 @@ static enum MHD_Result reply_whole(struct exchange *x, const struct stream_end *
 }
 
 enum MHD_Result completion_run(struct exchange *x) {
-    if (!x->submitted) return start(x);
+    if (!x->submitted) {
+        enum MHD_Result rc = start(x);
+        if (!x->submitted) return rc; /* refused, and answered */
+    }
+    /* Either way out of here a reply is queued or the connection is suspended: the library would
+     * not call again otherwise. */
     if (!stream_ready_or_suspend(x->stream)) return MHD_YES;
     struct stream_end end = stream_end_of(x->stream);
     switch (end.state) {
