@@ -48,13 +48,13 @@ SPLITTING = r"""
 const { SseParser } = await import("/sse.js");
 const bodies = [
   'data: {"a":1}\n\ndata: {"b":"é日😀"}\n\ndata: [DONE]\n\n',
-  'data: {"a":1}\r\n\r\n: comment\r\ndata:{"b":2}\r\n\r\n',
+  'data: {"a":\r\ndata: 1}\r\n\r\n: comment\r\ndata:{"b":2}\r\n\r\n',
   'data: {"a":\rdata: 1}\r\r:\r\rdata:  two\r\r',
   '\ufeffevent: x\nid: 7\nretry: 1\ndata\ndata: y\n\n\n\ndata: z\n\n',
   'data: cut in the mid',
 ];
 const want = [
-  ['{"a":1}', '{"b":"é日😀"}', '[DONE]'], ['{"a":1}', '{"b":2}'], ['{"a":\n1}', ' two'], ['\ny', 'z'], [],
+  ['{"a":1}', '{"b":"é日😀"}', '[DONE]'], ['{"a":\n1}', '{"b":2}'], ['{"a":\n1}', ' two'], ['\ny', 'z'], [],
 ];
 const wrong = [];
 let tried = 0;

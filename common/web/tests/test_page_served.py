@@ -193,9 +193,12 @@ def test_network_delay(browser, served):
         ("server_ttft_ns", 0),
         ("queue_delay_ns", 0),
     ):
-        near, far = (statistics.median(n[key] for n in numbers) / 1e6 for numbers in took.values())
+        # the least of each: what a busy machine adds only ever makes an interval longer
+        near, far = (min(n[key] for n in numbers) / 1e6 for numbers in took.values())
+        medians = [statistics.median(n[key] for n in numbers) / 1e6 for numbers in took.values()]
         print(
-            f"# {key[:-3]}: median of {TIMES} {near:.3f} ms, on the slow network {far:.3f} ms, moved {far - near:.3f}"
+            f"# {key[:-3]}: least of {TIMES} {near:.3f} ms, on the slow network {far:.3f} ms, moved {far - near:.3f}"
+            f" (medians moved {medians[1] - medians[0]:.3f})"
         )
         expect_within(far - near, moves_by - TOLERANCE_MS, moves_by + TOLERANCE_MS, f"{key} moved by, in ms")
 
