@@ -26,6 +26,15 @@ enum {
     Q4_1_BYTES = 4 + 16
 };
 
+/* Bytes of 32 values. */
+VEC_INLINE size_t dtype_block_bytes(enum dtype t) {
+    return t == DTYPE_F32    ? 128
+           : t == DTYPE_Q8_0 ? Q8_0_BYTES
+           : t == DTYPE_Q4_0 ? Q4_0_BYTES
+           : t == DTYPE_Q4_1 ? Q4_1_BYTES
+                             : 64;
+}
+
 VEC_INLINE uint16_t load_u16(const uint8_t *p) {
     uint16_t h;
     memcpy(&h, p, 2);

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""check_greedy.py: greedy answers of SmolLM2-135M-Instruct (Q4_1) from two independent engines.
+
+Engine 1, the exact one: Hugging Face transformers with the GGUF dequantised to float32. It makes the committed ids
+(common/backend/tests/golden/smollm2_greedy.json, --write) and is compared with them without arguments. Engine 2:
+llama.cpp through llama-cpp-python, where it is installed; it rounds activations to int8 and the cache to float16, so it
+is asked for agreement only up to the first step at which transformers' own margin between its two best logits is below
+NEAR_TIE. test_greedy.c holds the native backend against the same file.
+
+    check_greedy.py [--model build/models/smollm2.gguf] [--write]
+
+Prints TAP; skips by name where the model or an engine is missing.
+"""
+import argparse
+import importlib.util
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+GOLDEN = ROOT / "common/backend/tests/golden/smollm2_greedy.json"
+SCHEMA = "servelab.golden-greedy.v1"
+STEPS = 200
+FLOAT_TIE = 1e-3  # logits; two float32 engines differ by about 1e-4 here
+NEAR_TIE = 0.5  # logits; what int8 activations and a float16 cache move, with room
+PROMPTS = [
+    "What is gravity?",
+    "Write a short story about a lighthouse keeper and a lost whale.",
+    "List the first ten prime numbers and explain what a prime number is.",
+    "Write a Python function that reverses a linked list.",
+    "Explain in simple words how a refrigerator keeps food cold.",
+]
+
+
+def transformers_run(path, ids, steps):
+    """Greedy ids and, for each step, the margin between the two best logits."""
+    import torch
+    out, margins = [], []
+    with torch.no_grad():
+        past, step = None, torch.tensor([ids])
+        for _ in range(steps):
+            r = transformers_run.model(step, past_key_values=past, use_cache=True)
+            past = r.past_key_values
+            top = torch.topk(r.logits[0, -1], 2)
+            out.append(int(top.indices[0]))
+            margins.append(float(top.values[0] - top.values[1]))
+            step = torch.tensor([[out[-1]]])
+    return out, margins
+
+
+def load_transformers(path):
+    import torch
+    import transformers
+    folder, name = str(path.resolve().parent), path.resolve().name
+    transformers_run.model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, gguf_file=name, dtype=torch.float32).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=name)
+    return tokenizer, f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, float32"
+
+
+def prompt_ids(tokenizer, text):
+    chat = f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n"
+    return tokenizer(chat, add_special_tokens=False)["input_ids"]
+
+
+def llama_cpp_run(path, prompts, steps):
+    import numpy as np
+    import llama_cpp
+    engine = llama_cpp.Llama(str(path), n_ctx=512, n_threads=2, logits_all=False, verbose=False)
+    answers = []
+    for p in prompts:
+        engine.reset()
+        engine.eval(p["prompt"])
+        out = []
+        for _ in range(steps):
+            logits = np.ctypeslib.as_array(llama_cpp.llama_get_logits(engine.ctx), (engine.n_vocab(),))
+            out.append(int(np.argmax(logits)))
+            engine.eval([out[-1]])
+        answers.append(out)
+    return answers, f"llama-cpp-python {llama_cpp.__version__}"
+
+
+def first_difference(a, b):
+    return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), None)
+
+
+class Tap:
+    def __init__(self):
+        self.n = self.failed = 0
+
+    def line(self, ok, text):
+        self.n += 1
+        self.failed += not ok
+        print(f"{'ok' if ok else 'not ok'} {self.n} - {text}", flush=True)
+
+    def compare(self, engine, i, got, case, tie):
+        at = first_difference(got, case["ids"])
+        if at is None:
+            return self.line(True, f"{engine}, prompt {i + 1}: {len(got)} of {len(got)} tokens agree")
+        margin = case["margins"][at]
+        self.line(margin < tie, f"{engine}, prompt {i + 1}: first difference at token {at + 1}, where the golden "
+                                f"margin is {margin:.4f} logits (a tie is below {tie})")
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--model", type=pathlib.Path, default=ROOT / "build/models/smollm2.gguf")
+    args.add_argument("--write", action="store_true")
+    args = args.parse_args()
+    if not args.model.exists():
+        print(f"ok 1 - greedy # SKIP {args.model} is not there; run: make model\n1..1")
+        return 0
+    tap = Tap()
+    if args.write:
+        tokenizer, made_by = load_transformers(args.model)
+        cases = []
+        for text in PROMPTS:
+            ids = prompt_ids(tokenizer, text)
+            out, margins = transformers_run(args.model, ids, STEPS)
+            cases.append({"text": text, "prompt": ids, "ids": out, "margins": [round(m, 5) for m in margins]})
+            print(f"{len(ids)} -> {len(out)} tokens, least margin {min(margins):.5f}", file=sys.stderr, flush=True)
+        GOLDEN.write_text(json.dumps({"schema": SCHEMA, "model": "SmolLM2-135M-Instruct.Q4_1.gguf",
+                                      "made_by": made_by, "cases": cases}).replace('{"text"', '\n{"text"'))
+        return 0
+    cases = json.loads(GOLDEN.read_text())["cases"]
+    if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
+        tokenizer, engine = load_transformers(args.model)
+        for i, case in enumerate(cases):
+            if prompt_ids(tokenizer, case["text"]) != case["prompt"]:
+                tap.line(False, f"{engine}, prompt {i + 1}: other prompt ids")
+            tap.compare(engine, i, transformers_run(args.model, case["prompt"], STEPS)[0], case, FLOAT_TIE)
+    else:
+        tap.line(True, "transformers # SKIP transformers and torch are not installed")
+    if importlib.util.find_spec("llama_cpp"):
+        answers, engine = llama_cpp_run(args.model, cases, STEPS)
+        for i, case in enumerate(cases):
+            tap.compare(engine, i, answers[i], case, NEAR_TIE)
+    else:
+        tap.line(True, "llama.cpp # SKIP llama-cpp-python is not installed")
+    print(f"1..{tap.n}")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
