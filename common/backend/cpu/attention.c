@@ -174,18 +174,21 @@ static int32_t head_of_row(const struct attention *a, int32_t kv_head, int32_t i
 
 /* ---- one chunk of keys ----------------------------------------------------------------------- */
 
-/* Scores of `rows` packed queries against `blocks` blocks. With few rows two blocks go together:
- * a chain of multiply-adds waits four cycles for its own last result. */
+/* Scores of `rows` packed queries against one block. `ahead`: what to ask memory for meanwhile. */
 VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float *const k[2],
-                          int32_t head_dim, float *scores) {
+                          const float *const ahead[4], int32_t head_dim, float *scores) {
     vf acc[ROWS][2 * KEY_VECS];
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < blocks * KEY_VECS; j++) acc[r][j] = (vf){0};
     for (int32_t d = 0; d < head_dim; d++) {
         vf key[2 * KEY_VECS];
         for (int b = 0; b < blocks; b++)
-            for (int j = 0; j < KEY_VECS; j++)
+            for (int j = 0; j < KEY_VECS; j++) {
                 key[b * KEY_VECS + j] = vf_load(k[b] + d * KV_BLOCK_TOKENS + j * VW);
+                VEC_KEEP(key[b * KEY_VECS + j]);
+            }
+        for (int i = 0; i < 2 * blocks && ahead; i++)
+            __builtin_prefetch(ahead[i] + d * KV_BLOCK_TOKENS);
         for (int r = 0; r < rows; r++) {
             vf q = vf_set(packed[d * ROWS + r]);
             for (int j = 0; j < blocks * KEY_VECS; j++) acc[r][j] = vf_fma(q, key[j], acc[r][j]);
@@ -196,47 +199,48 @@ VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float
             vf_store(scores + r * ATTENTION_CHUNK + j * VW, acc[r][j]);
 }
 
+/* Few rows: two blocks go together, because a chain of multiply-adds waits four cycles for its own
+ * last result, and the cache comes from memory, so that the next keys and the values of these are
+ * asked for early. */
+static void scores_of_few(const struct attention *a, const struct attention_span *s,
+                          int32_t kv_head, int32_t block0, int32_t blocks, int32_t rows,
+                          const float *packed, float *scores) {
+    int32_t hd = a->shape.head_dim, last = block0 + blocks - 1;
+    for (int32_t b = 0; b < blocks; b += 2) {
+        const float *k[2], *ahead[4];
+        for (int32_t i = 0; i < 2; i++) { /* past the end: the last one again, not read */
+            int32_t at = block0 + b + i < last ? block0 + b + i : last;
+            k[i] = block_of(a, a->keys, s, kv_head, at);
+            ahead[i] = block_of(a, a->values, s, kv_head, at);
+            ahead[2 + i] = block_of(a, a->keys, s, kv_head, at + 2 < last ? at + 2 : last);
+        }
+        float *out = scores + b * KV_BLOCK_TOKENS;
+        switch (rows) { /* one copy of the loop for each count of rows */
+        case 1:
+            scores_of(1, 2, packed, k, ahead, hd, out);
+            break;
+        case 2:
+            scores_of(2, 2, packed, k, ahead, hd, out);
+            break;
+        case 3:
+            scores_of(3, 2, packed, k, ahead, hd, out);
+            break;
+        default:
+            scores_of(4, 2, packed, k, ahead, hd, out);
+        }
+    }
+}
+
 static void chunk_scores(const struct attention *a, const struct attention_span *s, int32_t kv_head,
                          int32_t block0, int32_t blocks, int32_t rows, const float *packed,
                          float *scores) {
-    int32_t hd = a->shape.head_dim;
-    for (int32_t b = 0; b < blocks;) {
-        bool pair = KEY_VECS == 1 && rows <= 4 && b + 2 <= blocks;
-        const float *k[2];
-        for (int32_t i = 0; i < (pair ? 2 : 1); i++)
-            k[i] = block_of(a, a->keys, s, kv_head, block0 + b + i);
-        float *out = scores + b * KV_BLOCK_TOKENS;
-        b += pair ? 2 : 1;
-        switch (rows + (pair ? 16 : 0)) { /* one copy of the loop for each count of rows */
-        case 1:
-            scores_of(1, 1, packed, k, hd, out);
-            break;
-        case 2:
-            scores_of(2, 1, packed, k, hd, out);
-            break;
-        case 3:
-            scores_of(3, 1, packed, k, hd, out);
-            break;
-        case 4:
-            scores_of(4, 1, packed, k, hd, out);
-            break;
-#if VEC_AVX512
-        case 17:
-            scores_of(1, 2, packed, k, hd, out);
-            break;
-        case 18:
-            scores_of(2, 2, packed, k, hd, out);
-            break;
-        case 19:
-            scores_of(3, 2, packed, k, hd, out);
-            break;
-        case 20:
-            scores_of(4, 2, packed, k, hd, out);
-            break;
-#endif
-        default:
-            scores_of(ROWS, 1, packed, k, hd, out);
-        }
+    if (rows * 2 * KEY_VECS <= ROWS) { /* what the registers hold */
+        scores_of_few(a, s, kv_head, block0, blocks, rows, packed, scores);
+        return;
+    }
+    for (int32_t b = 0; b < blocks; b++) {
+        const float *k[2] = {block_of(a, a->keys, s, kv_head, block0 + b)};
+        scores_of(ROWS, 1, packed, k, NULL, a->shape.head_dim, scores + b * KV_BLOCK_TOKENS);
     }
 }
 
@@ -275,7 +279,10 @@ VEC_INLINE void values_of(int rows, int nv, const float *scores, const float *co
         int32_t n = keys - key0 < KV_BLOCK_TOKENS ? keys - key0 : KV_BLOCK_TOKENS;
         for (int32_t i = 0; i < n; i++) {
             vf value[VALUE_VECS];
-            for (int j = 0; j < nv; j++) value[j] = vf_load(block + (size_t)i * pad + j * VW);
+            for (int j = 0; j < nv; j++) {
+                value[j] = vf_load(block + (size_t)i * pad + j * VW);
+                VEC_KEEP(value[j]);
+            }
             for (int r = 0; r < rows; r++) {
                 vf w = vf_set(p[r * ATTENTION_CHUNK + i]);
                 for (int j = 0; j < nv; j++) acc[r][j] = vf_fma(w, value[j], acc[r][j]);

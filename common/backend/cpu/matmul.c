@@ -26,7 +26,7 @@ enum {
     CACHE_LINE = 64,
     /* Four rows side by side are four short streams, which the hardware's prefetcher doesn't
      * follow; asking this far ahead doubled the speed of decode (SPEED.md). */
-    PREFETCH_BYTES = 4096,
+    PREFETCH_BYTES = 8192,
     SHARES_PER_THREAD = 8 /* so that a thread that lost its core leaves little behind */
 };
 
@@ -82,11 +82,15 @@ struct sink {
 
 static inline void put4(const struct sink *k, int32_t token, int32_t row, int32_t n, vf4 sums) {
     float *o = k->out + (size_t)token * (size_t)k->stride + row;
-    float s[4];
-    *(vf4_unaligned *)s = sums;
+    if (n == 4) {
+        if (k->bias) sums += *(const vf4_unaligned *)(k->bias + row);
+        if (k->add) sums += *(const vf4_unaligned *)o;
+        *(vf4_unaligned *)o = sums;
+        return;
+    }
     for (int32_t i = 0; i < n; i++) {
-        float v = k->bias ? s[i] + k->bias[row + i] : s[i];
-        o[i] = k->add ? o[i] + v : v;
+        float v = k->bias ? sums[i] + k->bias[row + i] : sums[i];
+        o[i] = k->add ? v + o[i] : v;
     }
 }
 
@@ -162,6 +166,7 @@ VEC_INLINE void tile(int nt, const float *w, int32_t w_stride, const float *x, i
         for (int r = 0; r < TILE_ROWS; r++) a[r] = vf_load(w + r * w_stride + c);
         for (int t = 0; t < nt; t++) {
             vf b = vf_load(x + t * x_stride + c);
+            VEC_KEEP(b);
             for (int r = 0; r < TILE_ROWS; r++) acc[r][t] = vf_fma(a[r], b, acc[r][t]);
         }
     }

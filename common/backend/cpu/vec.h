@@ -64,6 +64,18 @@ VEC_INLINE vi vi_set(int32_t x) {
     return x - (vi){0};
 }
 
+/* Keeps a loaded vector in its register. gcc would rather load it again with every instruction that
+ * uses it, and then the load ports are the limit of a matrix product. */
+#if VEC_AVX512
+#define VEC_KEEP(v) __asm__("" : "+v"(v))
+#elif VEC_AVX2
+#define VEC_KEEP(v) __asm__("" : "+x"(v))
+#elif VEC_NEON
+#define VEC_KEEP(v) __asm__("" : "+w"(v))
+#else
+#define VEC_KEEP(v) ((void)0)
+#endif
+
 /* a * b + c with one rounding where the machine can, and always the same way within one build. */
 VEC_INLINE vf vf_fma(vf a, vf b, vf c) {
 #if VEC_AVX512
