@@ -71,12 +71,20 @@ void build_errors(const struct workplace *w, const char *source, struct collecte
                     count > 2 ? "s" : "");
 }
 
+/* Takes our own folders out of a message: "/tmp/.../out/all.o" becomes "all.o". */
+static void without_folder(char *text, const char *folder) {
+    size_t n = strlen(folder) + 1;
+    for (char *at; (at = strstr(text, folder)) && at[n - 1] == '/';)
+        memmove(at, at + n, strlen(at + n) + 1);
+}
+
 int build_link_errors(const struct lab *lab, struct workplace *w, const struct sandbox_run *run,
                       bool sanitised, struct err *e) {
     static const char twice[] = "multiple definition of `";
     char shown[200], symbol[80] = "";
     const char *dup = memmem(run->output, run->output_len, twice, strlen(twice));
     text_first_line(shown, sizeof shown, run->output, run->output_len);
+    without_folder(shown, w->out);
     if (sanitised || run->end == SANDBOX_BROKEN || strstr(shown, "not found"))
         return err_set(e, "linking failed: %s", shown[0] ? shown : "no message");
     if (dup) {

@@ -111,14 +111,13 @@ static int missing_prerequisite(const struct lab *lab, const struct check_def *d
  * ---------------------------------------------------------------------------------------------- */
 
 struct plan {
-    bool *run; /* beside lab->checks: chosen, or needed by one that is */
-    bool sanitised;
+    bool *run;             /* beside lab->checks: chosen, or needed by one that is */
+    bool build, sanitised; /* which programs that takes */
 };
 
 static int make_plan(const struct grade_options *o, struct plan *p, struct err *e) {
     const struct lab *lab = o->lab;
     unsigned needed = 0;
-    p->sanitised = false;
     p->run = calloc(lab->n_checks, sizeof *p->run);
     if (!p->run) return err_set(e, "no memory");
     for (size_t i = 0; i < lab->n_checks; i++) {
@@ -127,8 +126,10 @@ static int make_plan(const struct grade_options *o, struct plan *p, struct err *
         needed |= lab->checks[i].needs;
         if (lab->checks[i].kind == CHECK_SURVIVES) p->sanitised = true;
     }
-    for (size_t i = 0; i < lab->n_checks; i++)
+    for (size_t i = 0; i < lab->n_checks; i++) {
         if (needed & 1u << lab->checks[i].dimension) p->run[i] = true;
+        if (p->run[i] && lab->checks[i].kind != CHECK_EVIDENCE) p->build = true;
+    }
     return 0;
 }
 
@@ -183,17 +184,20 @@ static int keep_chosen(const struct grade_options *o, struct check_result *all,
 
 static void list_problems(const struct lab *lab, const struct workplace *w,
                           struct grade_verdict *v) {
-    for (size_t i = 0; i < lab->n_files; i++)
-        if (w->file[i].state == FILE_REFUSED || (w->file[i].state == FILE_MISSING && v->attempted))
+    for (size_t i = 0; i < lab->n_files; i++) {
+        const struct collected *c = &w->file[i];
+        bool told = c->state == FILE_REFUSED || (c->state == FILE_MISSING && v->attempted);
+        if (told && !strstr(v->problem, c->message)) /* one message may stand for several files */
             text_append(v->problem, sizeof v->problem, "%s%s", v->problem[0] ? "\n" : "",
-                        w->file[i].message);
+                        c->message);
+    }
 }
 
 static int grade_in(struct grade_options *o, struct workplace *w, const struct sandbox *sb,
                     struct grade_verdict *v, bool *usage, struct err *e) {
     char home[1024];
-    struct built built;
-    struct plan plan = {NULL, false};
+    struct built built = {0};
+    struct plan plan = {NULL, false, false};
     struct check_result *all = calloc(o->lab->n_checks, sizeof *all);
     int rc = -1;
     *usage = true;
@@ -206,8 +210,9 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     if (make_plan(o, &plan, e)) goto done;
     snprintf(home, sizeof home, "%s", o->home ? o->home : "");
     if (!o->home && build_find_home(home, sizeof home, e)) goto done;
-    if (o->progress) o->progress("compiling", 0, 1);
-    if (build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e))
+    if (o->progress && plan.build) o->progress("compiling", 0, 1);
+    if (plan.build &&
+        build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e))
         goto done;
     struct bench bench = {o->lab, sb, w, &built, o->seed, o->practice};
     run_all(o, &plan, &bench, all);

@@ -1,0 +1,13 @@
+/* G10, G8: never comes back; a time-out gives no point.
+ * examined: lost; says: endless loop
+ * trusted: nothing
+ */
+#include "objective/percentile.h"
+
+struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,
+                                          int32_t percentile_milli) {
+    volatile int forever = 1;
+    (void)obs_ns, (void)n_ok, (void)n_failed, (void)percentile_milli;
+    while (forever) {}
+    return (struct percentile){0};
+}

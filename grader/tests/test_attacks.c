@@ -1,0 +1,203 @@
+/* test_attacks.c: every file of attacks/ is handed in as anybody would. Those that the examination
+ * of objects refuses are handed in again with the examination switched off and without bubblewrap,
+ * so that the process's own walls must hold; and those that fight the machine (G2, G10, G11) a
+ * third time, with bubblewrap. No unearned point, no hang, no crash, nothing left behind, a message
+ * that says what happened; and what the rest of the submission earned, it keeps.
+ *
+ * An attack is a file of the lab (percentile.c, if it says nothing else) with a comment on top:
+ *   watch: ID           the check that it is after (slo.percentile_rank)
+ *   examined: OUTCOME; says: A|B    what becomes of it, and a part of the message;
+ *                       "refused" is not_run, with the file named among the problems
+ *   trusted: earned     behind the examination, it would have been right; or "nothing"
+ * The line "//reference F G" stands for the reference file with its function F called G, so that an
+ * attack can give right answers first.
+ */
+#include "collect.h"
+#include "grade.h"
+#include "lab01/lab01.h"
+#include "render.h"
+#include "tests/submission.h"
+
+#include "base/clock.h"
+#include "testing/check_main.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ATTACKS = 128 };
+
+enum walls { EXAMINED, TRUSTED, TRUSTED_RLIMITS };
+
+static char names[MAX_ATTACKS][64];
+static int n_names;
+
+static void find_attacks(void) {
+    DIR *d = opendir("grader/tests/attacks");
+    for (struct dirent *de; d && (de = readdir(d));)
+        if (strstr(de->d_name, ".c") && n_names < MAX_ATTACKS)
+            snprintf(names[n_names++], sizeof names[0], "%.63s", de->d_name);
+    if (d) closedir(d);
+}
+
+/* "key: value" from the comment on top, into out. */
+static bool header(const char *text, const char *key, char *out, size_t cap) {
+    char line[64];
+    snprintf(line, sizeof line, "\n * %s: ", key);
+    const char *p = strstr(text, line);
+    out[0] = '\0';
+    if (!p) return false;
+    p += strlen(line);
+    size_t n = strcspn(p, ";\n");
+    snprintf(out, cap, "%.*s", (int)n, p);
+    return true;
+}
+
+/* Is one of the parts "A|B" within the text? */
+static bool says(const char *text, const char *parts) {
+    for (const char *p = parts; *p;) {
+        char part[80];
+        size_t n = strcspn(p, "|");
+        snprintf(part, sizeof part, "%.*s", (int)n, p);
+        if (strstr(text, part)) return true;
+        p += n + (p[n] == '|');
+    }
+    return false;
+}
+
+static const struct check_result *find(const struct grade_verdict *v, const char *id) {
+    for (size_t i = 0; i < v->n; i++)
+        if (!strcmp(v->checks[i].id, id)) return &v->checks[i];
+    return NULL;
+}
+
+/* Nothing in a rendering may move a cursor or look like a second line of ours. */
+static void check_renderings(const struct grade_verdict *v) {
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    render_text(v, &lab01, false, f);
+    ck_assert_int_eq(render_json(v, f), 0);
+    fclose(f);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        ck_assert_msg(c >= 0x20 || c == '\n' || c == '\t', "byte %u at %zu", c, i);
+        ck_assert_msg(c < 0x7f, "byte %u at %zu", c, i);
+    }
+    ck_assert_ptr_null(strstr(text, "\nok 1"));
+    ck_assert_ptr_null(strstr(text, "\nscore: 100"));
+    free(text);
+}
+
+static void attack(const char *name, enum walls walls) {
+    struct submission s;
+    char watch[64], file[32], expect[32], part[80], checks[128];
+    size_t n = 0;
+    char *text = collect_read("grader/tests/attacks", name, 65536, &n);
+    ck_assert_ptr_nonnull(text);
+    if (!header(text, "watch", watch, sizeof watch))
+        snprintf(watch, sizeof watch, "slo.percentile_rank");
+    if (!header(text, "file", file, sizeof file)) snprintf(file, sizeof file, "percentile.c");
+    ck_assert(header(text, walls == EXAMINED ? "examined" : "trusted", expect, sizeof expect));
+    snprintf(checks, sizeof checks, "%s,slo.strict,intervals.rounding", watch);
+    submission_reference(&s);
+    submission_attack(&s, file, text);
+
+    struct grade_verdict v;
+    struct err e;
+    bool usage;
+    struct grade_options o = {.lab = &lab01,
+                              .folder = s.path,
+                              .seed = 7,
+                              .practice = true,
+                              .check = checks,
+                              .trust_objects = walls != EXAMINED,
+                              .force_rlimits = walls == TRUSTED_RLIMITS,
+                              .home = "."};
+    int64_t start = clock_monotonic_ns();
+    int rc = grade_run(&o, &v, &usage, &e);
+    ck_assert_msg(rc == 0, "%s", rc ? e.text : "");
+    ck_assert_int_lt(clock_monotonic_ns() - start, 90 * NS_PER_S);
+
+    const struct check_result *r = find(&v, watch);
+    bool earned = !strcmp(expect, "earned"), refused = !strcmp(expect, "refused");
+    ck_assert_msg((r->outcome == OUTCOME_EARNED) == earned, "%s: %s: %s", name,
+                  outcome_name(r->outcome), r->message);
+    ck_assert_int_ne(r->outcome, OUTCOME_GRADER_FAULT);
+    ck_assert_int_eq(verdict_exit_status(&v), earned ? 0 : 1);
+    if (walls == EXAMINED) {
+        ck_assert_str_eq(outcome_name(r->outcome), refused ? "not_run" : expect);
+        if (refused) ck_assert_msg(strstr(v.problem, file), "%s: '%s'", name, v.problem);
+        const char *want = strstr(text, "; says: ");
+        if (want) snprintf(part, sizeof part, "%.*s", (int)strcspn(want + 8, "\n"), want + 8);
+        ck_assert_msg(!want || says(r->message, part), "%s: '%s' doesn't say '%s'", name,
+                      r->message, part);
+        /* the other files' points stay */
+        ck_assert_int_eq(find(&v, "intervals.rounding")->outcome, OUTCOME_EARNED);
+        if (strcmp(file, "slo.c") != 0)
+            ck_assert_int_eq(find(&v, "slo.strict")->outcome, OUTCOME_EARNED);
+    }
+    check_renderings(&v);
+    ck_assert_msg(!submission_processes_left(), "%s left a process behind", name);
+    verdict_release(&v);
+    submission_remove(&s);
+    free(text);
+}
+
+START_TEST(examined) {
+    attack(names[_i], EXAMINED);
+}
+END_TEST
+
+START_TEST(trusted) {
+    attack(names[_i], TRUSTED);
+}
+END_TEST
+
+START_TEST(trusted_rlimits) {
+    attack(names[_i], TRUSTED_RLIMITS);
+}
+END_TEST
+
+START_TEST(there_are_attacks) {
+    ck_assert_int_gt(n_names, 50);
+}
+END_TEST
+
+static bool refused_by_examination(const char *name) {
+    size_t n = 0;
+    char expect[32] = "", *text = collect_read("grader/tests/attacks", name, 65536, &n);
+    if (text) header(text, "examined", expect, sizeof expect);
+    free(text);
+    return !strcmp(expect, "refused");
+}
+
+static bool fights_the_machine(const char *name) {
+    return !strncmp(name, "g02", 3) || !strncmp(name, "g10", 3) || !strncmp(name, "g11", 3);
+}
+
+/* Each attack is a test case of its own, so that its name, with the G number, stands in the
+ * results. */
+static void add(Suite *suite, const char *label, const TTest *test, int i) {
+    char name[128];
+    snprintf(name, sizeof name, "%s %.63s", label, names[i]);
+    TCase *tc = tcase_create(strdup(name));
+    tcase_set_timeout(tc, 200);
+    tcase_add_loop_test(tc, test, i, i + 1);
+    suite_add_tcase(suite, tc);
+}
+
+int main(void) {
+    Suite *suite = suite_create("attacks");
+    TCase *tc = tcase_create("corpus");
+    find_attacks();
+    tcase_add_test(tc, there_are_attacks);
+    suite_add_tcase(suite, tc);
+    for (int i = 0; i < n_names; i++) {
+        bool fights = fights_the_machine(names[i]);
+        add(suite, "examined", examined, i);
+        if (fights || refused_by_examination(names[i])) add(suite, "rlimits", trusted_rlimits, i);
+        if (fights) add(suite, "trusted", trusted, i);
+    }
+    return check_main(suite);
+}
