@@ -66,7 +66,7 @@ static int copy_headers(const char *home, const char *concern, const char *given
     snprintf(from, sizeof from, "%s/common/%s", home, concern);
     snprintf(to, sizeof to, "%s/%s", given, concern);
     DIR *d = opendir(from);
-    if (!d) return err_set(e, "%s: %s", from, strerror(errno));
+    if (!d) return err_set(e, "%s: %s; run `make build`", from, strerror(errno));
     int rc = 0;
     if (mkdir(to, 0755) || chmod(to, 0755)) rc = err_set(e, "%s: %s", to, strerror(errno));
     for (struct dirent *de; !rc && (de = readdir(d));) {

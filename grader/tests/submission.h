@@ -22,7 +22,7 @@ struct submission {
 
 static inline void submission_write(const struct submission *s, const char *name, const char *text,
                                     size_t n) {
-    char path[200];
+    char path[400];
     snprintf(path, sizeof path, "%s/%s", s->path, name);
     unlink(path);
     FILE *f = fopen(path, "w");
