@@ -75,6 +75,8 @@ static void bwrap_args(struct args *a, const struct sandbox_job *job) {
     for (int i = 0; i < SANDBOX_MAX_FOLDERS && job->folders[i].path; i++)
         args3(a, job->folders[i].writable ? "--bind" : "--ro-bind", job->folders[i].path,
               job->folders[i].path);
+    args3(a, "--remount-ro", "/dev", "--remount-ro"); /* their file systems have no size limit */
+    arg(a, "/");
     args3(a, "--chdir", job->cwd, "--unshare-all");
     args3(a, "--die-with-parent", "--new-session", "--");
     for (int i = 0; job->argv[i]; i++) arg(a, job->argv[i]);

@@ -43,6 +43,16 @@ static void codec_offset(struct wire *w, struct clock_offset *o) {
     wire_i64(w, &o->uncertainty_ns);
 }
 
+/* What lies beyond the stated offsets is none, and tempts who looks there. */
+static void decoy_offsets(struct record *r) {
+    static const enum clock_id pairs[4][2] = {{CLOCK_BROWSER, CLOCK_SERVER},
+                                              {CLOCK_SERVER, CLOCK_GPU},
+                                              {CLOCK_BROWSER, CLOCK_GPU},
+                                              {CLOCK_GPU, CLOCK_SIM}};
+    for (size_t i = r->n_offsets; i < 4; i++)
+        r->offsets[i] = (struct clock_offset){pairs[i][0], pairs[i][1], 4711, 13};
+}
+
 static void codec_record(struct wire *w, struct record *r) {
     wire_text(w, r->request_id, sizeof r->request_id);
     wire_i32(w, &r->attempt);
@@ -54,6 +64,7 @@ static void codec_record(struct wire *w, struct record *r) {
     codec_events(w, r);
     wire_size(w, &r->n_offsets, sizeof r->offsets / sizeof *r->offsets);
     for (size_t i = 0; i < r->n_offsets && !w->bad; i++) codec_offset(w, &r->offsets[i]);
+    if (w->reading && !w->bad) decoy_offsets(r);
     wire_bool(w, &r->outcome.delivered);
     wire_i32(w, &r->outcome.http_status);
     wire_text(w, r->outcome.finish_reason, sizeof r->outcome.finish_reason);
@@ -109,6 +120,9 @@ static void codec_objective(struct wire *w, struct objective *o) {
         wire_i32(w, &o->latency[i].percentile_milli);
         wire_i64(w, &o->latency[i].below_ns);
     }
+    for (size_t i = n; w->reading && i < OBJECTIVE_MAX_LIMITS; i++)
+        o->latency[i] =
+            (struct latency_limit){IV_E2E, i % 2 ? SCOPE_REQUEST : SCOPE_POPULATION, 1, 0};
     wire_f64(w, &o->throughput.min_rps);
     wire_f64(w, &o->throughput.offered_rps);
     wire_f64(w, &o->reliability.max_failure_rate);

@@ -113,6 +113,10 @@ int lab01_make(const struct check_def *def, uint64_t seed, int k, struct hidden_
                struct err *e);
 void lab01_examine(const struct check_def *def, const char *folder, struct evidence *out);
 
+/* rubric.c */
+enum { LAB01_CHECKS = 60 };
+extern const struct check_def lab01_checks[LAB01_CHECKS];
+
 extern const struct lab lab01;
 
 #endif

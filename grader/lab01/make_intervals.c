@@ -141,7 +141,7 @@ static void make_cross_clock(struct making *m) {
     int64_t u = t + make_between(m, 0, 1000000000);
     struct record *r;
     m->strict = true;
-    switch (m->k % 5) {
+    switch (m->k % 6) {
     case 0:
         two_events(m, CLOCK_BROWSER, t, CLOCK_SERVER, u);
         make_kind(m, "the start on the browser's clock, the end on the server's");
@@ -163,6 +163,12 @@ static void make_cross_clock(struct making *m) {
         m->focus = "client_ttft.|server_ttft.|queue_delay.|e2e.";
         make_find(r, EV_FIRST_TOKEN)->clock = CLOCK_GPU;
         make_kind(m, "first_token was read from the GPU's clock");
+        break;
+    case 4:
+        r = two_events(m, CLOCK_SERVER, t, CLOCK_GPU, u);
+        for (int i = 0; i < 4; i++)
+            offset(r, CLOCK_BROWSER, i % 2 ? CLOCK_GPU : CLOCK_SERVER, i, 1);
+        make_kind(m, "as many offsets as there can be, none for these two clocks");
         break;
     default: /* one clock: an offset to another is of no concern */
         r = two_events(m, CLOCK_SERVER, t, CLOCK_SERVER, u);
