@@ -51,7 +51,7 @@ char *text_clean(char *dst, size_t cap, const char *src, size_t n) {
                 put += (size_t)snprintf(out + put, sizeof out - put, "\\x%02x", s[i + k]);
         }
         if (len + put + 1 > cap) {
-            if (cap > keep + sizeof cut)
+            if (cap >= keep + sizeof cut)
                 memcpy(dst + keep, cut, sizeof cut);
             else if (cap > 0)
                 dst[keep < cap ? keep : cap - 1] = '\0';
@@ -60,7 +60,7 @@ char *text_clean(char *dst, size_t cap, const char *src, size_t n) {
         memcpy(dst + len, out, put);
         len += put;
         i += used;
-        if (len + sizeof cut < cap) keep = len;
+        if (len + sizeof cut <= cap) keep = len;
     }
     if (cap > 0) dst[len] = '\0';
     return dst;

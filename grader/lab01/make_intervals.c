@@ -11,16 +11,23 @@ static const enum event_kind browser_events[] = {EV_REQUEST_SUBMITTED, EV_FIRST_
 /* ---- one named interval
  * ------------------------------------------------------------------------------- */
 
-/* Puts events into another order without breaking that of one clock: the browser's half last, as
- * after a join of two logs. */
-static void browser_half_last(struct record *r) {
+/* Moves the events that `first` picks to the front, and keeps the order among the others. */
+static void reorder(struct record *r, bool (*first)(const struct event *ev)) {
     struct event kept[CASE_MAX_EVENTS];
     size_t n = 0;
-    for (size_t i = 0; i < r->n_events; i++)
-        if (r->events[i].clock != CLOCK_BROWSER) kept[n++] = r->events[i];
-    for (size_t i = 0; i < r->n_events; i++)
-        if (r->events[i].clock == CLOCK_BROWSER) kept[n++] = r->events[i];
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < r->n_events; i++)
+            if (first(&r->events[i]) == (pass == 0)) kept[n++] = r->events[i];
     memcpy(r->events, kept, n * sizeof *kept);
+}
+
+/* The browser's half comes last, as after a join of two logs. */
+static bool of_the_server(const struct event *ev) {
+    return ev->clock != CLOCK_BROWSER;
+}
+
+static bool of_a_token(const struct event *ev) {
+    return ev->kind == EV_TOKEN_SENT;
 }
 
 static void shift_clock(struct record *r, enum clock_id clock, int64_t by) {
@@ -64,7 +71,7 @@ static void make_named(struct making *m, const char *focus, enum event_kind star
         break;
     case 1:
         make_kind(m, "the browser's events come after the server's in the record");
-        browser_half_last(r);
+        reorder(r, of_the_server);
         break;
     case 2:
         make_kind(m, "both ends at the same nanosecond: an interval of 0 ns");
@@ -313,7 +320,7 @@ static void make_tpot(struct making *m) {
     struct record *r = make_record(m, 0, tokens);
     m->c->fn = FN_COMPUTE;
     m->focus = "tpot.";
-    switch (m->k % 6) {
+    switch (m->k % 7) {
     case 0:
         make_kind(m, "one token_sent event for each token");
         break;
@@ -332,6 +339,10 @@ static void make_tpot(struct making *m) {
     case 4:
         make_drop(r, EV_TOKEN_SENT);
         make_kind(m, "no token_sent event");
+        break;
+    case 5:
+        reorder(r, of_a_token);
+        make_kind(m, "token_sent events stand first in the record");
         break;
     default:
         make_drop(r, EV_TOKEN_SENT);
@@ -414,7 +425,7 @@ static void make_itl(struct making *m) {
     int tokens = (int)make_between(m, 2, 40);
     struct record *r = make_record(m, 0, tokens);
     itl(m, 64);
-    switch (m->k % 5) {
+    switch (m->k % 6) {
     case 0:
         make_kind(m, "one token in each event");
         break;
@@ -432,6 +443,10 @@ static void make_itl(struct making *m) {
         make_kind(m, "a token_sent event before its predecessor");
         break;
     }
+    case 4:
+        reorder(r, of_a_token);
+        make_kind(m, "token_sent events stand first in the record");
+        break;
     default:
         (make_find(r, EV_TOKEN_SENT) + 1)->clock = CLOCK_GPU;
         make_kind(m, "token_sent events on two clocks");

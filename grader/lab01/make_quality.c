@@ -19,6 +19,14 @@ static void server_event(struct record *r, enum event_kind kind) {
     make_event(r, kind, CLOCK_SERVER, t + 2000000000, 0, NULL);
 }
 
+/* Every fifth case of a reason's check is an ordinary answer, so that no constant is right. */
+static bool ordinary(struct making *m) {
+    if (m->k % 5 != 4) return false;
+    attempt(m);
+    make_kind(m, "an ordinary answer, for comparison");
+    return true;
+}
+
 /* ---- one reason
  * ----------------------------------------------------------------------------------------- */
 
@@ -29,9 +37,14 @@ static void make_delivered(struct making *m) {
     if (m->k % 2) r->outcome.http_status = 0;
     make_kind(m, "a whole answer, finish reason \"%s\", HTTP status %s", r->outcome.finish_reason,
               m->k % 2 ? "not stated" : "200");
+    if (m->k % 4 == 3) {
+        make_drop(r, EV_FINAL_BYTE_RECEIVED);
+        make_kind(m, "an answer whose end never came, for comparison");
+    }
 }
 
 static void make_rejected(struct making *m) {
+    if (ordinary(m)) return;
     struct record *r = attempt(m);
     if (m->k % 3 == 0) {
         server_event(r, EV_REQUEST_REJECTED);
@@ -44,6 +57,7 @@ static void make_rejected(struct making *m) {
 }
 
 static void make_cancelled(struct making *m) {
+    if (ordinary(m)) return;
     struct record *r = attempt(m);
     server_event(r, EV_REQUEST_CANCELLED);
     r->outcome.delivered = false;
@@ -52,6 +66,7 @@ static void make_cancelled(struct making *m) {
 }
 
 static void make_timed_out(struct making *m) {
+    if (ordinary(m)) return;
     struct record *r = attempt(m);
     make_error(r, "timed_out");
     r->outcome.delivered = make_chance(m, 50);
@@ -66,6 +81,7 @@ static void make_timed_out(struct making *m) {
 
 static void make_internal_error(struct making *m) {
     static const int status[] = {500, 501, 502, 504, 599, 499};
+    if (ordinary(m)) return;
     struct record *r = attempt(m);
     if (m->k % 7 == 6) {
         server_event(r, EV_REQUEST_FAILED);
@@ -79,6 +95,7 @@ static void make_internal_error(struct making *m) {
 
 static void make_in_band(struct making *m) {
     static const char *const errors[] = {"out of KV blocks", "E", "stream broken"};
+    if (ordinary(m)) return;
     struct record *r = attempt(m);
     make_error(r, errors[m->k % 3]);
     r->outcome.delivered = m->k % 2 == 0;
@@ -87,6 +104,7 @@ static void make_in_band(struct making *m) {
 
 static void make_not_delivered(struct making *m) {
     static const int status[] = {404, 400, 302, 201};
+    if (ordinary(m)) return;
     struct record *r = attempt(m);
     int k = m->k % 12;
     if (k < 6) {
@@ -106,6 +124,7 @@ static void make_not_delivered(struct making *m) {
 }
 
 static void make_no_finish(struct making *m) {
+    if (ordinary(m)) return;
     struct record *r = attempt(m);
     make_finish(r, "");
     make_kind(m, "no finish reason");

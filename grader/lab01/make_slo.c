@@ -289,6 +289,10 @@ static void make_value(struct making *m) {
 
 static void make_no_value(struct making *m) {
     struct case_in *c = m->c;
+    if (m->k % 11 == 10) { /* so that no constant is right */
+        make_value(m);
+        return;
+    }
     value_base(m);
     int k = m->k % 10;
     const double bad = (double[]){(double)NAN, 0, -3}[m->k / 10 % 3];

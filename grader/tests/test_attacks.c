@@ -164,6 +164,89 @@ START_TEST(there_are_attacks) {
 }
 END_TEST
 
+/* Functions that answer the same to every question: what does a constant earn? Safe it is, and
+ * quiet. */
+static const char lazy_intervals[] =
+    "#include \"record/intervals.h\"\n#include <string.h>\n"
+    "struct interval interval_between(const struct record *r, const struct event *s, const struct "
+    "event "
+    "*e) { (void)r, (void)s, (void)e; return (struct interval){V, V, 0}; }\n"
+    "int64_t interval_divide(int64_t n, int64_t d) { (void)n, (void)d; return V; }\n"
+    "void intervals_compute(const struct record *r, struct intervals *o) { (void)r; struct "
+    "interval i = "
+    "{V, V, 0}; *o = (struct intervals){i, i, i, i, i, i, V % 3}; }\n"
+    "size_t intervals_itl(const struct record *r, int64_t *o, size_t c) { (void)r, (void)o, "
+    "(void)c; "
+    "return V; }\n";
+static const char lazy_classify[] =
+    "#include \"objective/classify.h\"\n"
+    "enum completion_reason classify_attempt(const struct record *r, enum truncation_rule t) { "
+    "(void)r, "
+    "(void)t; return V; }\n"
+    "void classify_request(const struct record *const *a, size_t n, enum truncation_rule t, struct "
+    "classification *o) { (void)a, (void)n, (void)t; *o = (struct classification){V & 1, V, V & 3, "
+    "V & "
+    "3, V & 1, V}; }\n"
+    "bool classify_good(const struct classification *c, const struct intervals *iv, const struct "
+    "objective *o) { (void)c, (void)iv, (void)o; return V & 1; }\n";
+static const char lazy_percentile[] =
+    "#include \"objective/percentile.h\"\n"
+    "struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t "
+    "n_failed, "
+    "int32_t p) { (void)p; return (struct percentile){V & 1, V & 2, n_ok ? obs_ns[0] : 0, n_ok + "
+    "n_failed, n_failed, V & 1}; }\n";
+static const char lazy_slo[] = "#include \"objective/slo.h\"\n"
+                               "#define C (void)o, (void)c\n"
+                               "enum slo_answer slo_limit(const struct latency_limit *l, const "
+                               "struct percentile *p) { (void)l, "
+                               "(void)p; return V % 3; }\n"
+                               "enum slo_answer slo_failure_rate(const struct objective *o, const "
+                               "struct slo_counts *c) { C; return "
+                               "V % 3; }\n"
+                               "enum slo_answer slo_quality(const struct objective *o, const "
+                               "struct slo_counts *c) { C; return V % "
+                               "3; }\n"
+                               "enum slo_answer slo_throughput(const struct objective *o, const "
+                               "struct slo_counts *c) { C; return V "
+                               "% 3; }\n"
+                               "enum slo_answer slo_objective_value(const struct objective *o, "
+                               "const struct slo_counts *c, double "
+                               "*v, char *r, size_t n) { C; (void)v; for (size_t i = 0; i + 1 < n; "
+                               "i++) r[i] = 'x'; r[n - 1] = 0; "
+                               "return V % 3; }\n"
+                               "enum slo_answer slo_verdict(const struct objective *o, const "
+                               "struct percentile *p, const struct "
+                               "slo_counts *c) { C; (void)p; return V % 3; }\n";
+
+START_TEST(constants_earn_nothing) {
+    static const char *const files[4] = {"intervals.c", "classify.c", "percentile.c", "slo.c"};
+    static const char *const texts[4] = {lazy_intervals, lazy_classify, lazy_percentile, lazy_slo};
+    struct submission s;
+    struct grade_verdict v;
+    struct err e;
+    bool usage;
+    submission_reference(&s);
+    for (int i = 0; i < 4; i++) {
+        char text[4096];
+        snprintf(text, sizeof text, "#define V %d\n%s", _i, texts[i]);
+        submission_write(&s, files[i], text, strlen(text));
+    }
+    struct grade_options o = {.lab = &lab01,
+                              .folder = s.path,
+                              .seed = 3,
+                              .practice = true,
+                              .check = "intervals,quality,slo,safety",
+                              .home = "."};
+    ck_assert_int_eq(grade_run(&o, &v, &usage, &e), 0);
+    ck_assert_str_eq(v.problem, "");
+    for (size_t i = 0; i < v.n; i++)
+        ck_assert_msg(v.checks[i].outcome != OUTCOME_EARNED, "%s is earned by a constant",
+                      v.checks[i].id);
+    verdict_release(&v);
+    submission_remove(&s);
+}
+END_TEST
+
 static bool refused_by_examination(const char *name) {
     size_t n = 0;
     char expect[32] = "", *text = collect_read("grader/tests/attacks", name, 65536, &n);
@@ -191,7 +274,9 @@ int main(void) {
     Suite *suite = suite_create("attacks");
     TCase *tc = tcase_create("corpus");
     find_attacks();
+    tcase_set_timeout(tc, 200);
     tcase_add_test(tc, there_are_attacks);
+    tcase_add_loop_test(tc, constants_earn_nothing, 0, 9);
     suite_add_tcase(suite, tc);
     for (int i = 0; i < n_names; i++) {
         bool fights = fights_the_machine(names[i]);

@@ -1,0 +1,304 @@
+/* test_parts.c: the grader's small parts: totals and rubric, escaping, what an object may contain,
+ * the codec, and the comparison of cases for one seed. */
+#include "grade.h"
+#include "lab01/cases.h"
+#include "lab01/lab01.h"
+#include "object.h"
+#include "text.h"
+
+#include "testing/check_main.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- verdict
+ * ----------------------------------------------------------------------------------------- */
+
+static struct check_result result(enum dimension d, int points, enum outcome o) {
+    return (struct check_result){.id = "x", .dimension = d, .points = points, .outcome = o};
+}
+
+START_TEST(four_outcomes) {
+    struct check_result c[4] = {
+        result(DIM_INTERVALS, 30, OUTCOME_EARNED), result(DIM_QUALITY, 25, OUTCOME_LOST),
+        result(DIM_SLO, 25, OUTCOME_NOT_RUN), result(DIM_SAFETY, 20, OUTCOME_GRADER_FAULT)};
+    struct grade_verdict v = {.checks = c, .n = 4, .attempted = true};
+    struct totals t = verdict_totals(&v);
+    ck_assert_int_eq(t.earned, 30);
+    ck_assert_int_eq(t.total, 80); /* only our own fault leaves the total */
+    ck_assert_int_eq(t.faults, 20);
+    ck_assert(!t.complete);
+    ck_assert_int_eq(verdict_exit_status(&v), 4);
+    v.n = 3;
+    ck_assert_int_eq(verdict_exit_status(&v), 1);
+    ck_assert_int_eq(verdict_dimension_totals(&v, DIM_SLO).total, 25);
+    v.n = 1;
+    ck_assert_int_eq(verdict_exit_status(&v), 0);
+    v.attempted = false;
+    ck_assert_int_eq(verdict_exit_status(&v), 3);
+}
+END_TEST
+
+START_TEST(g06_g07_nothing_examined_is_no_pass) {
+    struct grade_verdict v = {.attempted = true};
+    struct err e;
+    ck_assert_int_eq(verdict_exit_status(&v), 4);
+    ck_assert(!verdict_totals(&v).complete);
+    ck_assert_int_eq(verdict_check_rubric(lab01.checks, 0, &e), -1);
+    struct check_def none = lab01.checks[0];
+    none.n_cases = 0; /* G6: a check that asserts nothing */
+    ck_assert_int_eq(verdict_check_rubric(&none, 1, &e), -1);
+    ck_assert_ptr_nonnull(strstr(e.text, "without cases"));
+}
+END_TEST
+
+START_TEST(g09_duplicate_ids_are_refused) {
+    struct check_def defs[LAB01_CHECKS];
+    struct err e;
+    memcpy(defs, lab01.checks, sizeof defs);
+    ck_assert_int_eq(verdict_check_rubric(defs, LAB01_CHECKS, &e), 0);
+    defs[7].id = defs[2].id;
+    ck_assert_int_eq(verdict_check_rubric(defs, LAB01_CHECKS, &e), -1);
+    ck_assert_ptr_nonnull(strstr(e.text, defs[2].id));
+    memcpy(defs, lab01.checks, sizeof defs);
+    defs[3].points++; /* G14: points are integers and add up to 100 */
+    ck_assert_int_eq(verdict_check_rubric(defs, LAB01_CHECKS, &e), -1);
+    defs[3].points = 0;
+    ck_assert_int_eq(verdict_check_rubric(defs, LAB01_CHECKS, &e), -1);
+    memcpy(defs, lab01.checks, sizeof defs);
+    defs[3].id = "quality.in_the_wrong_place";
+    ck_assert_int_eq(verdict_check_rubric(defs, LAB01_CHECKS, &e), -1);
+}
+END_TEST
+
+START_TEST(every_check_has_its_words) {
+    for (size_t i = 0; i < lab01.n_checks; i++) {
+        const struct check_def *c = &lab01.checks[i];
+        ck_assert_msg(c->title && c->section, "%s", c->id);
+        for (int h = 0; h < CHECK_HINTS; h++)
+            ck_assert_msg(c->hints[h], "%s: hint %d", c->id, h + 1);
+    }
+}
+END_TEST
+
+START_TEST(choosing_checks) {
+    const struct check_def *c = &lab01.checks[0]; /* intervals.client_ttft */
+    ck_assert(grade_chosen(NULL, c));
+    ck_assert(grade_chosen("intervals", c));
+    ck_assert(grade_chosen("slo,intervals.client_ttft", c));
+    ck_assert(!grade_chosen("intervals.client", c));
+    ck_assert(!grade_chosen("slo,quality", c));
+    ck_assert(!grade_chosen("", c));
+}
+END_TEST
+
+/* ---- text
+ * -------------------------------------------------------------------------------------------- */
+
+static void cleans(const char *from, size_t n, const char *want) {
+    char buf[200];
+    ck_assert_str_eq(text_clean(buf, sizeof buf, from, n), want);
+}
+
+START_TEST(g04_g11_escaping) {
+#define CLEANS(text, want) cleans(text, sizeof text - 1, want)
+    CLEANS("plain, with \"quotes\" and \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+           "plain, with \"quotes\" and \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+    CLEANS("a\nb\rc\td\x1b[2J\x7f", "a\\nb\\x0dc\\x09d\\x1b[2J\\x7f");
+    CLEANS("nul \0 inside", "nul \\x00 inside");
+    CLEANS("\xff\xfe\xc0\x80", "\\xff\\xfe\\xc0\\x80"); /* overlong */
+    CLEANS("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* surrogate */
+    CLEANS("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* past U+10FFFF */
+    CLEANS("cut \xe2\x82", "cut \\xe2\\x82");           /* at its end */
+    CLEANS("\xc2\x9b"
+           "31m",
+           "\\xc2\\x9b"
+           "31m"); /* C1: another escape */
+    CLEANS("\xe2\x80\xae"
+           "live",
+           "\\xe2\\x80\\xae"
+           "live");                            /* right-to-left override */
+    CLEANS("\xe2\x80\xa8", "\\xe2\\x80\\xa8"); /* line separator */
+    CLEANS("", "");
+}
+END_TEST
+
+START_TEST(long_texts_are_cut_at_a_character) {
+    char buf[12];
+    ck_assert_str_eq(text_clean(buf, sizeof buf, "0123456789a", 11), "0123456789a");
+    ck_assert_str_eq(text_clean(buf, sizeof buf, "0123456789ab", 12), "01234567...");
+    ck_assert_str_eq(text_clean(buf, sizeof buf, "0123456\xe2\x82\xac\xe2\x82\xac", 13),
+                     "0123456...");
+    ck_assert_str_eq(text_clean(buf, 1, "abc", 3), "");
+    for (size_t cap = 1; cap < sizeof buf; cap++) {
+        memset(buf, 'z', sizeof buf);
+        text_clean(buf, cap, "\n\n\n\n\n\n\n\n\n", 9);
+        ck_assert_ptr_nonnull(memchr(buf, '\0', cap));
+        ck_assert_int_eq(buf[cap], 'z');
+    }
+}
+END_TEST
+
+START_TEST(first_line_and_numbers) {
+    char buf[64];
+    ck_assert_str_eq(text_first_line(buf, sizeof buf, "\n\r\none\ntwo", 10), "one");
+    ck_assert_str_eq(text_first_line(buf, sizeof buf, "", 0), "");
+    ck_assert_str_eq(text_ns(buf, sizeof buf, 1234567), "1 234 567 ns");
+    ck_assert_str_eq(text_ns(buf, sizeof buf, -999), "-999 ns");
+    ck_assert_str_eq(text_ns(buf, sizeof buf, LLONG_MIN), "-9 223 372 036 854 775 808 ns");
+}
+END_TEST
+
+/* ---- what an object may contain
+ * -------------------------------------------------------------------------- */
+
+START_TEST(g05_includes) {
+    struct err e;
+    static const char *const good[] = {
+        "x.o: intervals.c /usr/include/stdc-predef.h \\\n /w/given/record/record.h \\\n "
+        "percentile.c\n",
+        "x.o: intervals.c /usr/lib/gcc/x86_64-linux-gnu/12/include/stddef.h\n"};
+    static const char *const bad[] = {"x.o: intervals.c /etc/shadow\n",
+                                      "x.o: intervals.c \\\n ../src/other.c\n",
+                                      "x.o: intervals.c /usr/include/../../etc/passwd\n",
+                                      "x.o: intervals.c /w/given/../../x\n",
+                                      "x.o: intervals.c /w/givenness/x.h\n",
+                                      "x.o: intervals.c sub/x.h\n",
+                                      "x.o: intervals.c /etc/with\\ blank\n",
+                                      "nothing"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        ck_assert_int_eq(object_check_includes("x.c", good[i], strlen(good[i]), "/w/given", &e), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(object_check_includes("x.c", bad[i], strlen(bad[i]), "/w/given", &e) == -1,
+                      "%s", bad[i]);
+}
+END_TEST
+
+START_TEST(g05_assembly) {
+    struct err e;
+    static const char good[] =
+        "\t.file\t\"a;b.c\"\n\t.text\n\t.globl\tf\nf:\n.LFB0:\n\t.cfi_startproc\n"
+        "\tmovl\t$1, %eax\n\tret\n\t.section\t.rodata.str1.1,\"aMS\"\n"
+        "\t.string\t\"#APP; .incbin \\\"x\\\"\"\n# comment\n\n";
+    static const char *const bad[] = {"#APP\n",
+                                      "\t.incbin \"/etc/passwd\"\n",
+                                      "\t.include \"x\"\n",
+                                      "\t.macro m\n",
+                                      "\tret; .incbin \"x\"\n",
+                                      "\tsyscall\n",
+                                      "\tint\t$0x80\n",
+                                      "\t.section .text\"; nop\n",
+                                      "\t.section\t.data,\"aw\"; .long 1\n",
+                                      "\t.s\n",
+                                      ".rept 9\n",
+                                      "\t.altmacro\n",
+                                      "\t.irp x,1\n"};
+    ck_assert_int_eq(object_check_assembly("x.c", good, strlen(good), &e), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(object_check_assembly("x.c", bad[i], strlen(bad[i]), &e) == -1, "%s", bad[i]);
+}
+END_TEST
+
+START_TEST(libc_list) {
+    static const char *const yes[] = {"malloc", "qsort", "snprintf", "printf", "abort", "strcmp"};
+    static const char *const no[] = {
+        "write",          "open",         "fork",  "dlopen",  "syscall", "signal",
+        "mmap",           "system",       "fopen", "longjmp", "atexit",  "clock_gettime",
+        "getenv",         "_exit",        "raise", "kill",    "scanf",   "setlocale",
+        "pthread_create", "__cxa_atexit", "rand",  "time"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) ck_assert(object_libc_allowed(yes[i]));
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        ck_assert_msg(!object_libc_allowed(no[i]), "%s", no[i]);
+}
+END_TEST
+
+/* ---- cases
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* Every case of every check: decodes to the same bytes, asks for something, says what kind it is.
+ */
+START_TEST(cases_survive_the_codec) {
+    static unsigned char again[WIRE_MAX_PAYLOAD];
+    for (size_t i = 0; i < lab01.n_checks; i++) {
+        const struct check_def *def = &lab01.checks[i];
+        for (int k = 0; k < def->n_cases; k++) {
+            struct hidden_case h = {0}, twin = {0};
+            struct case_in c;
+            struct err e;
+            ck_assert_int_eq(lab01.make(def, 5, k, &h, &e), 0);
+            ck_assert_int_eq(lab01.make(def, 5, k, &twin, &e), 0);
+            ck_assert_msg(h.n_bytes == twin.n_bytes && !memcmp(h.bytes, twin.bytes, h.n_bytes),
+                          "%s: one seed, two cases", def->id);
+            struct wire w = wire_reader(h.bytes, h.n_bytes);
+            ck_assert_int_eq(case_codec(&w, &c), 0);
+            ck_assert_uint_eq(case_slots(&c), h.n_wants);
+            struct wire out = wire_writer(again, sizeof again);
+            ck_assert_int_eq(case_codec(&out, &c), 0);
+            ck_assert_uint_eq(sizeof again - out.left, h.n_bytes);
+            ck_assert(!memcmp(again, h.bytes, h.n_bytes));
+            bool asks = false;
+            for (size_t s = 0; s < h.n_wants; s++) asks |= h.wants[s].care;
+            ck_assert(asks == (def->kind == CHECK_CASES || def->kind == CHECK_HEAP));
+            ck_assert(h.kind[0] && h.input[0]);
+            for (size_t cut = 0; cut < h.n_bytes;
+                 cut += 1 + h.n_bytes / 40) { /* truncated: refused */
+                struct case_in part;
+                struct wire r = wire_reader(h.bytes, cut);
+                ck_assert_int_eq(case_codec(&r, &part), -1);
+            }
+            case_release(&c);
+            hidden_case_release(&h);
+            hidden_case_release(&twin);
+        }
+    }
+}
+END_TEST
+
+/* A check whose answers are all alike would be earned by a constant. */
+START_TEST(no_check_is_earned_by_a_constant) {
+    for (size_t i = 0; i < lab01.n_checks; i++) {
+        const struct check_def *def = &lab01.checks[i];
+        if (def->kind != CHECK_CASES) continue;
+        static int64_t first[4096];
+        static bool cared[4096];
+        bool differs = false;
+        memset(cared, 0, sizeof cared);
+        for (int k = 0; k < def->n_cases; k++) {
+            struct hidden_case h = {0};
+            struct err e;
+            ck_assert_int_eq(lab01.make(def, 5, k, &h, &e), 0);
+            for (size_t s = 0; s < h.n_wants; s++) {
+                if (!h.wants[s].care) continue;
+                differs |= cared[s] && first[s] != h.wants[s].value;
+                cared[s] = true;
+                first[s] = h.wants[s].value;
+            }
+            hidden_case_release(&h);
+        }
+        ck_assert_msg(differs, "%s: every case has the same answer", def->id);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("grader parts");
+    TCase *tc = tcase_create("parts");
+    tcase_set_timeout(tc, 240);
+    tcase_add_test(tc, four_outcomes);
+    tcase_add_test(tc, g06_g07_nothing_examined_is_no_pass);
+    tcase_add_test(tc, g09_duplicate_ids_are_refused);
+    tcase_add_test(tc, every_check_has_its_words);
+    tcase_add_test(tc, choosing_checks);
+    tcase_add_test(tc, g04_g11_escaping);
+    tcase_add_test(tc, long_texts_are_cut_at_a_character);
+    tcase_add_test(tc, first_line_and_numbers);
+    tcase_add_test(tc, g05_includes);
+    tcase_add_test(tc, g05_assembly);
+    tcase_add_test(tc, libc_list);
+    tcase_add_test(tc, cases_survive_the_codec);
+    tcase_add_test(tc, no_check_is_earned_by_a_constant);
+    suite_add_tcase(suite, tc);
+    return check_main(suite);
+}
