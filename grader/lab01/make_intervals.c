@@ -8,6 +8,11 @@
 static const enum event_kind browser_events[] = {EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED,
                                                  EV_FINAL_BYTE_RECEIVED};
 
+static void offset(struct record *r, enum clock_id a, enum clock_id b, int64_t ns,
+                   int64_t plus_minus) {
+    r->offsets[r->n_offsets++] = (struct clock_offset){a, b, ns, plus_minus};
+}
+
 /* ---- one named interval
  * ------------------------------------------------------------------------------- */
 
@@ -28,6 +33,10 @@ static bool of_the_server(const struct event *ev) {
 
 static bool of_a_token(const struct event *ev) {
     return ev->kind == EV_TOKEN_SENT;
+}
+
+static bool of_the_gpu(const struct event *ev) {
+    return ev->kind == EV_GPU_START || ev->kind == EV_GPU_END;
 }
 
 static void shift_clock(struct record *r, enum clock_id clock, int64_t by) {
@@ -123,11 +132,6 @@ static void make_absent(struct making *m) {
         make_drop(r, gone[m->k % 9]);
         make_kind(m, "a record that lacks one of the six events");
     }
-}
-
-static void offset(struct record *r, enum clock_id a, enum clock_id b, int64_t ns,
-                   int64_t plus_minus) {
-    r->offsets[r->n_offsets++] = (struct clock_offset){a, b, ns, plus_minus};
 }
 
 /* A record that holds just two events. */
@@ -320,7 +324,7 @@ static void make_tpot(struct making *m) {
     struct record *r = make_record(m, 0, tokens);
     m->c->fn = FN_COMPUTE;
     m->focus = "tpot.";
-    switch (m->k % 7) {
+    switch (m->k % 8) {
     case 0:
         make_kind(m, "one token_sent event for each token");
         break;
@@ -343,6 +347,12 @@ static void make_tpot(struct making *m) {
     case 5:
         reorder(r, of_a_token);
         make_kind(m, "token_sent events stand first in the record");
+        break;
+    case 6: /* a browser that was restarted half-way, say: its second clock is compared */
+        make_drop(r, EV_TOKEN_SENT);
+        make_find(r, EV_FINAL_BYTE_RECEIVED)->clock = CLOCK_SIM;
+        offset(r, CLOCK_BROWSER, CLOCK_SIM, make_between(m, 0, 5000), 1000 + tokens);
+        make_kind(m, "an end on another clock whose offset is stated");
         break;
     default:
         make_drop(r, EV_TOKEN_SENT);
@@ -540,6 +550,7 @@ static void make_gpu(struct making *m) {
     switch (m->k % 12) {
     case 0:
         for (int i = 0; i < 4; i++) t = gpu_range(m, r, "decode", t);
+        if (m->k > 0) reorder(r, of_the_gpu);
         make_kind(m, "one range, several times");
         break;
     case 1:

@@ -71,7 +71,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
       "Treat the sign apart: the same question for the absolute value is easier.",
       "How large may the two numbers be, by the header, and does your intermediate result fit?"}},
     {"intervals.tpot", DIM_INTERVALS, 2, "time per output token after the first", COMPUTE,
-     CHECK_CASES, 28, MAKE_TPOT, 0, "intervals.c",
+     CHECK_CASES, 32, MAKE_TPOT, 0, "intervals.c",
      {"Which events carry a token? M3 and M4 in the table of common errors.",
       "How many gaps lie between n tokens? And is n what was asked for or what came?",
       "Work the handout's example of 4 tokens on paper, with and without the closing piece."}},
