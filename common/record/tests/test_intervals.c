@@ -101,6 +101,9 @@ START_TEST(m11_clocks_are_not_subtracted) {
     add_offset(CLOCK_GPU, CLOCK_SERVER, 1, 2); /* two steps are no offset */
     assert_interval(interval_between(&rec, &browser, &server), INTERVAL_CROSS_CLOCK, 0);
     assert_interval(interval_between(&rec, &server, &browser), INTERVAL_CROSS_CLOCK, 0);
+    add_offset(CLOCK_BROWSER, CLOCK_SERVER, 1, 2);
+    rec.n_offsets--; /* what lies behind the list is no part of it */
+    assert_interval(interval_between(&rec, &browser, &server), INTERVAL_CROSS_CLOCK, 0);
 }
 END_TEST
 
@@ -252,6 +255,10 @@ START_TEST(uncertainty_goes_where_the_interval_goes) {
         rec.events[rec.n_events - 1].clock = CLOCK_SERVER;
     }
     assert_uncertain(compute().gpu_execution, INTERVAL_OK, 30, 10);
+    rec.offsets[1].uncertainty_ns = T_MAX / 2; /* two of them just fit */
+    assert_uncertain(compute().gpu_execution, INTERVAL_OK, 30, T_MAX);
+    rec.offsets[1].uncertainty_ns++;
+    assert_interval(compute().gpu_execution, INTERVAL_ABSENT, 0);
 }
 END_TEST
 
