@@ -145,10 +145,15 @@ step "4  One prompt of 2,048 tokens, up to 256 tokens of answer"
 ask
 step "5  The record of that one request (seen by $client)"
 "$servelab" record check "$out/record.json" || failed=1
-grep -q '"completion":"completed"' <<<"$("$servelab" record check --json "$out/record.json")" || {
-    echo "  The request was not completed; the lines above say why."
+reason=$("$servelab" record check --json "$out/record.json" | sed 's/.*"completion_reason":"\([a-z_]*\)".*/\1/')
+case $reason in
+delivered) ;;
+truncated) echo "  Cut off at its most tokens, the answer counts as incomplete: that is the rule, and no fault of the demo." ;;
+*)
+    echo "  The request was not completed ($reason); the server's log is $out/server.log"
     failed=1
-}
+    ;;
+esac
 step "6  Lab 01, the reference solution, graded"
 "$servelab" grade 01 solutions/01_request_record || failed=1
 
