@@ -472,6 +472,17 @@ START_TEST(row_bytes) {
     ck_assert_int_eq(dtype_row_bytes(DTYPE_Q8_0, 63), 0);
     ck_assert_int_eq(dtype_row_bytes(DTYPE_Q8_0, -32), 0);
     ck_assert_int_eq(dtype_row_bytes((enum dtype)12, 256), 0);
+    static const struct {
+        enum dtype t;
+        const char *name;
+    } names[] = {{DTYPE_F32, "F32"},   {DTYPE_F16, "F16"},
+                 {DTYPE_BF16, "BF16"}, {DTYPE_Q4_0, "Q4_0"},
+                 {DTYPE_Q4_1, "Q4_1"}, {DTYPE_Q8_0, "Q8_0"},
+                 {12, "Q4_K"},         {4, "?"},
+                 {39, "MXFP4"},        {40, "?"},
+                 {9999, "?"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ck_assert_str_eq(dtype_name(names[i].t), names[i].name);
 }
 END_TEST
 

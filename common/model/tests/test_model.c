@@ -132,6 +132,12 @@ KEY_CASE(t_norm_f16, gw_tensor(w, "output_norm.weight", 1, GW_D, 0, (float[GW_D]
 KEY_CASE(t_q6, gw_tensor(w, "output.weight", 14, 256, 1, (float[64]){0}, 210))
 KEY_CASE(t_factors, gw_tensor(w, "rope_freqs.weight", 0, 8, 0, (float[8]){0}, 32))
 
+KEY_CASE(k_key_text, gw_key_str(w, "llama.attention.key_length", "64"))
+KEY_CASE(k_value_text, gw_key_str(w, "llama.attention.value_length", "64"))
+KEY_CASE(k_scaling_number, gw_key_u32(w, "llama.rope.scaling.type", 1))
+KEY_CASE(k_experts_text, gw_key_str(w, "llama.expert_count", "none"))
+KEY_CASE(k_window_text, gw_key_str(w, "llama.attention.sliding_window", "none"))
+
 static const struct {
     const char *name;
     struct gw_llama o;
@@ -173,6 +179,19 @@ static const struct {
      k_value_dim,
      "llama.attention.value_length",
      "agree"},
+    {"key width in words",
+     {.no_key = "attention.key_length"},
+     k_key_text,
+     "llama.attention.key_length",
+     "string"},
+    {"value width in words",
+     {.no_key = "attention.value_length"},
+     k_value_text,
+     "llama.attention.value_length",
+     "string"},
+    {"scaling as a number", {0}, k_scaling_number, "llama.rope.scaling.type", "uint32"},
+    {"experts in words", {0}, k_experts_text, "llama.expert_count", "string"},
+    {"window in words", {0}, k_window_text, "llama.attention.sliding_window", "string"},
     {"vocabulary size", {0}, k_vocab, "llama.vocab_size", "rows"},
     {"more tokens than rows", {0}, k_tokens, "tokenizer.ggml.tokens", "rows"},
     {"no context", {.no_key = "context_length"}, NULL, "llama.context_length", "missing"},
