@@ -231,11 +231,13 @@ START_TEST(whole_words_where_the_model_says_so) {
     for (int with = 0; with < 2; with++) {
         gw_key_str(&w, "tokenizer.ggml.model", "gpt2");
         gw_key_str(&w, "tokenizer.ggml.pre", with ? "llama-bpe" : "gpt-2");
-        gw_key_array(&w, "tokenizer.ggml.tokens", GW_STR, 4);
-        static const char *const tokens[] = {"x", "y", "xy", "xyx"};
-        for (int i = 0; i < 4; i++) gw_strn(&w.keys, tokens[i], strlen(tokens[i]));
-        gw_key_array(&w, "tokenizer.ggml.merges", GW_STR, 1);
+        gw_key_array(&w, "tokenizer.ggml.tokens", GW_STR, 5);
+        static const char *const tokens[] = {"x", "y", "xy", "xyx", "yx"};
+        for (int i = 0; i < 5; i++) gw_strn(&w.keys, tokens[i], strlen(tokens[i]));
+        gw_key_array(&w, "tokenizer.ggml.merges", GW_STR, 2);
         gw_strn(&w.keys, "x y", 3);
+        gw_strn(&w.keys, "y x", 3);
+        gw_key_u32(&w, "tokenizer.ggml.eos_token_id", 1); /* an ordinary token may end answers */
         size_t n;
         uint8_t *file = gw_finish(&w, &n);
         struct err e = {0};
@@ -246,7 +248,9 @@ START_TEST(whole_words_where_the_model_says_so) {
             EXPECT(t, "xyx", false, 3);
         else
             EXPECT(t, "xyx", false, 2, 0);
-        ck_assert(!tokenizer_adds_bos(t) && tokenizer_bos(t) == -1 && tokenizer_eos(t) == -1);
+        EXPECT(t, "yx", false, 4);
+        ck_assert(!tokenizer_adds_bos(t) && tokenizer_bos(t) == -1 && tokenizer_eos(t) == 1);
+        ck_assert(tokenizer_ends(t, 1) && !tokenizer_ends(t, 0));
         tokenizer_free(t);
         gguf_close(g);
         free(file);
