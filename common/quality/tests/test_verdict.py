@@ -1,0 +1,104 @@
+"""test_verdict.py: the server's verdict on an answer, through the real model: a right answer passes, the answer to a
+question about another key fails, and a request without a check isn't evaluated. Prints TAP."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+SERVELAB = os.environ.get("SERVELAB", "build/bin/servelab")
+count = 0
+failed = False
+
+
+def ok(good, name, more=""):
+    global count, failed
+    count += 1
+    failed |= not good
+    print(f"{'ok' if good else 'not ok'} {count} - {name}{' (' + str(more) + ')' if not good else ''}", flush=True)
+
+
+class Server:
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        port_file = os.path.join(self.folder.name, "port")
+        self.process = subprocess.Popen([SERVELAB, "serve", "--port", "0", "--port-file", port_file],
+                                        stderr=subprocess.PIPE, text=True)
+        for _ in range(600):
+            if os.path.exists(port_file) and open(port_file).read().strip():
+                self.url = "http://127.0.0.1:" + open(port_file).read().strip()
+                return self
+            if self.process.poll() is not None:
+                sys.exit("the server ended: " + self.process.stderr.read())
+            time.sleep(0.1)
+        sys.exit("the server was not ready within a minute")
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+        self.folder.cleanup()
+
+    def get(self, path):
+        return json.load(urllib.request.urlopen(self.url + path, timeout=300))
+
+    def ask(self, request_id, prompt, check=None, stream=False):
+        """The answer's text and the server's half of the record."""
+        headers = {"X-Request-Id": request_id, "Content-Type": "application/json"}
+        if check:
+            headers["X-Quality-Check"] = check
+        body = {"model": "servelab-tiny", "messages": [{"role": "user", "content": prompt}], "max_tokens": 40,
+                "stream": stream}
+        r = urllib.request.Request(self.url + "/v1/chat/completions", json.dumps(body).encode(), headers)
+        text = urllib.request.urlopen(r, timeout=300).read().decode()
+        return text, self.get("/v1/records/" + request_id)
+
+
+def first_that_passes(server, check):
+    """A model that is right nineteen times in twenty may be wrong once; three questions in a row it isn't."""
+    for seed in (1, 2, 3):
+        preset = next(p for p in server.get(f"/v1/presets?seed={seed}")["presets"] if p["check"] == check)
+        text, record = server.ask(f"{check.split('/')[0]}-{seed}", preset["prompt"], preset["name"], seed % 2 == 0)
+        if record["quality"] == {"check": check, "verdict": "passed"}:
+            return preset, text, record
+    return preset, text, record
+
+
+def main():
+    with Server() as server:
+        for check in ("key-recall/1", "sum/1", "tool-call/1"):
+            preset, text, record = first_that_passes(server, check)
+            ok(record["quality"] == {"check": check, "verdict": "passed"}, f"{check}: a right answer passes", record["quality"])
+            ok(record["workload"]["prompt_tokens"] == 2048, f"{check}: the prompt has 2,048 tokens", record["workload"])
+            if check == "tool-call/1":
+                ok(record["structure"] == {"check": check, "verdict": "passed"}, "a tool call's structure passes too",
+                   record["structure"])
+            if check == "key-recall/1":
+                recall = preset
+        prompt = recall["prompt"]
+        asked = prompt[-4:]
+        others = [(k, v) for k, v in re.findall(r"^key (\w{4}) (\d{4})$", prompt, re.M) if k != asked]
+        text, record = server.ask("another-key", prompt[:-4] + others[0][0], recall["name"])
+        ok(record["quality"] == {"check": "key-recall/1", "verdict": "failed"}, "another key asked for gives failed",
+           (record["quality"], text))
+        text, record = server.ask("no-check", "12+30=")
+        ok(record["quality"] == {"check": None, "verdict": "not_evaluated"}, "without a check it is not evaluated",
+           record["quality"])
+        for bad in ("key-recall/2:1", "key-recall/1", "key-recall/1:x", "sum/1:99999999999"):
+            try:
+                server.ask("bad", "12+30=", bad)
+                ok(False, f"X-Quality-Check {bad} is refused")
+            except urllib.error.HTTPError as e:
+                error = json.load(e)["error"]
+                ok(e.code == 400 and error["param"] == "X-Quality-Check", f"X-Quality-Check {bad} is refused", error)
+    print(f"1..{count}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
