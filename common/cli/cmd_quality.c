@@ -116,7 +116,7 @@ static cJSON *report_json(const struct condition *c, const struct evaluation *ev
         if (k == QUESTION_TOOL)
             cJSON_AddNumberToObject(check, "structure_pass_rate",
                                     (double)total.structure_passed / total.n);
-        cJSON_AddNumberToObject(check, "mean_answer_nll_nats", total.mean_nll);
+        cJSON_AddNumberToObject(check, "mean_answer_nll_nats", total.mean_answer_nll);
         cJSON_AddItemToArray(checks, check);
     }
     if (nll->compared) {
@@ -124,7 +124,7 @@ static cJSON *report_json(const struct condition *c, const struct evaluation *ev
         cJSON_AddStringToObject(answer, "check", "answer-nll/1");
         cJSON_AddStringToObject(answer, "verdict", verdict_name(nll->verdict));
         cJSON_AddNumberToObject(answer, "n", nll->compared);
-        cJSON_AddNumberToObject(answer, "mean_shift_nats", nll->mean_shift);
+        cJSON_AddNumberToObject(answer, "median_shift_nats", nll->median_shift);
         cJSON_AddNumberToObject(answer, "tolerance_nats", NLL_TOLERANCE_NATS);
     }
     return o;
@@ -132,7 +132,7 @@ static cJSON *report_json(const struct condition *c, const struct evaluation *ev
 
 static void print_heading(void) {
     printf("%-22s %-22s %-22s %-22s %s\n", "", "key-recall/1", "sum/1", "tool-call/1 (shape)",
-           "answer-nll/1: mean |shift|, nats");
+           "answer-nll/1: median |shift|, nats");
 }
 
 static void print_line(const struct condition *c, const struct evaluation *ev,
@@ -152,7 +152,7 @@ static void print_line(const struct condition *c, const struct evaluation *ev,
         printf(" %-22s", cell);
     }
     if (nll->compared)
-        printf(" %.5f %s", nll->mean_shift, nll->verdict == VERDICT_PASSED ? "passed" : "failed");
+        printf(" %.5f %s", nll->median_shift, nll->verdict == VERDICT_PASSED ? "passed" : "failed");
     else
         printf(" not_evaluated");
     printf("\n");

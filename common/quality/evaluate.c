@@ -167,6 +167,22 @@ static int prefill_tails(struct evaluator *v, struct run *runs, int32_t n, int32
     return backend_step(v->b, &(struct backend_batch){seqs, n}, v->logits, e);
 }
 
+/* The same a token at a time, which gives the likelihood of each: the last row of logits is the
+ * same. */
+static int walk_tails(struct evaluator *v, struct run *runs, int32_t n, int32_t shared,
+                      int32_t tables[][PREFIX_BLOCKS + OWN_BLOCKS], int32_t n_blocks,
+                      struct err *e) {
+    for (int32_t pos = shared; pos < QUESTION_PROMPT_TOKENS; pos++) {
+        int32_t next[GROUP_SEQS];
+        for (int32_t i = 0; i < n; i++) next[i] = runs[i].prompt[pos];
+        if (decode_step(v, n, next, pos, tables, n_blocks, e)) return -1;
+        for (int32_t i = 0; i < n && pos + 1 < QUESTION_PROMPT_TOKENS; i++)
+            runs[i].item->tail_nll -= log_probability(v->logits + (size_t)i * (size_t)v->vocab,
+                                                      v->vocab, runs[i].prompt[pos + 1]);
+    }
+    return 0;
+}
+
 /* Feeds the right answers and sums their surprise; notes where greedy decoding would have left
  * them. */
 static int force_answers(struct evaluator *v, struct run *runs, int32_t n,
@@ -182,7 +198,7 @@ static int force_answers(struct evaluator *v, struct run *runs, int32_t n,
             const float *logits = v->logits + (size_t)row++ * (size_t)v->vocab;
             int32_t want = r->answer[step], top = sampler_greedy(logits, v->vocab, e);
             if (top < 0) return -1;
-            r->item->nll -= log_probability(logits, v->vocab, want);
+            r->item->answer_nll -= log_probability(logits, v->vocab, want);
             r->diverged |= top != want && !(step == r->n_answer - 1 && tokenizer_ends(v->t, top));
             if (step + 1 < r->n_answer) next[i] = want, any = true;
         }
@@ -249,7 +265,7 @@ static int run_log(struct evaluator *v, struct run *runs, int32_t n, struct err 
     for (int32_t at = 0; at < n; at += GROUP_SEQS) {
         int32_t m = n - at < GROUP_SEQS ? n - at : GROUP_SEQS;
         fill_tables(runs + at, m, shared, tables);
-        if (prefill_tails(v, runs + at, m, shared, tables, n_blocks, e)) return -1;
+        if (walk_tails(v, runs + at, m, shared, tables, n_blocks, e)) return -1;
         if (force_answers(v, runs + at, m, tables, n_blocks, e)) return -1;
         if (free_answers(v, runs + at, m, shared, tables, n_blocks, e)) return -1;
         for (int32_t i = 0; i < m; i++)
@@ -318,8 +334,8 @@ struct evaluation_total evaluation_total(const struct evaluation *ev, enum quest
         total.n++;
         total.passed += item->passed;
         total.structure_passed += item->structure_passed;
-        nll += item->nll;
+        nll += item->answer_nll;
     }
-    total.mean_nll = total.n ? nll / total.n : NAN;
+    total.mean_answer_nll = total.n ? nll / total.n : NAN;
     return total;
 }

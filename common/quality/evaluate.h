@@ -30,7 +30,11 @@ struct evaluation_item {
     enum question_kind kind;
     bool passed;           /* the named check's verdict on the greedy answer */
     bool structure_passed; /* tool calls: the answer has the shape of a call */
-    double nll;            /* -log p(right answer and end of answer | prompt), nats */
+    double answer_nll;     /* -log p(right answer and end of answer | prompt), nats */
+    double tail_nll; /* -log p(the prompt's last tokens | the log before them), nats. Nobody trained
+                        the model to foresee a log, so it is unsure there, and what it expects moves
+                        with every change of the computation; in its answers it is so sure that
+                        little shows */
 };
 
 struct evaluation {
@@ -50,7 +54,7 @@ int32_t evaluation_max_seqs(const struct evaluation_plan *plan);
 /* Totals of one kind. */
 struct evaluation_total {
     int32_t n, passed, structure_passed;
-    double mean_nll;
+    double mean_answer_nll;
 };
 struct evaluation_total evaluation_total(const struct evaluation *ev, enum question_kind kind);
 

@@ -9,7 +9,11 @@
 
 #define UNITS_PER_NAT 1e5
 static const char MAGIC[] = "servelab.answer-nll.v1";
-enum { MAX_UNITS = 100 * 100000 /* 100 nats: an answer that the model finds impossible */ };
+enum { MAX_UNITS = 2000 * 100000 /* 2,000 nats: fifty tokens that the model finds impossible */ };
+
+static double likelihood(const struct evaluation_item *item) {
+    return item->tail_nll + item->answer_nll;
+}
 
 static int32_t to_units(double nll) {
     double u = nll * UNITS_PER_NAT;
@@ -73,12 +77,17 @@ int nll_reference_write(const char *path, const char *model, const struct evalua
     fprintf(f, "%s seed %llu logs %d per-kind %d model %s\n", MAGIC, (unsigned long long)plan->seed,
             plan->n_logs, plan->per_kind, model);
     for (int32_t i = 0; i < ev->n_items; i++)
-        fprintf(f, "%d%c", to_units(ev->items[i].nll), (i + 1) % per_log ? ' ' : '\n');
+        fprintf(f, "%d%c", to_units(likelihood(&ev->items[i])), (i + 1) % per_log ? ' ' : '\n');
     if (fclose(f) || rename(temporary, path)) {
         unlink(temporary);
         return err_set(e, "can't be written: %s", strerror(errno));
     }
     return 0;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
 struct nll_verdict nll_compare(const struct nll_reference *ref, const struct evaluation_plan *plan,
@@ -87,16 +96,21 @@ struct nll_verdict nll_compare(const struct nll_reference *ref, const struct eva
     if (!ref->units || ref->per_kind != plan->per_kind) return out;
     int32_t ref_per_log = ref->per_kind * QUESTION_KINDS,
             per_log = recall_only ? plan->per_kind : ref_per_log;
-    double sum = 0;
+    double *shifts = malloc((size_t)ev->n_items * sizeof *shifts + 1);
+    INVARIANT(shifts);
     for (int32_t k = 0; k < plan->n_logs; k++) {
         uint64_t seed = plan->seed + (uint64_t)k;
         if (seed < ref->seed || seed >= ref->seed + (uint64_t)ref->n_logs) continue;
         const int32_t *units = ref->units + (size_t)(seed - ref->seed) * (size_t)ref_per_log;
-        for (int32_t i = 0; i < per_log; i++, out.compared++)
-            sum += fabs(ev->items[k * per_log + i].nll - units[i] / UNITS_PER_NAT);
+        for (int32_t i = 0; i < per_log; i++)
+            shifts[out.compared++] =
+                fabs(likelihood(&ev->items[k * per_log + i]) - units[i] / UNITS_PER_NAT);
     }
-    if (!out.compared) return out;
-    out.mean_shift = sum / out.compared;
-    out.verdict = out.mean_shift <= NLL_TOLERANCE_NATS ? VERDICT_PASSED : VERDICT_FAILED;
+    if (out.compared) {
+        qsort(shifts, (size_t)out.compared, sizeof *shifts, ascending);
+        out.median_shift = shifts[out.compared / 2];
+        out.verdict = out.median_shift <= NLL_TOLERANCE_NATS ? VERDICT_PASSED : VERDICT_FAILED;
+    }
+    free(shifts);
     return out;
 }
