@@ -76,10 +76,10 @@ function showSize() {
 /* ---- one request --------------------------------------------------------------------------------- */
 
 async function send() {
-    if (run?.busy || !$("ask").reportValidity()) return;
+    if (underWay() || !$("ask").reportValidity()) return;
     const preset = chosen();
     run = {
-        busy: true, preset, id: newRequestId(), pageMs: performance.now(), lastMs: null,
+        preset, id: newRequestId(), pageMs: performance.now(), lastMs: null,
         submittedMs: 0, firstMs: null, ticks: [], server: null, seen: null, settled: null,
     };
     showStart();
@@ -90,10 +90,12 @@ async function send() {
     mine.lastMs = performance.now();
     showEnd(mine);
     await settle(mine);
-    mine.busy = false;
+    if (mine !== run) return; // the next one was sent meanwhile
     showRecord(mine);
     document.body.dataset.settled = "yes";
 }
+
+const underWay = () => run !== null && run.seen === null;
 
 /* Has the measuring thread send the request; resolves with what it saw. */
 function measure(mine) {
@@ -123,7 +125,7 @@ function heard({ data }) {
 }
 
 function cancel() {
-    if (run?.busy) measurer.postMessage({ cancel: true });
+    if (underWay()) measurer.postMessage({ cancel: true });
 }
 
 /* What is sent. A preset's answer is judged by its named check, which the server knows by this name. */
@@ -140,14 +142,15 @@ function requestFor(preset) {
 /* Asks for the server's half until its first token is known: the events appear as they happen, and
  * no question disturbs the stream that is being measured. */
 async function askServerWhileWaiting(mine) {
-    while (mine.firstMs === null && !mine.seen) {
-        await new Promise((wake) => setTimeout(wake, POLL_MS));
+    const look = async () => {
         const found = await getRecord(mine.id).catch(() => null);
         if (found && !mine.settled) mine.server = found.record;
+    };
+    while (mine.firstMs === null && !mine.seen) {
+        await new Promise((wake) => setTimeout(wake, POLL_MS));
+        await look();
     }
-    if (mine.settled || mine.seen) return;
-    const found = await getRecord(mine.id).catch(() => null);
-    if (found && !mine.settled) mine.server = found.record;
+    if (!mine.seen) await look(); // the first token itself
 }
 
 async function settle(mine) {

@@ -8,8 +8,9 @@
  */
 import { SseParser, readEvent, errorText } from "./sse.js";
 
-const SETTLE_TRIES = 40; // times 75 ms: the server's last event follows the last byte by microseconds
-const SETTLE_PAUSE_MS = 75;
+/* The server's last event follows the last byte by microseconds; after a cancel it comes at the end of
+ * the engine's step, which takes seconds when a large model reads a long prompt. */
+const SETTLE_TRIES = 200, SETTLE_PAUSE_MS = 75;
 
 /* An id that a person can find again in a log. getRandomValues works without a secure context, where
  * randomUUID doesn't exist: a lecture over http://192.168... needs it. */

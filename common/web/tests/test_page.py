@@ -238,6 +238,22 @@ def test_cancel(browser, mock):
     expect_equal(page.focused(), "send", "focus afterwards")
 
 
+def test_send_again(browser, mock):
+    """The next prompt can be sent while the last one's record is still awaited, and only the next one shows"""
+    page = ClassroomPage(browser, mock.url)
+    page.set("prompt", "slow")
+    page.send()
+    time.sleep(0.3)
+    browser.press("escape")
+    browser.wait("return document.body.dataset.state === 'cancelled'")
+    page.set("prompt", "no-done")
+    page.send()
+    expect_equal(page.finish(), "finished", "state of the second")
+    time.sleep(0.5)  # the first one's record has come by now
+    expect_equal(page.text("answer"), "fine", "answer")
+    expect("cancelled" not in page.text("verdicts"), page.text("verdicts"))
+
+
 def test_progress(browser, mock):
     """While it waits the page counts the time and says what the server does; its events appear"""
     page = ClassroomPage(browser, mock.url)
