@@ -141,7 +141,7 @@ if [ -n "${SERVELAB:-}" ]; then echo "  $servelab, as SERVELAB says"; else compi
 step "3  The server"
 find_model
 start_server
-step "4  One prompt of 2,048 tokens, up to 256 tokens of answer"
+step "4  One prompt of 2,048 tokens, up to 256 tokens of answer (fewer where the model's context ends)"
 ask
 step "5  The record of that one request (seen by $client)"
 "$servelab" record check "$out/record.json" || failed=1
