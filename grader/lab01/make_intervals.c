@@ -572,7 +572,8 @@ static void make_gpu(struct making *m) {
         break;
     case 5:
         make_event(r, EV_GPU_START, CLOCK_GPU, t, 0, "decode");
-        gpu_range(m, r, "decode", t + 10);
+        t = gpu_range(m, r, "decode", t + 10);
+        if (m->k / 12 % 2 == 0) make_event(r, EV_GPU_END, CLOCK_GPU, t, 0, "decode");
         make_kind(m, "a second gpu_start of a range that is open");
         break;
     case 6:
