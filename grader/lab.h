@@ -29,6 +29,7 @@ struct want {
     int64_t value;
     bool care; /* false: this check doesn't ask about it */
     bool is_ns;
+    int index;                /* 1.. for one of a row: "gap 3"; 0 otherwise */
     const char *const *names; /* names of an enumeration's values, or NULL */
     int n_names;
 };

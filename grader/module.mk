@@ -32,4 +32,8 @@ grade: build ## grade a lab: LAB=01 [DIR=folder] [CHECK=intervals] [SEED=n] [HIN
 	@$(BIN)/servelab grade $(LAB) $(if $(CHECK),--check "$(CHECK)") $(if $(SEED),--seed "$(SEED)") \
 	  $(if $(HINT),--hint "$(HINT)") $(if $(DIR),-- "$(DIR)")
 
-.PHONY: grade
+check-mutants: build ## does every mutant of the reference lose points? (all of them, some minutes)
+	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_mutants.py all
+check-all: check-mutants
+
+.PHONY: grade check-mutants

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { DETAILED = 5, BAR = 30 };
+enum { DETAILED = 5, FEW_CHECKS = 3, BAR = 30 };
 
 struct style {
     const char *bold, *dim, *red, *green, *off;
@@ -46,17 +46,17 @@ static void print_block(const char *label, const char *text, FILE *out) {
     fputc('\n', out);
 }
 
-static void print_failure(const struct check_result *c, bool detailed, const struct style *s,
-                          FILE *out) {
+static void print_failure(const struct check_result *c, bool detailed, bool in_full,
+                          const struct style *s, FILE *out) {
     fprintf(out, "\n  %s%s%s  %s  %s(%d point%s)%s\n", s->red, c->id, s->off, c->title, s->dim,
             c->points, c->points == 1 ? "" : "s", s->off);
     print_block("", c->message, out);
     if (!detailed) return;
     print_block("case", c->kind, out);
-    print_block("input", c->input, out);
+    if (in_full) print_block("input", c->input, out);
     print_block("got", c->got, out);
     print_block("want", c->want, out);
-    print_block("printed", c->printed, out);
+    if (in_full) print_block("printed", c->printed, out);
     print_block("read", c->section ? c->section : "", out);
     print_block("hint", c->hint, out);
     print_block("again", c->rerun, out);
@@ -79,8 +79,8 @@ static void print_not_run(const struct grade_verdict *v, const struct style *s, 
         if (!first) continue;
         if (!heading) fprintf(out, "\n  %sStill to come%s\n", s->bold, s->off);
         heading = true;
-        fprintf(out, "    %3d points  %s\n", points, v->checks[i].message);
-        print_block("hint", v->checks[i].hint, out);
+        fprintf(out, "    %3d point%s %s\n", points, points == 1 ? " " : "s", v->checks[i].message);
+        if (v->n <= FEW_CHECKS) print_block("hint", v->checks[i].hint, out);
     }
 }
 
@@ -122,12 +122,12 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
     for (size_t i = 0; i < v->n; i++) {
         enum outcome o = v->checks[i].outcome;
         if (o == OUTCOME_LOST || o == OUTCOME_GRADER_FAULT) {
-            print_failure(&v->checks[i], shown++ < DETAILED, s, out);
+            print_failure(&v->checks[i], shown++ < DETAILED, v->n <= FEW_CHECKS, s, out);
             lost += o == OUTCOME_LOST;
         }
     }
     if (lost > DETAILED && v->practice)
-        fprintf(out, "\n  Details of the first %d are shown; CHECK=name shows any other.\n",
+        fprintf(out, "\n  The first %d are told in detail; CHECK=name shows any other.\n",
                 DETAILED);
     print_not_run(v, s, out);
     if (verdict_exit_status(v) == 0 && !v->partial)

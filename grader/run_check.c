@@ -63,6 +63,13 @@ static void slot_text(const struct want *w, int64_t v, bool is_want, char *out, 
     }
 }
 
+static void append_slot(char *dst, size_t cap, const struct want *w, int64_t v, bool is_want) {
+    char value[48], index[16] = "";
+    slot_text(w, v, is_want, value, sizeof value);
+    if (w->index) snprintf(index, sizeof index, " %d", w->index);
+    text_append(dst, cap, "%s%s%s %s", dst[0] ? ", " : "", w->name, index, value);
+}
+
 /* The first wrong slots, got and want side by side. */
 static void describe_difference(const struct hidden_case *h, const int64_t *got,
                                 struct check_result *r) {
@@ -70,13 +77,10 @@ static void describe_difference(const struct hidden_case *h, const int64_t *got,
     int wrong = 0;
     r->got[0] = r->want[0] = '\0';
     for (size_t i = 0; i < h->n_wants; i++) {
-        char a[48], b[48];
-        if (slot_right(&h->wants[i], got[i]) || wrong++ >= SHOWN) continue;
-        slot_text(&h->wants[i], got[i], false, a, sizeof a);
-        slot_text(&h->wants[i], h->wants[i].value, true, b, sizeof b);
-        const char *comma = wrong > 1 ? ", " : "";
-        text_append(r->got, sizeof r->got, "%s%s %s", comma, h->wants[i].name, a);
-        text_append(r->want, sizeof r->want, "%s%s %s", comma, h->wants[i].name, b);
+        const struct want *w = &h->wants[i];
+        if (slot_right(w, got[i]) || wrong++ >= SHOWN) continue;
+        append_slot(r->got, sizeof r->got, w, got[i], false);
+        append_slot(r->want, sizeof r->want, w, w->value, true);
     }
 }
 
@@ -159,7 +163,8 @@ static bool describe_finding(const struct session *s, char *out, size_t cap) {
             snprintf(what, sizeof what, "undefined behaviour");
         else
             text_first_line(what, sizeof what, at, n);
-        snprintf(out, cap, "%s%s%s", what, place[0] ? ", " : "", place);
+        out[0] = '\0';
+        text_append(out, cap, "%s%s%s", what, place[0] ? ", " : "", place);
         return true;
     }
     return false;

@@ -365,7 +365,7 @@ static void make_tpot_boundary(struct making *m) {
     int tokens = (int)make_between(m, 2, 30);
     struct record *r = make_record(m, 0, tokens);
     m->c->fn = FN_COMPUTE;
-    m->focus = "tpot";
+    m->focus = "tpot.status|tpot_boundary";
     switch (m->k % 5) {
     case 0:
         make_kind(m, "two or more token_sent events");
@@ -392,8 +392,7 @@ static void make_tpot_boundary(struct making *m) {
 static void make_tpot_absent(struct making *m) {
     struct record *r = make_record(m, 0, 5);
     m->c->fn = FN_COMPUTE;
-    m->focus = "tpot";
-    m->strict = true;
+    m->focus = "tpot.status|tpot_boundary";
     switch (m->k % 6) {
     case 0:
         r->workload.output_tokens = 1;
@@ -535,7 +534,7 @@ static void gpu_nested(struct making *m, struct record *r, int64_t t) {
 }
 
 static void gpu_many_open(struct record *r, int n, int64_t t) {
-    char name[16];
+    char name[24];
     for (int i = 0; i < 2 * n; i++) {
         snprintf(name, sizeof name, "range %d", i % n);
         make_event(r, i < n ? EV_GPU_START : EV_GPU_END, CLOCK_GPU, t + 10 * i, 0, name);

@@ -182,7 +182,7 @@ static void want_itl(const struct case_in *c, struct want *w) {
     memset(&untouched, CASE_POISON, sizeof untouched);
     *w++ = (struct want){.name = "number of gaps", .value = n < 0 ? 0 : n, .care = true};
     for (size_t i = 0; i < c->cap + CASE_SPARE; i++) {
-        struct want one = {.name = "a gap", .is_ns = true};
+        struct want one = {.name = "gap", .is_ns = true, .index = (int)i + 1};
         if (i >= c->cap) { /* beyond the room that was given */
             one.name = "memory after the output's end";
             one.care = true;
