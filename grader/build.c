@@ -14,12 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     SCRIPT_BYTES = 16384,
     MAX_INTERMEDIATE = 32 * 1024 * 1024, /* the preprocessed headers have 150 kB */
-    MAX_GLOBALS = 256
+    MAX_GLOBALS = 256,
+    ATTEMPTS = 3
 };
 
 /* ---- what is given: headers and the prebuilt child
@@ -94,10 +96,13 @@ static int stage(const struct lab *lab, const char *home, const char *given, boo
 /* ---- running a script in the sandbox
  * ------------------------------------------------------------------- */
 
+/* One run of a script. It first leaves a mark, so that a sandbox that could not start is told from
+ * a compiler that failed: the former is tried again, and then our fault. */
 static int run_script(const struct sandbox *sb, const struct workplace *w, const char *script,
                       struct sandbox_run *run, struct err *e) {
-    char tmp[300];
+    char tmp[300], mark[300], said[200];
     snprintf(tmp, sizeof tmp, "TMPDIR=%s", w->out);
+    snprintf(mark, sizeof mark, "%s/started", w->out);
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
     const char *env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", tmp, NULL};
     struct sandbox_job job = {.argv = argv,
@@ -109,9 +114,17 @@ static int run_script(const struct sandbox *sb, const struct workplace *w, const
                               .wall_ms = 60000,
                               .memory_bytes = INT64_C(1) << 31,
                               .file_bytes = MAX_INTERMEDIATE,
-                              .processes = 128,
+                              .processes = 512,
                               .output_cap = 4000};
-    return sandbox_execute(sb, &job, run, e);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (sandbox_execute(sb, &job, run, e)) return -1;
+        if (unlink(mark) == 0) return 0;
+        text_first_line(said, sizeof said, run->output, run->output_len);
+        err_set(e, "the compiler could not be started in the sandbox: %s", said);
+        sandbox_release(run);
+        nanosleep(&(struct timespec){attempt, 200000000}, NULL);
+    }
+    return -1;
 }
 
 static bool append(char *script, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -140,7 +153,7 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
                              "-fdiagnostics-color=never";
     char *script = calloc(1, SCRIPT_BYTES);
     if (!script) return err_set(e, "no memory");
-    bool fits = append(script, "O='%s'\n", w->out);
+    bool fits = append(script, "O='%s'\n: >$O/started\n", w->out);
     for (size_t i = 0; i < lab->n_files; i++) {
         char s[64];
         if (!lab->files[i].code || w->file[i].state != FILE_OK) continue;
@@ -167,9 +180,7 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
     struct sandbox_run run;
     int rc = run_script(sb, w, script, &run, e);
     free(script);
-    if (rc) return -1;
-    if (run.end == SANDBOX_BROKEN) rc = err_set(e, "the sandbox could not start the compiler");
-    sandbox_release(&run);
+    if (!rc) sandbox_release(&run);
     return rc;
 }
 
@@ -338,7 +349,7 @@ static int link_variant(const struct sandbox *sb, const struct lab *lab, struct 
     link_lines(lines, lab, w, variant, flags, &out->any);
     rc = 0;
     if (!out->any) goto done;
-    bool fits = append(script, "O='%s'\n%s", w->out, lines);
+    bool fits = append(script, "O='%s'\n: >$O/started\n%s", w->out, lines);
     INVARIANT(fits);
     rc = run_script(sb, w, script, &run, e);
     if (rc) goto done;

@@ -67,6 +67,14 @@ static enum channel_answer receive_todo(struct channel *ch, struct sandbox_run *
     return a == CHANNEL_OK ? CHANNEL_TODO : a;
 }
 
+enum channel_answer channel_greet(struct channel *ch, struct sandbox_run *run) {
+    struct wire_header h;
+    enum channel_answer a = transfer(ch, run, &h, sizeof h, false);
+    if (a != CHANNEL_OK) return a;
+    return h.magic == WIRE_MAGIC && h.type == WIRE_HELLO && h.length == 0 ? CHANNEL_OK
+                                                                          : CHANNEL_GARBAGE;
+}
+
 enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, const void *bytes,
                                 size_t n, int64_t *slots, size_t n_slots, char todo[64]) {
     struct wire_header h = {WIRE_MAGIC, WIRE_CASE, 0, (uint32_t)n, 0};

@@ -28,6 +28,9 @@ enum channel_answer {
     CHANNEL_LATE     /* the run was over its time or its output */
 };
 
+/* Waits for the child's greeting, which it sends before any function of the submission runs. */
+enum channel_answer channel_greet(struct channel *ch, struct sandbox_run *run);
+
 /* Sends bytes[0..n) as one case, and waits for n_slots values. */
 enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, const void *bytes,
                                 size_t n, int64_t *slots, size_t n_slots, char todo[64]);

@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     CPU_S = 1, /* a check of the reference takes 5 ms */
     CPU_SANITISED_S = 10,
     WALL_MS = 20000, /* the machine may be busy; what computes is stopped by CPU_S long before */
     OUTPUT_BYTES = 64 * 1024,
+    PROCESSES = 512, /* room for other runs of the same user: its limit counts them all */
+    ATTEMPTS = 3,
     MAX_SLOTS = 2048
 };
 
@@ -105,7 +108,7 @@ static void lose(struct check_result *r, const char *message) {
     snprintf(r->message, sizeof r->message, "%s", message);
 }
 
-static int session_start(struct session *s, struct err *e) {
+static int session_launch(struct session *s, struct err *e) {
     bool asan = s->def->kind == CHECK_SURVIVES;
     const char *argv[] = {asan ? s->b->built->sanitised : s->b->built->plain, NULL};
     const char *env[] = {
@@ -121,7 +124,7 @@ static int session_start(struct session *s, struct err *e) {
                               .wall_ms = WALL_MS,
                               .memory_bytes = asan ? 0 : INT64_C(512) << 20,
                               .file_bytes = 1 << 20,
-                              .processes = 16,
+                              .processes = PROCESSES,
                               .output_cap = OUTPUT_BYTES};
     if (channel_open(&s->ch, e)) return -1;
     job.channel_fd = s->ch.child_fd;
@@ -129,6 +132,24 @@ static int session_start(struct session *s, struct err *e) {
     channel_close_child(&s->ch);
     if (rc) channel_close(&s->ch);
     return rc;
+}
+
+/* Starts the process and waits until it greets. A process that doesn't has met trouble of the
+ * machine's (no process left, no memory): it is tried again, and then our fault, never the
+ * submission's. */
+static int session_start(struct session *s, struct err *e) {
+    char said[200];
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (session_launch(s, e)) return -1;
+        if (channel_greet(&s->ch, &s->run) == CHANNEL_OK) return 0;
+        channel_close(&s->ch);
+        sandbox_finish(&s->run, false);
+        text_first_line(said, sizeof said, s->run.output, s->run.output_len);
+        err_set(e, "the program could not be started in the sandbox: %s", said);
+        sandbox_release(&s->run);
+        nanosleep(&(struct timespec){attempt, 200000000}, NULL);
+    }
+    return -1;
 }
 
 /* "intervals.c:42" of a sanitizer's report: where in the submission it happened. */
@@ -213,11 +234,7 @@ static void no_answer(struct session *s, const struct hidden_case *h, enum chann
         return;
     }
     describe_end(s, end, sizeof end);
-    if (s->run.end == SANDBOX_BROKEN) {
-        struct err e;
-        err_set(&e, "the sandbox could not start the program");
-        fault(s->r, &e);
-    } else if (a == CHANNEL_GARBAGE) {
+    if (a == CHANNEL_GARBAGE) {
         lose(s->r, "something else than an answer came through the answer channel");
     } else {
         snprintf(text, sizeof text, "no answer to case %d of %d: %s", k + 1, s->def->n_cases, end);

@@ -27,9 +27,11 @@ enum {
 };
 
 enum wire_type {
-    WIRE_CASE = 1, /* grader to child: one case */
-    WIRE_ANSWER,   /* child to grader: int64 slots */
-    WIRE_TODO      /* child to grader: the starter's LAB_TODO was reached; payload: function name */
+    WIRE_HELLO = 7, /* child to grader: main has begun; no payload. Without it, whatever went wrong
+                     * is ours: no function of the submission has run yet */
+    WIRE_CASE = 1,  /* grader to child: one case */
+    WIRE_ANSWER,    /* child to grader: int64 slots */
+    WIRE_TODO /* child to grader: the starter's LAB_TODO was reached; payload: function name */
 };
 
 struct wire_header {

@@ -59,6 +59,7 @@ int main(void) {
     static int64_t slots[CHILD_MAX_SLOTS];
     setvbuf(stdout, out_buffer, _IOLBF, sizeof out_buffer); /* a crash keeps the lines before it */
     child_confine();
+    if (!send_frame(WIRE_HELLO, NULL, 0)) return 71;
     struct wire_header h;
     while (read_full(&h, sizeof h)) {
         if (h.magic != WIRE_MAGIC || h.type != WIRE_CASE || h.length > sizeof payload) return 70;

@@ -31,7 +31,7 @@ static bool ordinary(struct making *m) {
  * ----------------------------------------------------------------------------------------- */
 
 static void make_delivered(struct making *m) {
-    static const char *const reasons[] = {"stop", "tool_calls", "end_turn", "lengthy", "Length"};
+    static const char *const reasons[] = {"stop", "tool_calls", "x", "lengthy", "Length"};
     struct record *r = attempt(m);
     make_finish(r, reasons[m->k % 5]);
     if (m->k % 2) r->outcome.http_status = 0;
@@ -117,7 +117,7 @@ static void make_not_delivered(struct making *m) {
         r->outcome.http_status = status[k - 7];
         make_kind(m, "HTTP status %d", r->outcome.http_status);
     } else {
-        make_error(r, "connection reset");
+        make_error(r, m->k < 12 ? "connection reset" : "x");
         r->outcome.http_status = 0;
         make_kind(m, "an error without an HTTP status");
     }

@@ -8,9 +8,10 @@
  *   watch: ID           the check that it is after (slo.percentile_rank)
  *   examined: OUTCOME; says: A|B    what becomes of it, and a part of the message;
  *                       "refused" is not_run, with the file named among the problems
- *   trusted: earned     behind the examination, it would have been right; or "nothing"
- * The line "//reference F G" stands for the reference file with its function F called G, so that an
- * attack can give right answers first.
+ *   trusted: earned     behind the examination, it would have been right; or "nothing"; or "fault"
+ * where the examination is the only wall: code that runs before main looks like a program that
+ * could not be started The line "//reference F G" stands for the reference file with its function F
+ * called G, so that an attack can give right answers first.
  */
 #include "collect.h"
 #include "grade.h"
@@ -123,8 +124,9 @@ static void attack(const char *name, enum walls walls) {
     bool earned = !strcmp(expect, "earned"), refused = !strcmp(expect, "refused");
     ck_assert_msg((r->outcome == OUTCOME_EARNED) == earned, "%s: %s: %s", name,
                   outcome_name(r->outcome), r->message);
-    ck_assert_int_ne(r->outcome, OUTCOME_GRADER_FAULT);
-    ck_assert_int_eq(verdict_exit_status(&v), earned ? 0 : 1);
+    bool faulty = !strcmp(expect, "fault");
+    ck_assert_msg((r->outcome == OUTCOME_GRADER_FAULT) == faulty, "%s: %s", name, r->message);
+    ck_assert_int_eq(verdict_exit_status(&v), earned ? 0 : faulty ? 4 : 1);
     if (walls == EXAMINED) {
         ck_assert_str_eq(outcome_name(r->outcome), refused ? "not_run" : expect);
         if (refused) ck_assert_msg(strstr(v.problem, file), "%s: '%s'", name, v.problem);

@@ -1,6 +1,6 @@
 /* G5: a constructor runs before anything else.
  * examined: refused; says: constructor
- * trusted: nothing
+ * trusted: fault
  */
 #include "objective/percentile.h"
 #include <stdio.h>

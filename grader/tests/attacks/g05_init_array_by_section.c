@@ -1,6 +1,6 @@
 /* G5: the same without the attribute that names it.
  * examined: refused; says: constructor
- * trusted: nothing
+ * trusted: fault
  */
 #include "objective/percentile.h"
 #include <stdlib.h>
