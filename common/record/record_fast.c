@@ -214,7 +214,6 @@ static bool take_event(struct cursor *c, struct record *r) {
     }
     if (!ok || step != STEP_END || (seen & NEEDED) != NEEDED) return false;
     if (kind == EV_TOKEN_SENT && !(seen & TOKENS)) return false;
-    if ((kind == EV_GPU_START || kind == EV_GPU_END) && !(seen & RANGE)) return false;
     ev.kind = kind;
     ev.clock = clock;
     ev.source = source;

@@ -1,10 +1,11 @@
 /* bench_record_check.c: how fast is a log of records checked, and against bare cJSON?
  *
  *   make build/obj/gcc-release-solutions/common/record/bench/bench_record_check
- *   build/obj/gcc-release-solutions/common/record/bench/bench_record_check [RECORDS [TOKENS_SENT]]
+ *   build/obj/gcc-release-solutions/common/record/bench/bench_record_check [RECORDS [TOKENS_SENT
+ * [ROUNDS]]]
  *
  * Writes a log of RECORDS records (default 100000) with TOKENS_SENT token_sent events each (default
- * 0) under build/, then ROUNDS times, by turns, each in a child of its own on one core:
+ * 0) under build/, then ROUNDS times (default 5), by turns, each in a child of its own on one core:
  *   cjson     reads the file line by line, cJSON_ParseWithLength and cJSON_Delete each, no checks
  *   strict    json_parse instead: the scan and cJSON, as record_read.c uses it
  *   reader    record_reader_next: the records with all their rules
@@ -28,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 5 };
+enum { MAX_ROUNDS = 99 };
 static const char *const path = "build/bench_record_check.jsonl";
 
 /* ---- the log --------------------------------------------------------------------------------- */
@@ -200,13 +201,14 @@ static int ascending(const void *a, const void *b) {
 int main(int argc, char **argv) {
     int64_t records = argc > 1 ? atoll(argv[1]) : 100000;
     int tokens_sent = argc > 2 ? atoi(argv[2]) : 0;
-    double rate[SUBJECTS][ROUNDS];
+    int rounds = argc > 3 ? atoi(argv[3]) : 5;
+    double rate[SUBJECTS][MAX_ROUNDS];
     int64_t peak[SUBJECTS] = {0};
     int64_t bytes = write_log(records, tokens_sent);
-    if (bytes < 0) return 4;
+    if (bytes < 0 || rounds < 1 || rounds > MAX_ROUNDS) return 4;
     printf("%" PRId64 " records, %d token_sent each, %.1f MB (%.0f bytes a record)\n", records,
            tokens_sent, (double)bytes / 1e6, (double)bytes / (double)records);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < rounds; round++)
         for (int i = 0; i < SUBJECTS; i++) {
             struct sample s = measure(subjects[i].run);
             if (s.seen != records) {
@@ -216,12 +218,12 @@ int main(int argc, char **argv) {
             rate[i][round] = (double)bytes / 1e6 / ((double)s.ns / 1e9);
             if (s.peak_kib > peak[i]) peak[i] = s.peak_kib;
         }
-    for (int i = 0; i < SUBJECTS; i++) qsort(rate[i], ROUNDS, sizeof(double), ascending);
+    for (int i = 0; i < SUBJECTS; i++) qsort(rate[i], (size_t)rounds, sizeof(double), ascending);
     for (int i = 0; i < SUBJECTS; i++)
         printf("%-8s %7.1f MB/s (%.1f to %.1f), %.2f x cjson, %.0f ns a record, peak %.1f MB\n",
-               subjects[i].name, rate[i][ROUNDS / 2], rate[i][0], rate[i][ROUNDS - 1],
-               rate[i][ROUNDS / 2] / rate[0][ROUNDS / 2],
-               (double)bytes / (double)records / rate[i][ROUNDS / 2] * 1e3, (double)peak[i] / 1024);
+               subjects[i].name, rate[i][rounds / 2], rate[i][0], rate[i][rounds - 1],
+               rate[i][rounds / 2] / rate[0][rounds / 2],
+               (double)bytes / (double)records / rate[i][rounds / 2] * 1e3, (double)peak[i] / 1024);
     unlink(path);
     return 0;
 }
