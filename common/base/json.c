@@ -211,22 +211,18 @@ static bool has_literal(const cJSON *node) {
     return cJSON_IsNumber(node) && node->valuestring;
 }
 
-/* Turns numbers with a kept literal into raw text, or back (`raw` false). */
-static void show_literals(cJSON *root, bool raw) {
+/* Turns numbers with a kept literal into raw text, which cJSON prints as it stands. */
+static void show_literals(cJSON *root) {
     cJSON *stack[JSON_MAX_DEPTH];
     int depth = 0;
-    for (cJSON *at = root; at; at = next_node(at, stack, &depth)) {
-        if (raw && has_literal(at))
-            at->type = (at->type & ~0xff) | cJSON_Raw;
-        else if (!raw && cJSON_IsRaw(at))
-            at->type = (at->type & ~0xff) | cJSON_Number;
-    }
+    for (cJSON *at = root; at; at = next_node(at, stack, &depth))
+        if (has_literal(at)) at->type = (at->type & ~0xff) | cJSON_Raw;
 }
 
 char *json_print(const cJSON *tree) {
     cJSON *mine = cJSON_Duplicate(tree, true); /* the caller's tree is const */
     if (!mine) return NULL;
-    show_literals(mine, true);
+    show_literals(mine);
     char *text = cJSON_PrintUnformatted(mine);
     cJSON_Delete(mine);
     return text;

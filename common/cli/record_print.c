@@ -176,11 +176,27 @@ static void print_checked_by(FILE *out, const char *label, enum verdict v, const
     fputc('\n', out);
 }
 
+/* How it ended, as the record tells it. */
+static void print_outcome(FILE *out, const struct record *r) {
+    fprintf(out, "\n  %-11s %s", "outcome", r->outcome.delivered ? "delivered" : "not delivered");
+    if (r->outcome.http_status) fprintf(out, ", HTTP %d", r->outcome.http_status);
+    if (r->outcome.finish_reason[0]) {
+        fputs(", finish reason ", out);
+        print_clean(out, r->outcome.finish_reason);
+    }
+    if (r->outcome.error[0]) {
+        fputs(", error: ", out);
+        print_clean(out, r->outcome.error);
+    }
+    fputc('\n', out);
+}
+
 static void print_classification(FILE *out, const struct checked *c) {
     const struct classification *k = &c->class;
     const struct record *r = c->record;
     char why[400];
-    fprintf(out, "\n  %-11s %s (%s)\n", "completion", k->completed ? "completed" : "incomplete",
+    print_outcome(out, r);
+    fprintf(out, "  %-11s %s (%s)\n", "completion", k->completed ? "completed" : "incomplete",
             completion_reason_name(k->reason));
     print_checked_by(out, "quality", k->quality, r->quality.check);
     print_checked_by(out, "structure", k->structure, r->structure.check);

@@ -155,27 +155,25 @@ static int read_record(struct record_reader *rd, const char *p, size_t n, bool *
 }
 
 /* The first line ends inside an object: is the whole file one object, written over many lines? If
- * it can be read as one, *r has it. Otherwise the error is about the object, unless the second line
- * is a record by itself: then this is a log whose first line is torn. */
+ * so it is read. Otherwise the error is about the object, unless the second line is a record by
+ * itself: then this is a log whose first line is torn. */
 static enum record_read read_document(struct record_reader *rd, size_t line_step, struct err *e) {
-    struct err of_line = *e;
+    struct err of_line = *e, ignored;
     bool cut_off;
     while (!rd->eof && rd->end - rd->start <= JSON_MAX_BYTES)
         if (fill(rd, e)) return RECORD_READ_ERROR;
-    size_t n = rd->end - rd->start;
-    const char *second = rd->buf + rd->start + line_step, *end = rd->buf + rd->end;
-    if (rd->eof && !read_record(rd, rd->buf + rd->start, n, &cut_off, e)) {
+    if (!rd->eof) {
+        err_at(e, rd->line, NULL,
+               "the first line is no record, and the file is too large (over %d bytes) to be one",
+               JSON_MAX_BYTES);
+    } else if (!read_record(rd, rd->buf + rd->start, rd->end - rd->start, &cut_off, e)) {
         rd->start = rd->end;
         return RECORD_READ_OK;
     }
-    const char *nl = memchr(second, '\n', (size_t)(end - second));
-    struct err ignored;
-    if (read_record(rd, second, (size_t)((nl ? nl : end) - second), &cut_off, &ignored))
-        return rd->eof ? RECORD_READ_ERROR
-                       : (err_at(e, rd->line, NULL,
-                                 "the file is larger than one record may be, and "
-                                 "its first line is no record"),
-                          RECORD_READ_ERROR);
+    const char *second = rd->buf + rd->start + line_step, *end = rd->buf + rd->end;
+    const char *line_end = memchr(second, '\n', (size_t)(end - second));
+    size_t length = (size_t)((line_end ? line_end : end) - second);
+    if (read_record(rd, second, length, &cut_off, &ignored)) return RECORD_READ_ERROR;
     *e = of_line;
     rd->log_mode = true;
     rd->start += line_step;

@@ -30,8 +30,7 @@ static void check_refused(const char *text, size_t n, const struct err *e, bool 
     INVARIANT(json_parse(text, n, 1, &unread) == NULL);
     INVARIANT(unread.line == e->line && !strcmp(unread.text, e->text));
     if (!cut_off) return;
-    /* what was cut off stays refused with white space after it, but is then no beginning any more,
-     * or still is one: in neither case may it be read */
+    /* white space is not what is missing */
     char *longer = malloc(n + 1);
     INVARIANT(longer != NULL);
     memcpy(longer, text, n);

@@ -1,6 +1,7 @@
 /* test_log.c: the log on disk: one write a record, writers that die, disks that are full, and a
  * reader that passes nothing over.
  */
+#include "base/json.h"
 #include "base/rng.h"
 #include "record/log.h"
 #include "sample.h"
@@ -359,6 +360,35 @@ START_TEST(lines_of_any_length) {
 }
 END_TEST
 
+/* Past JSON_MAX_BYTES a file can't be one object over many lines any more. */
+START_TEST(a_torn_first_line_of_a_large_log) {
+    enum { RECORDS = 62000 };
+    struct record r;
+    sample_record(&r, "r-1", 1);
+    cJSON *tree = record_to_json(&r);
+    char *text = json_print(tree);
+    FILE *f = fopen(path, "w");
+    fprintf(f, "%.300s\n", text);
+    for (int i = 0; i < RECORDS; i++) fprintf(f, "%s\n", text);
+    ck_assert_int_gt(ftell(f), JSON_MAX_BYTES);
+    fclose(f);
+    struct seen s = read_log(NULL, NULL);
+    ck_assert_int_eq(s.records, RECORDS);
+    ck_assert_int_eq(s.torn, 1);
+    ck_assert_int_eq(s.first_torn_line, 1);
+    f = fopen(path, "r+"); /* the second line is no record either */
+    fprintf(f, "%.300s\n{]", text);
+    fclose(f);
+    s = read_log(NULL, NULL);
+    ck_assert_int_eq(s.records + s.torn, 0);
+    ck_assert_int_eq(s.e.line, 1);
+    ck_assert_ptr_nonnull(strstr(s.e.text, "too large"));
+    cJSON_free(text);
+    cJSON_Delete(tree);
+    record_release(&r);
+}
+END_TEST
+
 START_TEST(an_endless_line_is_refused_in_bounded_memory) {
     struct rusage use;
     int fd = open(path, O_WRONLY);
@@ -412,6 +442,7 @@ int main(void) {
     tcase_add_test(t, record_each_stops_where_it_is_told_or_torn);
     tcase_add_test(t, a_full_disk_leaves_no_piece);
     tcase_add_test(t, lines_of_any_length);
+    tcase_add_test(t, a_torn_first_line_of_a_large_log);
     tcase_add_test(t, an_endless_line_is_refused_in_bounded_memory);
     tcase_add_test(t, a_document_over_many_lines_is_one_record);
     suite_add_tcase(suite, t);

@@ -6,7 +6,7 @@ import os
 import subprocess
 import threading
 
-from record_cli import (FIXTURES, SERVELAB, Files, check, equal, event, find, finish, lost, record, run,
+from record_cli import (FIXTURES, SERVELAB, TOP, Files, check, equal, event, find, finish, lost, record, run,
                         with_sent)
 
 KEYS = ["request_id", "client_ttft_ns", "server_ttft_ns", "queue_delay_ns", "e2e_ns", "tpot_ns", "tpot_boundary",
@@ -77,6 +77,7 @@ def text_output():
     rc, out, _ = run(files.write(r))
     for part in ("client_ttft", "500.000 ms", "500000000 ns", "first_byte_received - request_submitted",
                  "token_sent - first token_sent) / (output_tokens - 1)", "completed (delivered)",
+                 "outcome     delivered, HTTP 200, finish reason stop",
                  "passed by key-recall/1", "useful      yes", "What the person experienced: the answer began after "
                  "500.000 ms", "The record says: \"client_ttft is", "48 more", "performance.now"):
         check(f"text shows {part!r}", part in out, out)
@@ -174,7 +175,9 @@ def usage():
     says(["check", "--tables", "many", "x"], "--tables")
     says(["check", "--no-summary", "--objective", "x", "y"], "--no-summary")
     rc, out, _ = run("--help")
-    check("help has an example", rc == 0 and "example: servelab record check" in out)
+    example = next(x for x in out.splitlines() if x.startswith("example: servelab ")).split()[2:]
+    p = subprocess.run([SERVELAB, *example], cwd=TOP, capture_output=True, timeout=60)
+    equal("the example of --help runs", (rc, p.returncode), (0, 0))
     if os.path.exists("/dev/full"):
         with open("/dev/full", "w") as full:
             p = subprocess.run([SERVELAB, "record", "check", files.write(record())], stdout=full,
