@@ -182,6 +182,8 @@ START_TEST(a_missing_piece_is_named) {
     assert_not_computable(&o, &c, "not computable without the length of the measured interval");
     c.interval_s = 1, o.resource.accelerators = NAN;
     assert_not_computable(&o, &c, "not computable without the number of accelerators");
+    o.resource.accelerators = 0;
+    assert_not_computable(&o, &c, "not computable without the number of accelerators");
     o.resource.accelerators = 1, strcpy(o.resource.primary, "joules");
     assert_not_computable(&o, &c,
                           "not computable without a resource that can be computed from counts");
@@ -239,8 +241,9 @@ START_TEST(an_objective_that_states_nothing_is_met) {
     ck_assert_int_eq(slo_verdict(&o, NULL, &nothing_counted), SLO_MET);
     o.n_latency = 1; /* a limit of one request is no part of the verdict */
     o.latency[0] = (struct latency_limit){IV_E2E, SCOPE_REQUEST, 0, 1};
-    struct percentile slow = of_ns(5);
-    ck_assert_int_eq(slo_verdict(&o, &slow, &nothing_counted), SLO_MET);
+    o.latency[1] = (struct latency_limit){IV_E2E, SCOPE_POPULATION, 99000, 1}; /* beyond the list */
+    struct percentile slow[] = {of_ns(5), of_ns(5)};
+    ck_assert_int_eq(slo_verdict(&o, slow, &nothing_counted), SLO_MET);
 }
 END_TEST
 
