@@ -22,6 +22,7 @@ static const struct {
     {"data:a\n\n", "a|", false},
     {"data:  a\n\n", " a|", false},
     {"data: a\r\n\r\ndata: b\r\rdata: c\n\r\n", "a|b|c|", false},
+    {"data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\r", "a\nb|c\nd|", false},
     {": comment\n\n:\ndata: a\n: between\ndata: b\n\n", "a\nb|", false},
     {"data: {\"x\":\ndata: 1}\n\n", "{\"x\":\n1}|", false},
     {"event: e\nid: 7\nretry: 10\ndata: a\n\n", "a|", false},
