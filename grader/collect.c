@@ -31,10 +31,22 @@ static int make_folder(const char *root, char *path, size_t cap, const char *nam
     return 0;
 }
 
+/* Can everybody pass through every folder of this path? */
+static bool open_to_all(const char *path) {
+    char part[160];
+    struct stat st;
+    for (const char *p = path; p; p = strchr(p + 1, '/')) {
+        size_t n = strchr(p + 1, '/') ? (size_t)(strchr(p + 1, '/') - path) : strlen(path);
+        snprintf(part, sizeof part, "%.*s", (int)n, path);
+        if (stat(part, &st) || !(st.st_mode & S_IXOTH)) return false;
+    }
+    return true;
+}
+
 int workplace_create(struct workplace *w, bool drop, struct err *e) {
     const char *tmp = getenv("TMPDIR");
     memset(w, 0, sizeof *w);
-    if (!tmp || tmp[0] != '/' || strlen(tmp) > 150) tmp = "/tmp";
+    if (!tmp || tmp[0] != '/' || strlen(tmp) > 150 || (drop && !open_to_all(tmp))) tmp = "/tmp";
     snprintf(w->root, sizeof w->root, "%s/servelab-grade-XXXXXX", tmp);
     if (!mkdtemp(w->root)) {
         err_set(e, "%s: %s; set TMPDIR to a folder that can be written", w->root, strerror(errno));

@@ -102,7 +102,13 @@ static void codec_classification(struct wire *w, struct classification *c) {
     wire_i32(w, &c->attempts);
 }
 
-static void codec_objective(struct wire *w, struct objective *o) {
+/* Limits beyond the stated ones are none, and would be missed by whoever applies them. */
+static void decoy_limits(struct objective *o, enum limit_scope scope) {
+    for (int32_t i = o->n_latency; i < OBJECTIVE_MAX_LIMITS; i++)
+        o->latency[i] = (struct latency_limit){IV_E2E, scope, 1, 0};
+}
+
+static void codec_objective(struct wire *w, struct objective *o, enum limit_scope decoys) {
     wire_text(w, o->name, sizeof o->name);
     WIRE_ENUM(w, o->kind);
     wire_text(w, o->unit_of_work, sizeof o->unit_of_work);
@@ -120,9 +126,7 @@ static void codec_objective(struct wire *w, struct objective *o) {
         wire_i32(w, &o->latency[i].percentile_milli);
         wire_i64(w, &o->latency[i].below_ns);
     }
-    for (size_t i = n; w->reading && i < OBJECTIVE_MAX_LIMITS; i++)
-        o->latency[i] =
-            (struct latency_limit){IV_E2E, i % 2 ? SCOPE_REQUEST : SCOPE_POPULATION, 1, 0};
+    if (w->reading && !w->bad) decoy_limits(o, decoys);
     wire_f64(w, &o->throughput.min_rps);
     wire_f64(w, &o->throughput.offered_rps);
     wire_f64(w, &o->reliability.max_failure_rate);
@@ -186,7 +190,8 @@ int case_codec(struct wire *w, struct case_in *c) {
         codec_intervals(w, &c->iv);
     }
     if (c->fn == FN_RANK) codec_observations(w, c);
-    if (c->fn == FN_GOOD || c->fn >= FN_LIMIT) codec_objective(w, &c->obj);
+    if (c->fn == FN_GOOD || c->fn >= FN_LIMIT)
+        codec_objective(w, &c->obj, c->fn == FN_GOOD ? SCOPE_REQUEST : SCOPE_POPULATION);
     if (c->fn >= FN_LIMIT) {
         codec_percentiles(w, c);
         codec_counts(w, &c->counts);

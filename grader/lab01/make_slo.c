@@ -110,11 +110,19 @@ static void make_few(struct making *m) {
     make_kind(m, "p%g of %zu", edges[i].percentile_milli / 1000.0, edges[i].n);
 }
 
+/* Few successes before very many failures, and a percentile so small that its rank lies among the
+ * first ones: only then does a large population show whether the rank is right. */
 static void make_large(struct making *m) {
-    size_t failed = (size_t)make_between(m, INT64_C(100000000), INT64_C(1000000000000));
-    population(m, 5, m->k % 2 ? failed : (size_t)make_between(m, 30000, 90000),
-               m->k % 3 == 0 ? 1 : usual[m->k % 4]);
-    make_kind(m, "a population of %zu: percentile times n needs 64 bits", m->c->n_failed + 5);
+    enum { OK = 5 };
+    int32_t p = (int32_t)make_between(m, 1, 4);
+    int64_t rank = make_between(m, 1, OK + 1);
+    int64_t n = make_between(m, (rank - 1) * 100000 / p + 1, rank * 100000 / p);
+    if (m->k % 3 == 2) {
+        p = usual[m->k % 4];
+        n = make_between(m, INT64_C(100000000), INT64_C(1000000000000));
+    }
+    population(m, OK, (size_t)(n > OK ? n - OK : 1), p);
+    make_kind(m, "few successes among very many failures");
 }
 
 /* ---- limits

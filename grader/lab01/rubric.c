@@ -207,7 +207,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
      {"The header has the inequality. Does the boundary belong to it?",
       "Multiply it out, so that nothing is divided.",
       "p99 at 99 and at 100; p99.9 at 999 and at 1,000; and p100?"}},
-    {"slo.large_population", DIM_SLO, 1, "large populations", RANK, CHECK_CASES, 12, MAKE_LARGE, 0,
+    {"slo.large_population", DIM_SLO, 1, "large populations", RANK, CHECK_CASES, 30, MAKE_LARGE, 0,
      "percentile.c",
      {"Which type has the product of percentile and n?",
       "2^31 divided by 100,000 is 21,475.",

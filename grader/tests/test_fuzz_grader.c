@@ -11,8 +11,7 @@
 static const char *const seeds[] = {
     "1x.o: intervals.c /usr/include/stdc-predef.h \\\n /w/given/record/record.h\n",
     "1\t.file\t\"a.c\"\n\t.text\n\t.globl\tf\nf:\n\t.cfi_startproc\n\tret\n\t.section .rodata\n",
-    "3plain \xc3\xa4 \xe2\x82\xac \x1b[2J \xf0\x9f\x98\x80 and more of it, to be cut somewhere "
-    "here",
+    "3plain \xc3\xa4 \xe2\x82\xac \x1b[2J \xf0\x9f\x98\x80 and more, to be cut somewhere here",
 };
 
 START_TEST(texts) {
