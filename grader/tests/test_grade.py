@@ -279,7 +279,9 @@ def test_evidence_of_the_record():
         "clock_api": (lambda d: [e.update(clock_api="") for e in d["events"]], everything),
         "time_of_day": (lambda d: [e.update(clock_api="Date.now") for e in d["events"]
                                    if e["clock"] == "browser"], everything),
-        "check": (lambda d: d["quality"].update(check=None), {"record_annotated"}),
+        "check": (lambda d: d["quality"].update(check=None), everything),
+        "unchecked": (lambda d: d["quality"].update(check=None, verdict="not_evaluated"),
+                      {"record_annotated"}),
         "ttft": (set_event("first_byte_received", t_ns=5120400000 + 1000000), {"record_plausible"}),
         "undelivered": (lambda d: d["outcome"].update(delivered=False),
                         {"record_valid", "record_plausible"}),
