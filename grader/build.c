@@ -158,11 +158,12 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
         char s[64];
         if (!lab->files[i].code || w->file[i].state != FILE_OK) continue;
         stem(s, sizeof s, lab->files[i].name);
-        fits = append(script,
-                      "( %s -D_GNU_SOURCE -I'%s' -MD -MF $O/%s.d -E -o $O/%s.i %s.c && "
-                      "%s -O1 -fpreprocessed -S -o $O/%s.s $O/%s.i && gcc -c -o $O/%s.o $O/%s.s "
-                      ") 2>$O/%s.err &\n",
-                      cc, w->given, s, s, s, cc, s, s, s, s, s);
+        fits = append(
+            script,
+            "( %s -D_GNU_SOURCE -U_FORTIFY_SOURCE -I'%s' -MD -MF $O/%s.d -E -o $O/%s.i %s.c && "
+            "%s -O1 -fpreprocessed -S -o $O/%s.s $O/%s.i && gcc -c -o $O/%s.o $O/%s.s "
+            ") 2>$O/%s.err &\n",
+            cc, w->given, s, s, s, cc, s, s, s, s, s);
     }
     fits = fits && append(script, "wait\n");
     for (size_t i = 0; i < lab->n_files && sanitised; i++) {
@@ -306,21 +307,18 @@ static void examine(const struct lab *lab, struct workplace *w, bool trust) {
 /* ---- linking
  * ------------------------------------------------------------------------------------------- */
 
-/* Joins the accepted objects, hides everything but the interface, links with the child. */
-static void link_lines(char *script, const struct lab *lab, const struct workplace *w,
-                       const char *variant, const char *flags, bool *any) {
-    bool fits = append(script, "gcc -r -nostdlib -o $O/all%s.o", variant);
-    *any = false;
+/* Joins the accepted objects, hides everything but the interface, links with the child. False when
+ * there is no object. */
+static bool link_lines(char *script, const struct lab *lab, const struct workplace *w,
+                       const char *variant, const char *flags) {
+    bool any = false, fits = append(script, "O='%s'\n: >$O/started\n", w->out);
+    fits = fits && append(script, "gcc -r -nostdlib -o $O/all%s.o", variant);
     for (size_t i = 0; i < lab->n_files; i++) {
         char s[64];
         if (!lab->files[i].code || w->file[i].state != FILE_OK) continue;
         stem(s, sizeof s, lab->files[i].name);
         fits = append(script, " $O/%s%s.o", s, variant);
-        *any = true;
-    }
-    if (!*any) {
-        script[0] = '\0';
-        return;
+        any = true;
     }
     fits = fits && append(script, " && objcopy");
     for (size_t i = 0; i < lab->n_files; i++)
@@ -328,39 +326,62 @@ static void link_lines(char *script, const struct lab *lab, const struct workpla
             fits = append(script, " --keep-global-symbol=%s", *fn);
     fits = fits && append(script,
                           " $O/all%s.o && gcc %s -o $O/run%s $O/all%s.o '%s/%s%s.a' "
-                          "-Wl,--as-needed -lcjson -lm && "
-                          "chmod 755 $O/run%s\n",
+                          "-Wl,--as-needed -lcjson -lm && chmod 755 $O/run%s\n",
                           variant, flags, variant, variant, w->given, lab->child, variant, variant);
     INVARIANT(fits);
+    return any;
 }
 
-/* Two files that define one name fail here; the linker's first line says which. */
-static int link_variant(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+/* program becomes "" when the linker refused, and *run says why. -1 when we failed. */
+static int link_variant(const struct sandbox *sb, const struct lab *lab, const struct workplace *w,
                         const char *variant, const char *flags, char *program, size_t cap,
-                        struct built *out, struct err *e) {
-    char *lines = calloc(1, SCRIPT_BYTES), *script = calloc(1, SCRIPT_BYTES);
-    struct sandbox_run run;
-    int rc = -1;
+                        struct sandbox_run *run, struct err *e) {
+    char *script = calloc(1, SCRIPT_BYTES);
+    int rc = 0;
     program[0] = '\0';
-    if (!lines || !script) {
-        err_set(e, "no memory");
-        goto done;
+    if (!script) return err_set(e, "no memory");
+    if (link_lines(script, lab, w, variant, flags)) {
+        rc = run_script(sb, w, script, run, e);
+        if (!rc && run->end == SANDBOX_EXITED && run->code == 0)
+            snprintf(program, cap, "%s/run%s", w->out, variant);
     }
-    link_lines(lines, lab, w, variant, flags, &out->any);
-    rc = 0;
-    if (!out->any) goto done;
-    bool fits = append(script, "O='%s'\n: >$O/started\n%s", w->out, lines);
-    INVARIANT(fits);
-    rc = run_script(sb, w, script, &run, e);
-    if (rc) goto done;
-    if (run.end == SANDBOX_EXITED && run.code == 0)
-        snprintf(program, cap, "%s/run%s", w->out, variant);
-    else
-        rc = build_link_errors(lab, w, &run, variant[0] != '\0', e);
-    sandbox_release(&run);
-done:
-    free(lines);
     free(script);
+    return rc;
+}
+
+static int link_plain(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                      struct built *out, struct err *e) {
+    struct sandbox_run run = {.output_fd = -1};
+    int rc = link_variant(sb, lab, w, "", "", out->plain, sizeof out->plain, &run, e);
+    if (!rc && !out->plain[0] && run.output) rc = build_link_errors(lab, w, &run, e);
+    sandbox_release(&run);
+    return rc;
+}
+
+/* Did the compiler make every file's object once more, under the sanitizers? It has its limits, and
+ * a file that is large enough meets them here. */
+static bool have_sanitised(const struct lab *lab, const struct workplace *w) {
+    for (size_t i = 0; i < lab->n_files; i++) {
+        size_t n;
+        if (!lab->files[i].code || w->file[i].state != FILE_OK) continue;
+        char *object = intermediate(w, lab->files[i].name, ".asan.o", &n);
+        if (!object) return false;
+        free(object);
+    }
+    return true;
+}
+
+/* The same objects linked without the sanitizers: what fails here is ours. */
+static int link_sanitised(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                          struct built *out, struct err *e) {
+    struct sandbox_run run = {.output_fd = -1};
+    if (!have_sanitised(lab, w)) return 0;
+    int rc = link_variant(sb, lab, w, ".asan", "-fsanitize=address,undefined", out->sanitised,
+                          sizeof out->sanitised, &run, e);
+    if (!rc && !out->sanitised[0])
+        text_first_line(out->sanitised_problem, sizeof out->sanitised_problem, run.output,
+                        run.output_len);
+    sandbox_release(&run);
     return rc;
 }
 
@@ -370,11 +391,9 @@ int build_submission(const struct sandbox *sb, const struct lab *lab, struct wor
     memset(out, 0, sizeof *out);
     if (access("/usr/bin/gcc", X_OK) || access("/usr/bin/objcopy", X_OK))
         return err_set(e, "gcc isn't installed (package gcc); `make deps` installs it");
-    if (stage(lab, home, w->given, sanitised, e)) return -1;
-    if (compile_all(sb, lab, w, sanitised, e)) return -1;
+    if (stage(lab, home, w->given, sanitised, e) || compile_all(sb, lab, w, sanitised, e))
+        return -1;
     examine(lab, w, trust_objects);
-    if (link_variant(sb, lab, w, "", "", out->plain, sizeof out->plain, out, e)) return -1;
-    if (!sanitised || !out->plain[0]) return 0;
-    return link_variant(sb, lab, w, ".asan", "-fsanitize=address,undefined", out->sanitised,
-                        sizeof out->sanitised, out, e);
+    if (link_plain(sb, lab, w, out, e)) return -1;
+    return sanitised && out->plain[0] ? link_sanitised(sb, lab, w, out, e) : 0;
 }

@@ -18,9 +18,9 @@
 int build_find_home(char *home, size_t cap, struct err *e);
 
 struct built {
-    char plain[320];     /* the program, "" when there is none */
-    char sanitised[320]; /* the same under ASan and UBSan, "" when it wasn't asked for */
-    bool any;            /* at least one file of the submission is in it */
+    char plain[320];             /* the program, "" when there is none */
+    char sanitised[320];         /* the same under ASan and UBSan, "" when there is none */
+    char sanitised_problem[300]; /* why, when that is our fault: no sanitizers here, say */
 };
 
 /* Compiles, examines, links. Files that fail become FILE_REFUSED in w->file, with the first errors

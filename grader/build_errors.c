@@ -79,13 +79,13 @@ static void without_folder(char *text, const char *folder) {
 }
 
 int build_link_errors(const struct lab *lab, struct workplace *w, const struct sandbox_run *run,
-                      bool sanitised, struct err *e) {
+                      struct err *e) {
     static const char twice[] = "multiple definition of `";
     char shown[200], symbol[80] = "";
     const char *dup = memmem(run->output, run->output_len, twice, strlen(twice));
     text_first_line(shown, sizeof shown, run->output, run->output_len);
     without_folder(shown, w->out);
-    if (sanitised || strstr(shown, "not found"))
+    if (strstr(shown, "not found"))
         return err_set(e, "linking failed: %s", shown[0] ? shown : "no message");
     if (dup) {
         const char *name = dup + strlen(twice), *end = run->output + run->output_len;

@@ -9,9 +9,8 @@
 void build_errors(const struct workplace *w, const char *source, struct collected *c);
 
 /* The linker failed. Marks the submission's files with the reason (two files define one name, most
- * likely), unless the reason is ours: then -1 with *e. `sanitised`: the same objects were linked
- * without the sanitizers before, so this can't be the submission's doing. */
+ * likely), unless the reason is ours: then -1 with *e. */
 int build_link_errors(const struct lab *lab, struct workplace *w, const struct sandbox_run *run,
-                      bool sanitised, struct err *e);
+                      struct err *e);
 
 #endif

@@ -46,7 +46,12 @@ static bool open_to_all(const char *path) {
 int workplace_create(struct workplace *w, bool drop, struct err *e) {
     const char *tmp = getenv("TMPDIR");
     memset(w, 0, sizeof *w);
-    if (!tmp || tmp[0] != '/' || strlen(tmp) > 150 || (drop && !open_to_all(tmp))) tmp = "/tmp";
+    /* the path goes into a shell's script, as it stands */
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+    if (!tmp || tmp[0] != '/' || strlen(tmp) > 150 || tmp[strspn(tmp, plain)] ||
+        (drop && !open_to_all(tmp)))
+        tmp = "/tmp";
     snprintf(w->root, sizeof w->root, "%s/servelab-grade-XXXXXX", tmp);
     if (!mkdtemp(w->root)) {
         err_set(e, "%s: %s; set TMPDIR to a folder that can be written", w->root, strerror(errno));

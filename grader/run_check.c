@@ -329,6 +329,17 @@ static void run_evidence(const struct bench *b, const struct check_def *def,
     snprintf(r->message, sizeof r->message, "%s", ev.message);
 }
 
+static void no_sanitisers(const struct bench *b, struct check_result *r) {
+    struct err e;
+    if (b->built->sanitised_problem[0]) {
+        err_set(&e, "no program with sanitizers: %s", b->built->sanitised_problem);
+        fault(r, &e);
+        return;
+    }
+    r->outcome = OUTCOME_NOT_RUN;
+    snprintf(r->message, sizeof r->message, "the compiler gave up on it under the sanitizers");
+}
+
 void run_check(const struct bench *b, const struct check_def *def, struct check_result *r) {
     const struct collected *file = file_of(b, def->file);
     struct session s = {b, def, r, {0}, {-1, -1}};
@@ -337,9 +348,11 @@ void run_check(const struct bench *b, const struct check_def *def, struct check_
         snprintf(r->message, sizeof r->message, "%.300s", file->message);
     } else if (def->kind == CHECK_EVIDENCE) {
         run_evidence(b, def, r);
-    } else if (!b->built->plain[0] || (def->kind == CHECK_SURVIVES && !b->built->sanitised[0])) {
+    } else if (!b->built->plain[0]) {
         r->outcome = OUTCOME_NOT_RUN;
         snprintf(r->message, sizeof r->message, "nothing of the submission could be built");
+    } else if (def->kind == CHECK_SURVIVES && !b->built->sanitised[0]) {
+        no_sanitisers(b, r);
     } else {
         run_cases(&s);
     }
