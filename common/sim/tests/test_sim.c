@@ -443,6 +443,7 @@ END_TEST
 int main(void) {
     Suite *s = suite_create("simulator");
     TCase *t = tcase_create("sim");
+    tcase_set_timeout(t, 120);
     tcase_add_test(t, four_requests_by_hand);
     tcase_add_test(t, random_small_cases_equal_a_clock_that_ticks);
     tcase_add_test(t, M_M_1_sojourn_time);
