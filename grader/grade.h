@@ -1,5 +1,5 @@
 /* grade.h: grades one submission of one lab. The order of things: collect, compile, examine, then
- * one process a check, asked case by case; answers are compared here. See DESIGN section 6.
+ * one process a check, asked case by case; answers are compared here.
  *
  * A check is worth its points or nothing: a formula that is right for most requests is not right.
  * Checks are small instead, so that points follow what works.

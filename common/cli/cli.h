@@ -1,7 +1,7 @@
 /* cli.h: what the sub-commands of `servelab` share: exit statuses, messages, colour. One file
  * cmd_NAME.c a command.
  *
- * Exit status is the verdict (DESIGN section 7); nothing parses prose.
+ * Exit status is the verdict (enum cli_exit); nothing parses prose.
  */
 #ifndef SERVELAB_CLI_CLI_H
 #define SERVELAB_CLI_CLI_H

@@ -21,8 +21,8 @@ struct operating_point {
         latency[OBJECTIVE_MAX_LIMITS]; /* failures as +infinity; beside o->latency[i] */
     struct percentile
         latency_of_ok[OBJECTIVE_MAX_LIMITS]; /* over successes alone, printed beside the former */
-    bool stable; /* DESIGN section 4: number in system over the last half of the run, or completions
-                    >= 98 % */
+    bool stable; /* over the last half of the run the number in the system grows by at most three
+                    standard errors, or completions keep to at least 98 % of arrivals */
 };
 
 /* Builds a point from records: groups attempts by request id, classifies, takes percentiles.

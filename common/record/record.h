@@ -3,7 +3,19 @@
  * One record holds what is known of one attempt of one request: its workload, its events (each a
  * timestamp with the clock it was read from and who read it), its outcome, and the verdict of a
  * named quality check. On disk it is one JSON object, schema "servelab.request-record.v1"; a log
- * holds one per line (JSONL). DESIGN section 3 is the format.
+ * holds one per line (JSONL):
+ *
+ *   {"schema": "servelab.request-record.v1", "request_id": "r-0001", "attempt": 1,
+ *    "workload": {"model": "...", "prompt_tokens": 2048, "max_output_tokens": 256,
+ *                 "output_tokens": 181, "decoding": "greedy"},
+ *    "events": [{"event": "request_submitted", "clock": "browser", "t_ns": 1000000,
+ *                "source": "browser", "clock_api": "performance.now"}, ...],
+ *    "outcome": {"delivered": true, "http_status": 200, "finish_reason": "stop", "error": null},
+ *    "quality": {"check": "key-recall/1", "verdict": "passed"},
+ *    "structure": {"check": null, "verdict": "not_required"},
+ *    "resources": {"gpu_seconds": null, "joules": null}, "statement": "..."}
+ *
+ * Unknown members are kept; unknown names of events, clocks, sources and verdicts are errors.
  *
  * Offers: the types, reading, writing, validation, the join of the server's and the browser's
  * halves. Refuses: to repair anything. A record that breaks a rule is an error with file, line and
@@ -150,7 +162,7 @@ int record_parse(struct record *r, const char *text, size_t n, int first_line, s
  * included. Print it with json_print: cJSON's own printing writes 10^15 ns as 1e+15. */
 cJSON *record_to_json(const struct record *r);
 
-/* DESIGN section 3's rules. 0, or -1 with e->field set to the member at fault:
+/* The rules of a record. 0, or -1 with e->field set to the member at fault:
  *   - request_id is not empty, attempt >= 1, every t_ns within 0 .. 2^53;
  *   - an event that may stand once stands once (all but token_sent, request_preempted,
  *     request_resumed, gpu_start, gpu_end);

@@ -8,7 +8,7 @@
  * event that is there.
  *
  * `delivered` follows from the events: the server's response_finished without an error, and all six
- * events of DESIGN section 3. A client that never posts its half leaves a
+ * events that make a delivered record (record.h). A client that never posts its half leaves a
  * valid record in which that is unknown, hence not true.
  */
 #ifndef SERVELAB_SERVE_RECORDS_H

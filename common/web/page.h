@@ -17,8 +17,8 @@ struct page_file {
 };
 
 /* The file for a URL path without query ("/" is index.html); false when there is none. The answer
- * carries, for every file, the two headers that give the page its fine clock (5 us instead of 100 us
- * steps, in a secure context, which 127.0.0.1 is): Cross-Origin-Opener-Policy: same-origin and
+ * carries, for every file, the two headers that give the page its fine clock (5 us instead of 100
+ * us steps, in a secure context, which 127.0.0.1 is): Cross-Origin-Opener-Policy: same-origin and
  * Cross-Origin-Embedder-Policy: require-corp (measure.js is refused without it); and Cache-Control:
  * no-cache, so that a new build shows. */
 bool page_find(const char *path, struct page_file *out);

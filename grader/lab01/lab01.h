@@ -98,7 +98,7 @@ void make_error(struct record *r, const char *text);
 /* An objective with nothing in it: no limit, NaN where something is absent. */
 void make_objective(struct case_in *c);
 
-/* What is right, from DESIGN's text and the headers; written without looking at the reference.
+/* What is right, from the text of the headers; written without looking at the reference.
  * Fills wants[0..case_slots(c)). */
 void oracle(const struct case_in *c, bool strict, struct want *wants);
 void oracle_intervals(const struct case_in *c, bool strict, struct want *wants);

@@ -1,4 +1,4 @@
-/* oracle_intervals.c: what intervals.c should answer. Written from DESIGN section 3 and the text of
+/* oracle_intervals.c: what intervals.c should answer. Written from the text of
  * record/intervals.h, by another way than the obvious one where there is one (128-bit arithmetic,
  * a table of ranges instead of pairing on the fly), so that one misreading isn't made twice.
  */

@@ -1,5 +1,5 @@
-/* test_oracle.c: the oracle against numbers worked out on paper, from the definitions of DESIGN
- * section 3 and the examples of the handout. What every grade rests on must not rest on itself. The
+/* test_oracle.c: the oracle against numbers worked out on paper, from the definitions of the
+ * headers and the examples of the handout. What every grade rests on must not rest on itself. The
  * names carry the numbers of the measuring errors that each example would show.
  */
 #include "lab01/lab01.h"
