@@ -145,11 +145,16 @@ END_TEST
 START_TEST(near_misses_of_templates_are_refused) {
     struct chat_template c;
     static const char *const near[] = {
-        PLAIN_LIKE " ", " " PLAIN_LIKE,
+        PLAIN_LIKE " ",
+        " " PLAIN_LIKE,
         "{% for message in messages %}{{ message['content'] }}\n{% endfor %}",
         "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ "
         "'<|im_start|>system\nIt\\'s' + x + '<|im_end|>\n' }}{% endif %}",
-        ""};
+        "",
+        "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ "
+        "'<|im_start|>system\nYou are helpful.<|im_end|>\n' }}{% endif %}{{'<|im_start|>' + "
+        "message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if "
+        "add_generation_prompt %}{{ '<|im_start|>model\n' }}{% endif %}"};
     for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
         chat_template_recognise(&c, near[i], strlen(near[i]));
         ck_assert_msg(c.family == CHAT_OTHER, "'%s' was taken for %s", near[i],
@@ -220,6 +225,16 @@ START_TEST(m22_an_invalid_byte_becomes_one_replacement) {
 END_TEST
 
 START_TEST(utf8_round_trip_of_every_scalar_value) {
+    static const char *const ill_formed[] = {"\x80",
+                                             "\xc1\xbf",
+                                             "\xe0\x9f\xbf",
+                                             "\xed\xa0\x80",
+                                             "\xf0\x8f\xbf\xbf",
+                                             "\xf4\x90\x80\x80",
+                                             "\xf5\x80\x80\x80",
+                                             "\xff"};
+    for (size_t i = 0; i < sizeof ill_formed / sizeof *ill_formed; i++)
+        ck_assert_int_eq(utf8_char_bytes(ill_formed[i], strlen(ill_formed[i])), 0);
     for (uint32_t cp = 0; cp < 0x110000; cp++) {
         char s[4];
         size_t n = utf8_encode(cp, s);

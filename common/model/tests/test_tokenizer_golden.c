@@ -144,7 +144,8 @@ static void check_vocabulary(const cJSON *golden, const struct vocab_file *v) {
         const char *mode = special ? "special" : "ordinary", *digest = golden_string(want, mode);
         snprintf(name, sizeof name, "%s: ids of %d lines, %s", v->name, TEXT_LINES, mode);
         bool made = t && digest_ids(t, special, hex, &e);
-        tap(made && strcmp(hex, digest) == 0, name, "%s, want %s",
+        tap(made && strcmp(hex, digest) == 0, name,
+            "%s, want %s (another vocabulary than the digest's? check_tokenizer_hf.py --write)",
             made ? hex : err_format(&e, path, why, sizeof why), digest);
     }
     if (t) check_sample(cJSON_GetObjectItemCaseSensitive(golden, "sample"), v->name, t);
