@@ -174,9 +174,9 @@ static int32_t head_of_row(const struct attention *a, int32_t kv_head, int32_t i
 
 /* ---- one chunk of keys ----------------------------------------------------------------------- */
 
-/* Scores of `rows` packed queries against one block. `ahead`: what to ask memory for meanwhile. */
+/* Scores of `rows` packed queries against one block or two. */
 VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float *const k[2],
-                          const float *const ahead[4], int32_t head_dim, float *scores) {
+                          int32_t head_dim, float *scores) {
     vf acc[ROWS][2 * KEY_VECS];
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < blocks * KEY_VECS; j++) acc[r][j] = (vf){0};
@@ -187,8 +187,6 @@ VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float
                 key[b * KEY_VECS + j] = vf_load(k[b] + d * KV_BLOCK_TOKENS + j * VW);
                 VEC_KEEP(key[b * KEY_VECS + j]);
             }
-        for (int i = 0; i < 2 * blocks && ahead; i++)
-            __builtin_prefetch(ahead[i] + d * KV_BLOCK_TOKENS);
         for (int r = 0; r < rows; r++) {
             vf q = vf_set(packed[d * ROWS + r]);
             for (int j = 0; j < blocks * KEY_VECS; j++) acc[r][j] = vf_fma(q, key[j], acc[r][j]);
@@ -200,33 +198,30 @@ VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float
 }
 
 /* Few rows: two blocks go together, because a chain of multiply-adds waits four cycles for its own
- * last result, and the cache comes from memory, so that the next keys and the values of these are
- * asked for early. */
+ * last result. */
 static void scores_of_few(const struct attention *a, const struct attention_span *s,
                           int32_t kv_head, int32_t block0, int32_t blocks, int32_t rows,
                           const float *packed, float *scores) {
     int32_t hd = a->shape.head_dim, last = block0 + blocks - 1;
     for (int32_t b = 0; b < blocks; b += 2) {
-        const float *k[2], *ahead[4];
+        const float *k[2];
         for (int32_t i = 0; i < 2; i++) { /* past the end: the last one again, not read */
             int32_t at = block0 + b + i < last ? block0 + b + i : last;
             k[i] = block_of(a, a->keys, s, kv_head, at);
-            ahead[i] = block_of(a, a->values, s, kv_head, at);
-            ahead[2 + i] = block_of(a, a->keys, s, kv_head, at + 2 < last ? at + 2 : last);
         }
         float *out = scores + b * KV_BLOCK_TOKENS;
         switch (rows) { /* one copy of the loop for each count of rows */
         case 1:
-            scores_of(1, 2, packed, k, ahead, hd, out);
+            scores_of(1, 2, packed, k, hd, out);
             break;
         case 2:
-            scores_of(2, 2, packed, k, ahead, hd, out);
+            scores_of(2, 2, packed, k, hd, out);
             break;
         case 3:
-            scores_of(3, 2, packed, k, ahead, hd, out);
+            scores_of(3, 2, packed, k, hd, out);
             break;
         default:
-            scores_of(4, 2, packed, k, ahead, hd, out);
+            scores_of(4, 2, packed, k, hd, out);
         }
     }
 }
@@ -240,7 +235,7 @@ static void chunk_scores(const struct attention *a, const struct attention_span 
     }
     for (int32_t b = 0; b < blocks; b++) {
         const float *k[2] = {block_of(a, a->keys, s, kv_head, block0 + b)};
-        scores_of(ROWS, 1, packed, k, NULL, a->shape.head_dim, scores + b * KV_BLOCK_TOKENS);
+        scores_of(ROWS, 1, packed, k, a->shape.head_dim, scores + b * KV_BLOCK_TOKENS);
     }
 }
 
