@@ -174,6 +174,8 @@ static int run_all(const struct quality_args *a, const struct model *m, const st
     struct nll_reference ref = {0};
     if (a->reference && nll_reference_read(&ref, a->reference, &e))
         return cli_input_error("quality", a->reference, &e, a->json);
+    if (a->write_reference && nll_reference_writable(a->write_reference, &e))
+        return cli_input_error("quality", a->write_reference, &e, a->json);
     int n = a->table ? N_CONDITIONS : 1, status = CLI_DONE;
     cJSON *all = cJSON_CreateArray();
     if (!a->json) {

@@ -66,13 +66,31 @@ void nll_reference_release(struct nll_reference *ref) {
     *ref = (struct nll_reference){0};
 }
 
+/* Opens the file that becomes `path` when it is whole. */
+static FILE *open_beside(const char *path, char *temporary, size_t cap, struct err *e) {
+    if (snprintf(temporary, cap, "%s.new", path) >= (int)cap) {
+        err_set(e, "the path is too long");
+        return NULL;
+    }
+    FILE *f = fopen(temporary, "w");
+    if (!f) err_set(e, "can't be written: %s", strerror(errno));
+    return f;
+}
+
+int nll_reference_writable(const char *path, struct err *e) {
+    char temporary[4096];
+    FILE *f = open_beside(path, temporary, sizeof temporary, e);
+    if (!f) return -1;
+    fclose(f);
+    unlink(temporary);
+    return 0;
+}
+
 int nll_reference_write(const char *path, const char *model, const struct evaluation_plan *plan,
                         const struct evaluation *ev, struct err *e) {
     char temporary[4096];
-    if (snprintf(temporary, sizeof temporary, "%s.new", path) >= (int)sizeof temporary)
-        return err_set(e, "the path is too long");
-    FILE *f = fopen(temporary, "w");
-    if (!f) return err_set(e, "can't be written: %s", strerror(errno));
+    FILE *f = open_beside(path, temporary, sizeof temporary, e);
+    if (!f) return -1;
     int32_t per_log = ev->n_items / plan->n_logs;
     fprintf(f, "%s seed %llu logs %d per-kind %d model %s\n", MAGIC, (unsigned long long)plan->seed,
             plan->n_logs, plan->per_kind, model);

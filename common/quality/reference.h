@@ -38,6 +38,9 @@ struct nll_verdict {
 int nll_reference_read(struct nll_reference *ref, const char *path, struct err *e);
 void nll_reference_release(struct nll_reference *ref);
 
+/* Can a reference be written there? Asked before an evaluation of minutes, not after it. */
+int nll_reference_writable(const char *path, struct err *e);
+
 /* Writes to a temporary file beside `path` and renames it. */
 int nll_reference_write(const char *path, const char *model, const struct evaluation_plan *plan,
                         const struct evaluation *ev, struct err *e);
