@@ -24,7 +24,10 @@
 
 static const char default_model[] = "common/model/embedded/servelab-tiny.gguf";
 
-enum { DRAIN_GRACE_MS = 500 }; /* a client posts its half within milliseconds of its last byte */
+enum {
+    DRAIN_GRACE_MS = 500, /* a client posts its half within milliseconds of its last byte */
+    DRAIN_LOG_MS = 1000   /* a log that takes no lines for so long won't take the last ones */
+};
 
 struct options {
     const char *model, *name, *host, *log, *web, *port_file;
@@ -46,29 +49,34 @@ struct server {
 };
 
 static void help(void) {
-    printf("usage: servelab serve [--model FILE] [FLAGS]\n\n"
-           "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.\n\n"
-           "  --model FILE          a GGUF file (%s)\n"
-           "  --name NAME           what clients call the model (the file's own name)\n"
-           "  --host ADDRESS        where to listen (127.0.0.1)\n"
-           "  --port N              0 takes a free one (8080)\n"
-           "  --port-file FILE      write the port there once the server is ready\n"
-           "  --threads N           of the computation (as many as cores)\n"
-           "  --context N           longest prompt and answer together, in tokens (the model's)\n"
-           "  --max-waiting N       requests that may queue; more are refused with 429 (256)\n"
-           "  --log FILE            append every request's record, one JSON line each\n"
-           "  --record-grace-ms N   how long a record waits for the client's half (3000)\n"
-           "  --web DIR             serve the page from a folder instead of from the program\n"
-           "  --drain-timeout-s N   on SIGTERM, finish what runs for so long at most (30)\n"
-           "  --json                say on standard output that the server is ready, as one JSON "
-           "line\n\n"
-           "example:\n"
-           "  servelab serve --port 8080 --log build/requests.jsonl &\n"
-           "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", \"prompt\": "
-           "\"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
-           "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; a "
-           "second one stops at once.\n",
-           default_model);
+    printf(
+        "usage: servelab serve [--model FILE] [FLAGS]\n\n"
+        "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.\n\n"
+        "  --model FILE          a GGUF file (%s)\n"
+        "  --name NAME           what clients call the model (the file's own name)\n"
+        "  --host ADDRESS        where to listen (127.0.0.1)\n"
+        "  --port N              0 takes a free one (8080)\n"
+        "  --port-file FILE      write the port there once the server is ready\n"
+        "  --threads N           of the computation (as many as cores)\n"
+        "  --context N           longest prompt and answer together, in tokens (the model's)\n"
+        "  --max-waiting N       requests that may queue; more are refused with 429 (256)\n"
+        "  --log FILE            append every request's record, one JSON line each\n"
+        "  --record-grace-ms N   how long a record waits for the client's half (3000)\n"
+        "  --web DIR             serve the page from a folder instead of from the program\n"
+        "  --drain-timeout-s N   on SIGTERM, finish what runs for so long at most (30)\n"
+        "  --json                say on standard output that the server is ready, as one JSON "
+        "line\n\n"
+        "A record's line is written within 50 ms of both halves being there, or after the grace "
+        "period.\nSo SIGTERM loses none, and kill -9 those of requests that run, and those still "
+        "waiting for the\nclient's half. Records that can't be logged are counted at the end: "
+        "exit status 4.\n\n"
+        "example:\n"
+        "  servelab serve --port 8080 --log build/requests.jsonl &\n"
+        "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", \"prompt\": "
+        "\"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
+        "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; a "
+        "second one stops at once.\n",
+        default_model);
 }
 
 /* ---- flags ----------------------------------------------------------------------------------- */
@@ -262,17 +270,32 @@ static int write_port_file(const struct server *s, struct err *e) {
     return err_at(e, 0, "--port-file", "%s can't be written: %s", s->o.port_file, strerror(errno));
 }
 
-static void take_apart(struct server *s) {
+/* What couldn't be logged is said with its number, and is our fault. */
+static int finish_log(const struct server *s) {
+    struct err e;
+    char text[600];
+    int64_t lost = records_finish(s->records, &e);
+    if (lost == 0) return CLI_DONE;
+    fprintf(stderr, "servelab serve: %lld record%s could not be logged to %s: %s\n",
+            (long long)lost, lost == 1 ? "" : "s", s->o.log,
+            err_format(&e, NULL, text, sizeof text));
+    return CLI_FAULT;
+}
+
+/* The exit status. */
+static int take_apart(struct server *s) {
     if (s->engine) engine_stop(s->engine);
     if (s->engine) engine_join(s->engine);
     http_stop(s->http);
     engine_free(s->engine);
+    int status = s->records ? finish_log(s) : CLI_DONE;
     records_free(s->records);
     if (s->log_fd >= 0) close(s->log_fd);
     backend_free(s->backend);
     tokenizer_free(s->tokenizer);
     model_free(s->model);
     free(s->model_path);
+    return status;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -327,8 +350,13 @@ static void drain(struct server *s) {
     while (http_active(s->http) > 0)
         if (clock_monotonic_ns() >= until || signalled(20)) return;
     records_hurry(s->records, DRAIN_GRACE_MS * NS_PER_MS);
-    while (records_flush(s->records, false, &e) > 0)
-        if (clock_monotonic_ns() >= until || signalled(20)) return;
+    int64_t takes_lines_ns = clock_monotonic_ns();
+    for (int left; (left = records_flush(s->records, false, &e)) != 0;) {
+        int64_t now = clock_monotonic_ns();
+        if (left > 0) takes_lines_ns = now;
+        if (now >= until || now >= takes_lines_ns + DRAIN_LOG_MS * NS_PER_MS || signalled(20))
+            return;
+    }
 }
 
 int cmd_serve(int argc, char **argv) {
@@ -345,6 +373,7 @@ int cmd_serve(int argc, char **argv) {
     sigset_t set = stop_signals();
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is an error of its write, not our end */
     raise_descriptor_limit();
     const char *input = NULL;
     if (open_model(&s, &e))
@@ -355,8 +384,7 @@ int cmd_serve(int argc, char **argv) {
         say_ready(&s);
         while (!signalled(3600 * 1000)) continue;
         drain(&s);
-        take_apart(&s);
-        return CLI_DONE;
+        return take_apart(&s);
     }
     status = cli_input_error("serve", input, &e, s.o.json);
     take_apart(&s);

@@ -22,9 +22,11 @@ int record_log_open(const char *path, struct err *e) {
 }
 
 /* The line of a record with a '\n' before it and one after it; the caller frees it. *n counts both.
- * What couldn't be read back is refused here, before it spoils the log. */
-static char *make_line(const struct record *r, size_t *n, struct err *e) {
+ * What couldn't be read back is refused here, before it spoils the log. NULL: *status says whether
+ * a later try is worth it. */
+static char *make_line(const struct record *r, size_t *n, int *status, struct err *e) {
     struct json_scan_result scan;
+    *status = RECORD_NEVER_A_LINE;
     if (record_validate(r, e)) return NULL;
     cJSON *tree = record_to_json(r);
     char *text = tree ? json_print(tree) : NULL;
@@ -32,7 +34,7 @@ static char *make_line(const struct record *r, size_t *n, struct err *e) {
     char *line = text ? malloc(length + 2) : NULL;
     cJSON_Delete(tree);
     if (!line) {
-        err_set(e, "memory is out");
+        *status = err_set(e, "memory is out");
     } else if (json_scan(text, length, 1, &scan, e)) { /* a text that isn't UTF-8, say */
         free(line);
         line = NULL;
@@ -81,13 +83,14 @@ int record_append(int fd, const struct record *r, struct err *e) {
      */
     static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
     size_t n = 0;
-    char *line = make_line(r, &n, e);
-    if (!line) return -1;
+    int status;
+    char *line = make_line(r, &n, &status, e);
+    if (!line) return status;
     pthread_mutex_lock(&mine);
     bool locked;
     do locked = !flock(fd, LOCK_EX); /* a pipe has no lock; O_APPEND alone must do there */
     while (!locked && errno == EINTR);
-    int status = write_line(fd, line, n, e);
+    status = write_line(fd, line, n, e);
     if (locked) flock(fd, LOCK_UN);
     pthread_mutex_unlock(&mine);
     free(line);

@@ -190,8 +190,13 @@ int record_join(struct record *into, const struct record *from, struct err *e);
 typedef int record_fn(const struct record *r, int line, void *ctx);
 int record_each(const char *path, record_fn *each, void *ctx, struct err *e);
 
+/* What record_append returns for a record that can't be a line of a log, now or later: it breaks a
+ * rule, or its text isn't UTF-8. *e names the field. */
+enum { RECORD_NEVER_A_LINE = -2 };
+
 /* Appends one valid record as one line with one write(2) on a descriptor opened O_APPEND. log.h
- * says what that guarantees and how to open such a descriptor. */
+ * says what that guarantees and how to open such a descriptor. 0; RECORD_NEVER_A_LINE; or -1 when
+ * the log didn't take the line (the disk is full, memory is out), which another try may change. */
 int record_append(int fd, const struct record *r, struct err *e);
 
 const char *event_name(enum event_kind k); /* "request_submitted" */

@@ -12,6 +12,7 @@
 #include <time.h>
 
 static const int64_t look_ns = 50 * NS_PER_MS; /* a deadline of seconds needs no finer look */
+static const int64_t tell_ns = 10 * NS_PER_S;  /* between two messages of how many were lost */
 /* What a client may still get answered after it has closed its half. The library itself misses that
  * end when it comes together with data. */
 static const int64_t half_closed_ns = 1000 * NS_PER_MS;
@@ -48,23 +49,34 @@ static void close_overdue(struct watch *w) {
     }
 }
 
-/* A log that can't be written is said once, not twenty times a second. */
-static void flush(struct watch *w, bool *failing) {
+/* What was said of the log: no trouble is told twenty times a second. */
+struct told {
+    bool failing;
+    int64_t lost, lost_at_ns;
+};
+
+static void flush(struct watch *w, struct told *told) {
     struct err e;
     bool failed = records_flush(w->records, false, &e) < 0;
-    if (failed && !*failing)
-        fprintf(stderr, "servelab serve: the log can't be written: %s; I keep trying\n", e.text);
-    *failing = failed;
+    if (failed && !told->failing)
+        fprintf(stderr, "servelab serve: the log takes no lines: %s; I keep trying\n", e.text);
+    told->failing = failed;
+    int64_t lost = records_lost(w->records, &e), now = clock_monotonic_ns();
+    if (lost == told->lost || (told->lost > 0 && now < told->lost_at_ns + tell_ns)) return;
+    fprintf(stderr, "servelab serve: %lld record%s could not be logged so far: %s\n",
+            (long long)lost, lost == 1 ? "" : "s", e.text);
+    told->lost = lost;
+    told->lost_at_ns = now;
 }
 
 static void *run(void *ctx) {
     struct watch *w = ctx;
-    bool failing = false;
+    struct told told = {0};
     pthread_mutex_lock(&w->lock);
     while (!w->stopping) {
         close_overdue(w);
         pthread_mutex_unlock(&w->lock);
-        flush(w, &failing);
+        flush(w, &told);
         pthread_mutex_lock(&w->lock);
         int64_t until = clock_monotonic_ns() + look_ns;
         struct timespec t = {.tv_sec = until / NS_PER_S, .tv_nsec = until % NS_PER_S};

@@ -26,8 +26,11 @@ struct records {
     int64_t grace_ns;
     struct clock clock;
     int log_fd;
-    uint32_t run;  /* tells the ids of this run from those of the last */
-    uint64_t made; /* ids made so far */
+    bool log_fails; /* the last line was not taken: whoever is due may be forgotten unwritten */
+    int64_t n_lost; /* records that will never be in the log */
+    struct err why; /* of the last of them; before, of the last failure */
+    uint32_t run;   /* tells the ids of this run from those of the last */
+    uint64_t made;  /* ids made so far */
 };
 
 /* ---- list and buckets, under the store's lock ------------------------------------------------ */
@@ -77,12 +80,15 @@ static void destroy(struct live_record *l) {
     free(l);
 }
 
-/* Forgets the oldest records beyond the bounds, but only those that are in the log and unused. */
+/* Forgets the oldest records beyond the bounds, but only those that are unused, and in the log or
+ * without a chance to get there. */
 static void forget(struct records *rs) {
     struct live_record *l = rs->oldest;
     while (l && (rs->n > RECORDS_KEPT || rs->n_events > RECORDS_KEPT_EVENTS)) {
         struct live_record *next = l->newer;
-        if (l->state == LIVE_LOGGED && l->readers == 0) {
+        bool lost = l->state == LIVE_ENDED && rs->log_fails;
+        if ((l->state == LIVE_LOGGED || lost) && l->readers == 0) {
+            rs->n_lost += lost;
             unlink_record(rs, l);
             destroy(l);
         }
@@ -109,8 +115,7 @@ struct records *records_create(int log_fd, int64_t grace_ns, struct clock clock,
 
 void records_free(struct records *rs) {
     if (!rs) return;
-    struct err e;
-    if (records_flush(rs, true, &e) != 0) fprintf(stderr, "servelab serve: %s\n", e.text);
+    records_finish(rs, NULL);
     while (rs->oldest) {
         struct live_record *l = rs->oldest;
         INVARIANT(l->workers == 0 && l->readers == 0);
@@ -194,14 +199,24 @@ static bool has(const struct record *r, enum event_kind kind) {
     return record_event(r, kind) != NULL;
 }
 
+static bool has_clients_half(const struct record *r) {
+    return has(r, EV_REQUEST_SUBMITTED) && has(r, EV_FIRST_BYTE_RECEIVED) &&
+           has(r, EV_FINAL_BYTE_RECEIVED);
+}
+
 /* Under the record's lock. The definition at the top of records.h. */
 static void settle(struct live_record *l) {
     struct record *r = &l->record;
     r->outcome.delivered = has(r, EV_RESPONSE_FINISHED) && r->outcome.http_status == 200 &&
-                           !r->outcome.error[0] && has(r, EV_REQUEST_SUBMITTED) &&
-                           has(r, EV_REQUEST_ACCEPTED) && has(r, EV_REQUEST_ADMITTED) &&
-                           has(r, EV_FIRST_TOKEN) && has(r, EV_FIRST_BYTE_RECEIVED) &&
-                           has(r, EV_FINAL_BYTE_RECEIVED);
+                           !r->outcome.error[0] && has(r, EV_REQUEST_ACCEPTED) &&
+                           has(r, EV_REQUEST_ADMITTED) && has(r, EV_FIRST_TOKEN) &&
+                           has_clients_half(r);
+}
+
+/* Under both locks. Nothing to wait for once both halves are there: a crash may come. */
+static void set_due(struct records *rs, struct live_record *l) {
+    int64_t wait_ns = has_clients_half(&l->record) ? 0 : rs->grace_ns;
+    l->log_at_ns = clock_now_ns(&rs->clock) + wait_ns;
 }
 
 /* Under both locks. */
@@ -217,7 +232,7 @@ void live_end(struct records *rs, struct live_record *l) {
     if (--l->workers == 0) {
         settle(l);
         l->state = LIVE_ENDED;
-        l->log_at_ns = clock_now_ns(&rs->clock) + rs->grace_ns;
+        set_due(rs, l);
         count_events(rs, l);
     }
     pthread_mutex_unlock(&rs->lock);
@@ -304,7 +319,7 @@ static enum records_post join(struct records *rs, struct live_record *l, const s
     settle(l);
     pthread_mutex_lock(&rs->lock);
     *logged_without = l->state == LIVE_LOGGED;
-    if (l->state == LIVE_ENDED) l->log_at_ns = clock_now_ns(&rs->clock) + rs->grace_ns;
+    if (l->state == LIVE_ENDED) set_due(rs, l);
     if (l->state != LIVE_OPEN) count_events(rs, l);
     pthread_mutex_unlock(&rs->lock);
     return POST_JOINED;
@@ -385,16 +400,62 @@ static int count_ended(struct records *rs) {
     return n;
 }
 
-int records_flush(struct records *rs, bool all, struct err *e) {
-    for (struct live_record *l; (l = next_due(rs, all));) {
-        pthread_mutex_lock(&l->lock);
-        int rc = rs->log_fd < 0 ? 0 : record_append(rs->log_fd, &l->record, e);
-        pthread_mutex_lock(&rs->lock);
-        if (rc == 0) l->state = LIVE_LOGGED; /* a half that is posted from here on comes too late */
-        pthread_mutex_unlock(&rs->lock);
-        pthread_mutex_unlock(&l->lock);
-        done_reading(rs, l);
-        if (rc) return -1;
+/* A record that can't be a line is given up; it must not hold up those behind it. */
+static void settle_line(struct records *rs, struct live_record *l, int rc, const struct err *why) {
+    rs->log_fails = rc != 0 && rc != RECORD_NEVER_A_LINE;
+    if (rc == RECORD_NEVER_A_LINE) {
+        char text[sizeof why->text];
+        rs->n_lost++;
+        err_set(&rs->why, "request %s, attempt %d, is no valid record: %s", l->id, l->attempt,
+                err_format(why, NULL, text, sizeof text));
+    } else if (rc) {
+        rs->why = *why;
     }
-    return count_ended(rs);
+    if (!rs->log_fails) l->state = LIVE_LOGGED; /* a half posted from here on comes too late */
+}
+
+/* Writes one line, unless another thread has just done it. -1 when the log didn't take it. */
+static int write_line(struct records *rs, struct live_record *l, struct err *e) {
+    struct err why;
+    pthread_mutex_lock(&l->lock);
+    pthread_mutex_lock(&rs->lock);
+    bool mine = l->state == LIVE_ENDED; /* only changed under both locks from here on */
+    pthread_mutex_unlock(&rs->lock);
+    int rc = mine && rs->log_fd >= 0 ? record_append(rs->log_fd, &l->record, &why) : 0;
+    pthread_mutex_lock(&rs->lock);
+    if (mine) settle_line(rs, l, rc, &why);
+    bool failed = mine && rs->log_fails;
+    pthread_mutex_unlock(&rs->lock);
+    pthread_mutex_unlock(&l->lock);
+    if (failed && e) *e = why;
+    return failed ? -1 : 0;
+}
+
+int records_flush(struct records *rs, bool all, struct err *e) {
+    int rc = 0;
+    for (struct live_record *l; !rc && (l = next_due(rs, all));) {
+        rc = write_line(rs, l, e);
+        done_reading(rs, l);
+    }
+    return rc ? -1 : count_ended(rs);
+}
+
+int64_t records_lost(struct records *rs, struct err *e) {
+    pthread_mutex_lock(&rs->lock);
+    int64_t n = rs->n_lost;
+    if (n > 0 && e) *e = rs->why;
+    pthread_mutex_unlock(&rs->lock);
+    return n;
+}
+
+int64_t records_finish(struct records *rs, struct err *e) {
+    records_flush(rs, true, NULL);
+    pthread_mutex_lock(&rs->lock);
+    for (struct live_record *l = rs->oldest; l; l = l->newer) {
+        if (l->state != LIVE_ENDED) continue;
+        l->state = LIVE_LOGGED;
+        rs->n_lost++;
+    }
+    pthread_mutex_unlock(&rs->lock);
+    return records_lost(rs, e);
 }

@@ -4,8 +4,16 @@
  * Offers: one live_record per attempt, which HTTP and engine stamp while the request lives; the
  * join with the events that the client posts; a bounded memory of the last records; the log, one
  * line a record, written once and whole: when both halves are there, or when the grace period after
- * the server's half is over. Refuses: to compute an interval (record/intervals.h), and to change an
- * event that is there.
+ * the server's half is over. While the log takes no lines, records wait within the same bounds;
+ * those that fall out of them are counted as lost, as is a record that can't be a line. Refuses: to
+ * compute an interval (record/intervals.h), and to change an event that is there.
+ *
+ * What the log guarantees: a line is written as soon as both halves are there, or when the grace
+ * period after the later end (of the request, of a half's post) is over; both are looked for every
+ * 50 ms (http_watch.c). A process that is killed (kill -9) therefore loses the records of requests
+ * that live, those within their grace period that lack the client's half, and what became due in
+ * the last 50 ms; what is in the log stays whole. A request to stop (records_hurry, records_finish)
+ * loses nothing. Nothing is synced to the disk: a power failure can take more.
  *
  * `delivered` follows from the events: the server's response_finished without an error, and all six
  * events that make a delivered record (record.h). A client that never posts its half leaves a
@@ -29,7 +37,7 @@ enum {
 enum live_state {
     LIVE_OPEN,  /* the request lives */
     LIVE_ENDED, /* the server's half is complete; the client's may come */
-    LIVE_LOGGED /* its line is in the log (or there is no log) */
+    LIVE_LOGGED /* its line is in the log (or there is no log, or it can't be a line) */
 };
 
 struct live_record {
@@ -51,7 +59,7 @@ struct records;
 
 /* log_fd: open for appending, or -1 for no log. The caller closes it after records_free. */
 struct records *records_create(int log_fd, int64_t grace_ns, struct clock clock, struct err *e);
-/* Writes what is not in the log yet, and frees everything. No record may be in use. */
+/* Frees everything, after records_finish where that wasn't called. No record may be in use. */
 void records_free(struct records *rs);
 
 /* Is `id` acceptable as a request id? */
@@ -90,7 +98,16 @@ cJSON *records_list(struct records *rs, int32_t limit);
 void records_hurry(struct records *rs, int64_t grace_ns);
 
 /* Writes the lines that are due (all: those still waiting for the client, too). Returns how many
- * records that ended are not in the log yet; -1 and *e when writing failed (they stay due). */
+ * records that ended are not in the log yet; -1 and *e when the log takes no lines (they stay due).
+ * A record that can't be a line is passed over: see records_lost. */
 int records_flush(struct records *rs, bool all, struct err *e);
+
+/* How many records of this run will never be in the log, and in *e, if there are any, why the last
+ * one won't. */
+int64_t records_lost(struct records *rs, struct err *e);
+
+/* Writes everything that ended, and gives up what the log doesn't take now. Returns records_lost.
+ */
+int64_t records_finish(struct records *rs, struct err *e);
 
 #endif

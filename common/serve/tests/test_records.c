@@ -9,6 +9,7 @@
 #include "serve/stamps.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -273,6 +274,111 @@ START_TEST(lines_wait_for_the_client_and_are_written_once) {
 }
 END_TEST
 
+/* A new, empty log; its path in path[0..32). */
+static int new_log(char *path) {
+    struct err e;
+    strcpy(path, "/tmp/servelab-log-XXXXXX");
+    close(mkstemp(path));
+    int fd = record_log_open(path, &e);
+    ck_assert_int_ge(fd, 0);
+    return fd;
+}
+
+START_TEST(both_halves_are_written_at_once) {
+    struct err e;
+    char path[32];
+    int fd = new_log(path);
+    struct records *rs = store(fd);
+    serve(rs, open_record(rs, "after", 0));
+    ck_assert_int_eq(records_flush(rs, false, &e), 1);
+    ck_assert_int_eq(post(rs, "after", "{" THREE "}", &e), POST_JOINED);
+    ck_assert_int_eq(records_flush(rs, false, &e), 0);
+    ck_assert_int_eq(lines_of(path), 1);
+    struct live_record *l = open_record(rs, "before", 0);
+    ck_assert_int_eq(post(rs, "before", "{" THREE "}", &e), POST_JOINED);
+    serve(rs, l);
+    ck_assert_int_eq(records_flush(rs, false, &e), 0);
+    ck_assert_int_eq(lines_of(path), 2);
+    records_free(rs);
+    close(fd);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(what_cannot_be_a_line_holds_up_nobody) {
+    struct err e;
+    char path[32];
+    int fd = new_log(path);
+    struct records *rs = store(fd);
+    struct live_record *bad = open_record(rs, "bad", 0);
+    strcpy(bad->record.statement, "\xff");
+    serve(rs, bad);
+    serve(rs, open_record(rs, "good", 0));
+    ck_assert_int_eq(records_lost(rs, &e), 0);
+    now_ns += 2000;
+    ck_assert_int_eq(records_flush(rs, false, &e), 0);
+    ck_assert_int_eq(lines_of(path), 1);
+    ck_assert_int_eq(records_lost(rs, &e), 1);
+    ck_assert(strstr(e.text, "bad") && strstr(e.text, "statement"));
+    ck_assert_int_eq(records_finish(rs, &e), 1);
+    records_free(rs);
+    close(fd);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_counted_and_the_memory_bounded) {
+    struct err e;
+    char id[32];
+    int full = open("/dev/full", O_WRONLY | O_APPEND);
+    struct records *rs = store(full);
+    for (int i = 0; i < RECORDS_KEPT + 100; i++) {
+        snprintf(id, sizeof id, "r-%d", i);
+        serve(rs, open_record(rs, id, 0));
+        now_ns += 2000;
+        ck_assert_int_eq(records_flush(rs, false, &e), -1);
+    }
+    ck_assert_int_eq(records_lost(rs, &e), 100);
+    cJSON *list = records_list(rs, 10 * RECORDS_KEPT);
+    ck_assert_int_eq(cJSON_GetArraySize(list), RECORDS_KEPT);
+    cJSON_Delete(list);
+    ck_assert_int_eq(records_finish(rs, &e), RECORDS_KEPT + 100);
+    ck_assert_ptr_nonnull(strstr(e.text, "No space left"));
+    ck_assert_int_eq(records_finish(rs, &e), RECORDS_KEPT + 100); /* counted once */
+    close(full);
+    records_free(rs);
+}
+END_TEST
+
+static void *flush_all(void *rs) {
+    struct err e;
+    while (records_flush(rs, false, &e) != 0) continue;
+    return NULL;
+}
+
+/* The watching thread and the one that drains. */
+START_TEST(two_threads_write_a_line_once) {
+    enum { N = 500 };
+    pthread_t other;
+    char path[32], id[32];
+    int fd = new_log(path);
+    struct records *rs = store(fd);
+    for (int i = 0; i < N; i++) {
+        snprintf(id, sizeof id, "r-%d", i);
+        serve(rs, open_record(rs, id, 0));
+    }
+    now_ns += 2000;
+    ck_assert_int_eq(pthread_create(&other, NULL, flush_all, rs), 0);
+    flush_all(rs);
+    pthread_join(other, NULL);
+    ck_assert_int_eq(records_finish(rs, NULL), 0);
+    records_free(rs);
+    close(fd);
+    ck_assert_int_eq(lines_of(path), N);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(a_log_that_cannot_be_written_loses_nothing) {
     struct err e = {0};
     int full = open("/dev/full", O_WRONLY | O_APPEND);
@@ -324,6 +430,10 @@ static Suite *records_suite(void) {
     tcase_add_loop_test(c, a_bad_half_changes_nothing, 0, sizeof bad_halves / sizeof *bad_halves);
     tcase_add_test(c, too_many_events_at_once);
     tcase_add_test(c, lines_wait_for_the_client_and_are_written_once);
+    tcase_add_test(c, both_halves_are_written_at_once);
+    tcase_add_test(c, what_cannot_be_a_line_holds_up_nobody);
+    tcase_add_test(c, a_full_disk_is_counted_and_the_memory_bounded);
+    tcase_add_test(c, two_threads_write_a_line_once);
     tcase_add_test(c, a_log_that_cannot_be_written_loses_nothing);
     tcase_add_test(c, the_memory_is_bounded);
     suite_add_tcase(s, c);

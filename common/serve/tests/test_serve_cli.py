@@ -211,6 +211,22 @@ def kill_9_leaves_whole_lines():
         assert len(lines) > 10
 
 
+def a_log_that_cannot_grow_is_counted_and_fails():
+    """A file size limit stands in for a full disk."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.jsonl")
+        s = RealServer("--log", log, "--record-grace-ms", "0", preexec_fn=limit)
+        for _ in range(3):
+            equal(s.complete("12+30=", max_tokens=2).status, 200)
+        s.process.send_signal(signal.SIGTERM)
+        said = s.process.communicate(timeout=60)[1]
+        equal(s.process.returncode, 4, said)
+        assert f"3 records could not be logged to {log}: the " in said, said
+        equal(os.path.getsize(log), 0)
+
+
 def two_thousand_and_forty_eight_tokens_exactly():
     with RealServer() as s:
         r = s.complete([40 + i % 50 for i in range(2048)], max_tokens=4, ignore_eos=True, temperature=0)
@@ -221,7 +237,7 @@ def two_thousand_and_forty_eight_tokens_exactly():
 TESTS = [bad_flags_are_named, help_has_an_example, port_in_use, ready_line, page_from_a_folder,
          more_connections_than_the_usual_limit, sigterm_drains,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
-         kill_9_leaves_whole_lines, two_thousand_and_forty_eight_tokens_exactly]
+         kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))
