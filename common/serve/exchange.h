@@ -55,6 +55,7 @@ struct exchange {
     char id[128];              /* the variable part of the path */
     struct buffer body;
     bool too_large, replied;
+    bool unclear; /* the header contradicts itself about the body's end: 400, and closed */
     int status;
 
     /* completions only (completion.c) */

@@ -10,6 +10,7 @@
 #include "base/json.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -20,6 +21,12 @@
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
+
+enum {
+    BACKLOG = 1024, /* connections that wait to be accepted: a lecture hall that reloads at once */
+    DRAIN_BODY_S =
+        1 /* for the rest of a body when the server wants to stop: it gets a 503 anyway */
+};
 
 /* ---- simple routes --------------------------------------------------------------------------- */
 
@@ -110,6 +117,7 @@ enum MHD_Result reply_queue(struct exchange *x, int status, struct MHD_Response 
         x->live->record.outcome.http_status = status;
         pthread_mutex_unlock(&x->live->lock);
     }
+    if (x->unclear) MHD_add_response_header(r, "Connection", "close");
     if (status == 429 || status == 503) MHD_add_response_header(r, "Retry-After", "1");
     if (status == 405 && x->allow) MHD_add_response_header(r, "Allow", x->allow);
     x->replied = true;
@@ -192,6 +200,35 @@ static struct watched *watched_of(struct MHD_Connection *c) {
     return info ? info->socket_context : NULL;
 }
 
+struct framing {
+    int lengths, encodings;
+};
+
+static enum MHD_Result count_framing(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                     const char *value) {
+    struct framing *f = ctx;
+    (void)kind;
+    (void)value;
+    f->lengths += !strcasecmp(name, "Content-Length");
+    f->encodings += !strcasecmp(name, "Transfer-Encoding");
+    return MHD_YES;
+}
+
+/* Does the header say only once where the body ends? The library takes the first length, or the
+ * encoding; a proxy in front may take the other, and would pass on what it never checked as the
+ * next request (request smuggling, RFC 9112 section 11.2). */
+static bool clearly_framed(struct MHD_Connection *c) {
+    struct framing f = {0};
+    MHD_get_connection_values(c, MHD_HEADER_KIND, count_framing, &f);
+    return f.lengths + f.encodings <= 1;
+}
+
+static enum MHD_Result unclear_framing(struct exchange *x) {
+    return reply_error(x, 400, NULL, "ambiguous_length",
+                       "send one Content-Length, or Transfer-Encoding alone: this header says more "
+                       "than once where the body ends");
+}
+
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
                                     const char *path) {
     struct exchange *x = calloc(1, sizeof *x);
@@ -199,9 +236,11 @@ static struct exchange *header_read(struct http *h, struct MHD_Connection *c, co
     x->h = h;
     x->connection = c;
     x->watched = watched_of(c);
+    x->unclear = !clearly_framed(c);
+    if (x->unclear) return x; /* not one request for certain: no record */
     find_route(x, method, path);
     if (x->route && x->route->begin) x->route->begin(x);
-    watch_deadline(h->watch, x->watched, h->o.body_s);
+    watch_body(h->watch, x->watched, h->o.body_s);
     return x;
 }
 
@@ -245,6 +284,7 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
     if (!x) {
         *ctx = x = header_read(cls, c, method, path);
         if (!x) return MHD_NO;
+        if (x->unclear) return unclear_framing(x);
         return announces_too_much(x) ? too_large(x) : MHD_YES;
     }
     if (*n > 0) {
@@ -299,16 +339,47 @@ static struct addrinfo *resolve(const char *host, int port, struct err *e) {
     return NULL;
 }
 
-static struct MHD_Daemon *start_daemon(struct http *h, const struct addrinfo *at) {
+static int cannot_listen(const struct http_options *o, int why, struct err *e) {
+    switch (why) {
+    case EADDRINUSE:
+        return err_at(e, 0, "--port", "port %d of %s is in use; --port 0 takes a free one", o->port,
+                      o->host);
+    case EACCES:
+        return err_at(e, 0, "--port",
+                      "no permission to listen on port %d; take one from 1024 on, or --port 0",
+                      o->port);
+    case EADDRNOTAVAIL:
+        return err_at(e, 0, "--host",
+                      "'%s' is no address of this machine; 127.0.0.1 is for this machine alone, "
+                      "0.0.0.0 for all its addresses",
+                      o->host);
+    default:
+        return err_set(e, "can't listen on %s port %d: %s", o->host, o->port, strerror(why));
+    }
+}
+
+/* Ours, not the library's, because that keeps to itself why it failed. The socket, or -1. */
+static int listen_on(const struct http_options *o, const struct addrinfo *at, struct err *e) {
+    int on = 1, fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* connections of the last run that linger must not keep the port */
+    if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (fd >= 0 && at->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (fd >= 0 && !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, BACKLOG)) return fd;
+    int why = errno;
+    if (fd >= 0) close(fd);
+    return cannot_listen(o, why, e);
+}
+
+static struct MHD_Daemon *start_daemon(struct http *h, const struct addrinfo *at, int fd) {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     if (at->ai_family == AF_INET6) flags |= MHD_USE_IPv6;
-    return MHD_start_daemon(flags, 0, NULL, NULL, take_call, h, MHD_OPTION_SOCK_ADDR, at->ai_addr,
-                            MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_NOTIFY_CONNECTION,
-                            connection_event, h, MHD_OPTION_CONNECTION_LIMIT,
-                            (unsigned)HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                            (unsigned)HTTP_STALL_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u,
-                            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, take_call, h, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_NOTIFY_CONNECTION, connection_event,
+        h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
 struct http *http_start(const struct http_options *o, struct err *e) {
@@ -321,11 +392,11 @@ struct http *http_start(const struct http_options *o, struct err *e) {
     h->started_s = time(NULL);
     pthread_mutex_init(&h->lock, NULL);
     h->watch = watch_start(o->records, e);
-    if (h->watch) h->daemon = start_daemon(h, at);
-    if (h->watch && !h->daemon)
-        err_at(e, 0, "--port",
-               "can't listen on %s port %d: is it in use? --port 0 takes a free one", o->host,
-               o->port);
+    int fd = h->watch ? listen_on(o, at, e) : -1;
+    if (fd >= 0) {
+        h->daemon = start_daemon(h, at, fd); /* the socket is the library's from here on */
+        if (!h->daemon) err_set(e, "the HTTP library doesn't start (no memory, or no descriptor?)");
+    }
     if (!h->daemon) {
         watch_stop(h->watch);
         free(h);
@@ -341,6 +412,7 @@ int http_port(const struct http *h) {
 }
 
 void http_drain(struct http *h) {
+    watch_hurry_bodies(h->watch, DRAIN_BODY_S);
     pthread_mutex_lock(&h->lock);
     h->draining = true;
     pthread_mutex_unlock(&h->lock);

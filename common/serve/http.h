@@ -11,6 +11,11 @@
  * suspended and costs nothing. Nothing of a reply is sent before the first generated content is
  * there: an error up to then has its own HTTP status.
  *
+ * Every error of ours is OpenAI's JSON object. The library answers by itself, with a page of HTML,
+ * what never reaches us: a request line, header or length that can't be parsed (400), a body whose
+ * announced size it can't hold (413), too long a URL or header (414, 431), and an HTTP version it
+ * doesn't know (505). A header that says twice where the body ends is ours (400, and closed).
+ *
  * Limits, each with its reason, stand below. Refuses: TLS and authentication (put HAProxy or nginx
  * in front), HTTP/2, more than one answer a request.
  */
@@ -53,7 +58,8 @@ struct http;
 struct http *http_start(const struct http_options *o, struct err *e);
 int http_port(const struct http *h);
 
-/* New completions get 503 from now on; what was accepted goes on. Records can be posted and read
+/* New completions get 503 from now on; what was accepted goes on, but a request whose body isn't
+ * complete has one second for the rest: nothing of it runs yet. Records can be posted and read
  * until the end. */
 void http_drain(struct http *h);
 /* Completions that are not over yet. */

@@ -20,6 +20,7 @@ static const int64_t half_closed_ns = 1000 * NS_PER_MS;
 struct watched {
     int fd;
     int64_t deadline_ns;
+    bool in_body;               /* the deadline is for the end of a body */
     struct watched *next, **at; /* at: the pointer that points here */
 };
 
@@ -29,6 +30,7 @@ struct watch {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake;
     struct watched *first;
+    int64_t body_max_ns; /* a body's deadline is no later from now than this */
     bool stopping;
 };
 
@@ -90,6 +92,7 @@ struct watch *watch_start(struct records *records, struct err *e) {
     struct watch *w = calloc(1, sizeof *w);
     if (!w) goto fail;
     w->records = records;
+    w->body_max_ns = INT64_MAX;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
@@ -139,10 +142,30 @@ void watch_remove(struct watch *w, struct watched *c) {
     free(c);
 }
 
-void watch_deadline(struct watch *w, struct watched *c, int seconds) {
+static void set_deadline(struct watch *w, struct watched *c, int64_t wait_ns, bool in_body) {
     if (!c) return;
-    int64_t at = seconds ? clock_monotonic_ns() + seconds * NS_PER_S : INT64_MAX;
     pthread_mutex_lock(&w->lock);
-    c->deadline_ns = at;
+    if (in_body && wait_ns > w->body_max_ns) wait_ns = w->body_max_ns;
+    c->deadline_ns = wait_ns ? clock_monotonic_ns() + wait_ns : INT64_MAX;
+    c->in_body = in_body;
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_deadline(struct watch *w, struct watched *c, int seconds) {
+    set_deadline(w, c, seconds * NS_PER_S, false);
+}
+
+void watch_body(struct watch *w, struct watched *c, int seconds) {
+    set_deadline(w, c, seconds * NS_PER_S, true);
+}
+
+void watch_hurry_bodies(struct watch *w, int seconds) {
+    int64_t wait_ns = seconds * NS_PER_S;
+    pthread_mutex_lock(&w->lock);
+    int64_t latest = clock_monotonic_ns() + wait_ns;
+    w->body_max_ns = wait_ns;
+    for (struct watched *c = w->first; c; c = c->next)
+        if (c->in_body && c->deadline_ns > latest && c->deadline_ns != INT64_MAX)
+            c->deadline_ns = latest;
     pthread_mutex_unlock(&w->lock);
 }

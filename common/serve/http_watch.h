@@ -26,5 +26,10 @@ struct watched *watch_add(struct watch *w, int fd);
 void watch_remove(struct watch *w, struct watched *c);
 /* The next deadline, seconds from now; 0: none. */
 void watch_deadline(struct watch *w, struct watched *c, int seconds);
+/* The same, for the end of a body. */
+void watch_body(struct watch *w, struct watched *c, int seconds);
+/* The server wants to stop: from now on a body, also one that is on its way, has so long at most.
+ */
+void watch_hurry_bodies(struct watch *w, int seconds);
 
 #endif

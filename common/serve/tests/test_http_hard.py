@@ -236,6 +236,30 @@ def malformed_http_is_refused_and_survived():
         wait_until(lambda: s.counters()["active"] == 0, "no exchange is left behind")
 
 
+def a_body_that_ends_in_two_places_is_refused_and_closed():
+    """What the proxy in front took for the body must not be served as the next request, nor the other way round."""
+    hidden = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    with FakeServer() as s:
+        for method, path in ((b"POST", b"/v1/completions"), (b"GET", b"/health"), (b"POST", b"/nope")):
+            for headers in (b"Content-Length: 0\r\nContent-Length: 37", b"Content-Length: 37\r\ncontent-length: 0",
+                            b"Content-Length: 0\r\nContent-Length: 0", b"Content-Length: 37\r\nTransfer-Encoding: chunked",
+                            b"Transfer-Encoding: chunked\r\nContent-Length: 0",
+                            b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity"):
+                sock = s.connect()
+                sock.sendall(b"%s %s HTTP/1.1\r\nHost: x\r\nX-Request-Id: two\r\n%s\r\n\r\n" % (method, path, headers))
+                data = read_until(sock, b"}\n")
+                try:
+                    sock.sendall(b"0\r\n\r\n" + hidden)
+                except OSError:  # closed already
+                    pass
+                data += read_to_end(sock)
+                assert data.startswith(b"HTTP/1.1 400 ") and b"ambiguous_length" in data, (headers, data)
+                equal(data.count(b"HTTP/1.1"), 1, f"{headers} closes")
+                assert b"Connection: close" in data, data
+        equal(s.record("two"), None)
+        equal(s.complete().status, 200)
+
+
 def mutated_requests_are_survived():
     """Fixed mutations of a good request, thirty at a time: any answer will do, as long as the server goes on."""
     body = json.dumps({"model": "fake", "prompt": "x", "max_tokens": 2, "stream": True}).encode()
@@ -324,7 +348,8 @@ def log_lines_come_after_the_grace_period():
 TESTS = [slow_loris_header, slow_body, idle_connection_is_closed_but_a_waiting_one_is_not,
          m24_reset_while_queued_and_while_decoding, half_closed_client_counts_as_gone, client_that_never_reads,
          client_leaves_after_its_header, two_hundred_clients_on_one_position, full_queue_is_429_with_a_record,
-         connections_come_and_go, malformed_http_is_refused_and_survived, mutated_requests_are_survived,
+         connections_come_and_go, malformed_http_is_refused_and_survived,
+         a_body_that_ends_in_two_places_is_refused_and_closed, mutated_requests_are_survived,
          keep_alive_and_pipelining, draining_finishes_and_refuses, log_lines_come_after_the_grace_period]
 
 if __name__ == "__main__":
