@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char default_model[] = "common/model/embedded/servelab-tiny.gguf";
@@ -188,6 +189,17 @@ static char *find_default_model(void) {
         if (!access(path, R_OK)) return path;
     }
     return strdup(default_model);
+}
+
+/* Now, not as a 404 of every file in front of the class. */
+static int check_web(const struct options *o, struct err *e) {
+    char path[PATH_MAX];
+    struct stat st;
+    if (!o->web) return 0;
+    int n = snprintf(path, sizeof path, "%s/index.html", o->web);
+    if (n < (int)sizeof path && !access(path, R_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
+        return 0;
+    return err_at(e, 0, "--web", "'%s' is no folder with an index.html that can be read", o->web);
 }
 
 static int open_model(struct server *s, struct err *e) {
@@ -376,7 +388,9 @@ int cmd_serve(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is an error of its write, not our end */
     raise_descriptor_limit();
     const char *input = NULL;
-    if (open_model(&s, &e))
+    if (check_web(&s.o, &e))
+        input = NULL;
+    else if (open_model(&s, &e))
         input = s.model_path;
     else if (open_log(&s, &e))
         input = s.o.log;

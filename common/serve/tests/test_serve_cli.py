@@ -36,7 +36,8 @@ def bad_flags_are_named():
     for args, part in ((["--port", "70000"], "--port"), (["--port", "x"], "--port"), (["--nope"], "--nope"),
                        (["--model"], "--model"), (["extra"], "extra"), (["--max-waiting", "0"], "--max-waiting"),
                        (["--model", "/nonexistent/m.gguf"], "/nonexistent/m.gguf"), (["--host", "no such host", "--port", "0"], "--host"),
-                       (["--port", "0", "--log", "/nonexistent/log"], "/nonexistent/log"),
+                       (["--host", "192.0.2.1", "--port", "0"], "--host"), (["--web", "/nonexistent"], "--web"),
+                       (["--web", "/"], "index.html"), (["--port", "0", "--log", "/nonexistent/log"], "/nonexistent/log"),
                        (["--port", "0", "--port-file", "/nonexistent/port"], "--port-file")):
         known = [] if "--model" in args else ["--model", MODEL_FILE]
         r = run(*known, *args)
@@ -125,6 +126,23 @@ def sigterm_drains():
             equal(records["running"]["workload"]["output_tokens"], 1500)
             equal(names(records["running"])[-1], "response_finished")
             equal(names(records["late"])[-1], "request_rejected")
+
+
+def an_unfinished_upload_does_not_hold_up_the_end():
+    for body in (b"", b"{"):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log.jsonl")
+            with RealServer("--log", log) as s:
+                sock = s.connect()
+                sock.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: half\r\n"
+                             b"Content-Length: 1000\r\n\r\n" + body)
+                while not s.record("half"):
+                    time.sleep(0.001)
+                began = time.monotonic()
+                equal(s.stop(), 0)
+                assert time.monotonic() - began < 12, "the end of a body is awaited 1 s, not 30"
+                equal(read_to_end(sock), b"")
+            equal(names(by_id(log)["half"]), ["request_accepted", "request_cancelled"])
 
 
 def clients_half_still_comes_while_draining():
@@ -235,7 +253,7 @@ def two_thousand_and_forty_eight_tokens_exactly():
 
 
 TESTS = [bad_flags_are_named, help_has_an_example, port_in_use, ready_line, page_from_a_folder,
-         more_connections_than_the_usual_limit, sigterm_drains,
+         more_connections_than_the_usual_limit, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]
 
