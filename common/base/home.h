@@ -6,7 +6,10 @@
 #ifndef SERVELAB_BASE_HOME_H
 #define SERVELAB_BASE_HOME_H
 
-/* Writes the path of `relative` ("common/model/embedded/servelab-tiny.gguf") into out[0..cap) and
+/* The model that comes with the project: what commands take without --model, given to home_path. */
+#define HOME_DEFAULT_MODEL "common/model/embedded/servelab-tiny.gguf"
+
+/* Writes the path of `relative` (HOME_DEFAULT_MODEL) into out[0..cap) and
  * returns out. Where no such file is found, `relative` itself is written, so that opening it gives
  * an error that names it. */
 const char *home_path(const char *relative, char *out, unsigned long cap);

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char default_model[] = "common/model/embedded/servelab-tiny.gguf";
-
 static const char help[] =
     "usage: servelab model info [FILE] [--tensors] [--json]\n"
     "       servelab model tokenize [--model FILE] [--chat | --special] [--json] TEXT|-\n"
@@ -27,7 +25,7 @@ static const char help[] =
     "detokenize  the text of token ids; what is no UTF-8 becomes U+FFFD\n"
     "\n"
     "  --model FILE  the GGUF file; a vocabulary without weights will do for the last two\n"
-    "                (common/model/embedded/servelab-tiny.gguf)\n"
+    "                (" HOME_DEFAULT_MODEL ")\n"
     "  --chat        TEXT is what a user says: apply the model's chat template\n"
     "  --special     texts of special tokens stand for them, as in trusted text\n"
     "  --tensors     list every tensor\n"
@@ -427,7 +425,7 @@ int cmd_model(int argc, char **argv) {
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
     char home[PATH_MAX];
-    struct options o = {.model = home_path(default_model, home, sizeof home)};
+    struct options o = {.model = home_path(HOME_DEFAULT_MODEL, home, sizeof home)};
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":h", flags, NULL)) != -1;) switch (c) {
         case F_MODEL:

@@ -324,8 +324,7 @@ int cmd_quality(int argc, char **argv) {
     if (rc) return rc < 0 ? CLI_DONE : rc;
     char model_path[4096], reference_path[4096];
     if (!a.model) {
-        a.model =
-            home_path("common/model/embedded/servelab-tiny.gguf", model_path, sizeof model_path);
+        a.model = home_path(HOME_DEFAULT_MODEL, model_path, sizeof model_path);
         if (!a.reference && !a.write_reference)
             a.reference = home_path("common/model/embedded/reference-nll.txt", reference_path,
                                     sizeof reference_path);

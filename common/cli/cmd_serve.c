@@ -1,11 +1,14 @@
 /* cmd_serve.c: `servelab serve`: puts model, backend, engine and HTTP together, and takes them
- * apart again when a signal says so. What a request then meets, in order: serve/http.c,
- * serve/completion.c, serve/openai.c, serve/engine.c, engine_step.c, backend/.
+ * apart again when a signal says so. What a request then meets, in order: common/serve/http.c,
+ * common/serve/completion.c, common/serve/openai.c, common/serve/engine.c,
+ * common/serve/engine_queue.c, solutions/04_serving/engine_step.c (or the learner's),
+ * solutions/02_queue_sim/policy.c (or the learner's), common/backend/cpu/forward.c.
  */
 #include "cli/cli.h"
 #include "cli/record_print.h"
 
 #include "backend/backend.h"
+#include "base/home.h"
 #include "base/json.h"
 #include "model/tokenizer.h"
 #include "record/log.h"
@@ -23,8 +26,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char default_model[] = "common/model/embedded/servelab-tiny.gguf";
-
 enum {
     DRAIN_GRACE_MS = 500, /* a client posts its half within milliseconds of its last byte */
     DRAIN_LOG_MS = 1000   /* a log that takes no lines for so long won't take the last ones */
@@ -38,7 +39,7 @@ struct options {
 
 struct server {
     struct options o;
-    char *model_path;
+    char home[PATH_MAX]; /* the default model's path */
     const char *name;
     struct model *model;
     struct tokenizer *tokenizer;
@@ -49,36 +50,33 @@ struct server {
     struct http *http;
 };
 
-static void help(void) {
-    printf(
-        "usage: servelab serve [--model FILE] [FLAGS]\n\n"
-        "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.\n\n"
-        "  --model FILE          a GGUF file (%s)\n"
-        "  --name NAME           what clients call the model (the file's own name)\n"
-        "  --host ADDRESS        where to listen (127.0.0.1)\n"
-        "  --port N              0 takes a free one (8080)\n"
-        "  --port-file FILE      write the port there once the server is ready\n"
-        "  --threads N           of the computation (as many as cores)\n"
-        "  --context N           longest prompt and answer together, in tokens (the model's)\n"
-        "  --max-waiting N       requests that may queue; more are refused with 429 (256)\n"
-        "  --log FILE            append every request's record, one JSON line each\n"
-        "  --record-grace-ms N   how long a record waits for the client's half (3000)\n"
-        "  --web DIR             serve the page from a folder instead of from the program\n"
-        "  --drain-timeout-s N   on SIGTERM, finish what runs for so long at most (30)\n"
-        "  --json                say on standard output that the server is ready, as one JSON "
-        "line\n\n"
-        "A record's line is written within 50 ms of both halves being there, or after the grace "
-        "period.\nSo SIGTERM loses none, and kill -9 those of requests that run, and those still "
-        "waiting for the\nclient's half. Records that can't be logged are counted at the end: "
-        "exit status 4.\n\n"
-        "example:\n"
-        "  servelab serve --port 8080 --log build/requests.jsonl &\n"
-        "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", \"prompt\": "
-        "\"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
-        "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; a "
-        "second one stops at once.\n",
-        default_model);
-}
+static const char help[] =
+    "usage: servelab serve [--model FILE] [FLAGS]\n\n"
+    "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.\n\n"
+    "  --model FILE          a GGUF file (" HOME_DEFAULT_MODEL ")\n"
+    "  --name NAME           what clients call the model (the file's own name)\n"
+    "  --host ADDRESS        where to listen (127.0.0.1)\n"
+    "  --port N              0 takes a free one (8080)\n"
+    "  --port-file FILE      write the port there once the server is ready\n"
+    "  --threads N           of the computation (as many as cores)\n"
+    "  --context N           longest prompt and answer together, in tokens (the model's)\n"
+    "  --max-waiting N       requests that may queue; more are refused with 429 (256)\n"
+    "  --log FILE            append every request's record, one JSON line each\n"
+    "  --record-grace-ms N   how long a record waits for the client's half (3000)\n"
+    "  --web DIR             serve the page from a folder instead of from the program\n"
+    "  --drain-timeout-s N   on SIGTERM, finish what runs for so long at most (30)\n"
+    "  --json                say on standard output that the server is ready, as one JSON "
+    "line\n\n"
+    "A record's line is written within 50 ms of both halves being there, or after the grace "
+    "period.\nSIGTERM loses none; kill -9 those of requests that run, those that wait for the "
+    "client's half,\nand the last 50 ms. Records that can't be logged are counted at the end: exit "
+    "status 4.\n\n"
+    "example:\n"
+    "  servelab serve --port 8080 --log build/requests.jsonl &\n"
+    "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", \"prompt\": "
+    "\"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
+    "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; a "
+    "second one stops at once.\n";
 
 /* ---- flags ----------------------------------------------------------------------------------- */
 
@@ -160,7 +158,7 @@ static int take_flags(struct options *o, int argc, char **argv) {
             o->json = true;
             break;
         case F_HELP:
-            help();
+            fputs(help, stdout);
             return CLI_DONE + 1;
         case '?':
             return cli_bad_flag("serve", argc, argv, false) + 1;
@@ -176,21 +174,6 @@ static int take_flags(struct options *o, int argc, char **argv) {
 
 /* ---- putting together ------------------------------------------------------------------------ */
 
-/* The embedded model stands in the tree the program was built in: look from here, then from the
- * program upwards. malloc'ed, NULL when memory is out. */
-static char *find_default_model(void) {
-    char dir[PATH_MAX], *path;
-    ssize_t n = access(default_model, R_OK) ? readlink("/proc/self/exe", dir, sizeof dir - 1) : 0;
-    for (dir[n > 0 ? n : 0] = '\0'; strlen(dir) > 1; free(path)) {
-        char *slash = strrchr(dir, '/');
-        if (!slash) break;
-        *slash = '\0';
-        if (asprintf(&path, "%s/%s", dir, default_model) < 0) return NULL;
-        if (!access(path, R_OK)) return path;
-    }
-    return strdup(default_model);
-}
-
 /* Now, not as a 404 of every file in front of the class. */
 static int check_web(const struct options *o, struct err *e) {
     char path[PATH_MAX];
@@ -203,9 +186,8 @@ static int check_web(const struct options *o, struct err *e) {
 }
 
 static int open_model(struct server *s, struct err *e) {
-    s->model_path = s->o.model ? strdup(s->o.model) : find_default_model();
-    if (!s->model_path) return err_set(e, "no memory for the model's path");
-    s->model = model_open(s->model_path, e);
+    if (!s->o.model) s->o.model = home_path(HOME_DEFAULT_MODEL, s->home, sizeof s->home);
+    s->model = model_open(s->o.model, e);
     if (!s->model) return -1;
     s->tokenizer = tokenizer_create(s->model->file, e);
     if (!s->tokenizer) return -1;
@@ -306,7 +288,6 @@ static int take_apart(struct server *s) {
     backend_free(s->backend);
     tokenizer_free(s->tokenizer);
     model_free(s->model);
-    free(s->model_path);
     return status;
 }
 
@@ -325,7 +306,7 @@ static void say_ready(const struct server *s) {
     cJSON_AddNumberToObject(o, "port", http_port(s->http));
     cJSON_AddNumberToObject(o, "pid", getpid());
     cJSON_AddStringToObject(o, "model", s->name);
-    cJSON_AddStringToObject(o, "model_file", s->model_path);
+    cJSON_AddStringToObject(o, "model_file", s->o.model);
     cJSON_AddNumberToObject(o, "context_length", s->backend->info.max_seq_tokens);
     char *text = json_print(o);
     cJSON_Delete(o);
@@ -391,7 +372,7 @@ int cmd_serve(int argc, char **argv) {
     if (check_web(&s.o, &e))
         input = NULL;
     else if (open_model(&s, &e))
-        input = s.model_path;
+        input = s.o.model;
     else if (open_log(&s, &e))
         input = s.o.log;
     else if (!start_engine(&s, &e) && !start_http(&s, &e) && !write_port_file(&s, &e)) {
