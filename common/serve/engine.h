@@ -2,8 +2,8 @@
  * (engine_step.c).
  *
  * One thread runs engine_step again and again: ask the policy for a plan, give and take KV blocks,
- * step the backend, sample, hand tokens to their streams, stamp events. HTTP threads only submit
- * and cancel, under the engine's lock.
+ * step the backend, sample, hand tokens to their streams, stamp events. The HTTP thread submits,
+ * cancels and asks for the load, the main thread drains and stops, all under the engine's lock.
  *
  * What counts as an output token: every generated id but the one that ends the answer, which has no
  * text and is never sent. An answer that ends with its first id is therefore empty, has no first
@@ -55,7 +55,7 @@ struct engine {
     void *policy_state;
     struct clock clock;
     struct records *records;
-    struct kv_pool *kv; /* engine thread only; the others read the counters in `stats` */
+    struct kv_pool *kv; /* engine thread only */
 
     pthread_mutex_t lock;          /* guards all below */
     pthread_cond_t work;           /* signalled on submit, cancel and shutdown */

@@ -39,7 +39,9 @@ static int get_int(const cJSON *v, const char *name, int64_t lo, int64_t hi, int
                    struct err *e) {
     if (!cJSON_IsNumber(v)) return wrong_type(v, name, "a whole number", e);
     double x = v->valuedouble;
-    if (v->valuestring) return err_at(e, 0, name, "must be a whole number that a double holds");
+    if (v->valuestring) /* the literal is no double: beyond 2^53, or with too many digits */
+        return err_at(e, 0, name, "must be a whole number between %lld and %lld", (long long)lo,
+                      (long long)hi);
     if (x != floor(x)) return err_at(e, 0, name, "must be a whole number, not %g", x);
     if (!(x >= (double)lo && x <= (double)hi))
         return err_at(e, 0, name, "must lie between %lld and %lld, not be %.17g", (long long)lo,

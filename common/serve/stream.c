@@ -14,7 +14,6 @@ struct stream *stream_create(void) {
     struct stream *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->changed, NULL);
     s->refs = 1;
     s->fd = -1;
     return s;
@@ -33,7 +32,6 @@ void stream_release(struct stream *s) {
     INVARIANT(refs >= 0);
     if (refs > 0) return;
     pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->changed);
     free(s->text);
     free(s);
 }
@@ -42,7 +40,6 @@ void stream_release(struct stream *s) {
 
 /* Under the lock. Resuming under the same lock as suspending is what makes the wake-up safe. */
 static void wake(struct stream *s) {
-    pthread_cond_broadcast(&s->changed);
     if (!s->suspended || (s->whole && s->state == STREAM_OPEN)) return;
     s->suspended = false;
     MHD_resume_connection(s->connection);
@@ -175,10 +172,4 @@ struct stream_end stream_end_of(struct stream *s) {
     memcpy(end.error, s->error, sizeof end.error);
     pthread_mutex_unlock(&s->lock);
     return end;
-}
-
-void stream_wait(struct stream *s) {
-    pthread_mutex_lock(&s->lock);
-    while (s->n_pieces == 0 && s->state == STREAM_OPEN) pthread_cond_wait(&s->changed, &s->lock);
-    pthread_mutex_unlock(&s->lock);
 }

@@ -37,8 +37,7 @@ struct stream_piece {
 struct MHD_Connection;
 
 struct stream {
-    pthread_mutex_t lock;   /* guards all below */
-    pthread_cond_t changed; /* for a reader without a connection (stream_wait) */
+    pthread_mutex_t lock; /* guards all below */
     int refs;
     char *text; /* (n_text) bytes not yet taken, from `begin` */
     size_t begin, n_text, cap_text;
@@ -97,8 +96,5 @@ struct stream_end {
     int32_t output_tokens, closing_tokens;
 };
 struct stream_end stream_end_of(struct stream *s);
-
-/* For readers without a connection: waits until a piece is there or the stream is closed. */
-void stream_wait(struct stream *s);
 
 #endif
