@@ -193,6 +193,18 @@ static void call_rank(struct call *k, struct answer *a) {
     put_bool(a, &got.few);
 }
 
+/* Does the reason change when the price is known? Asked where more than the price is missing: a
+ * reason names all of it. */
+static bool reason_depends_on_price(struct call *k, const char *reason) {
+    struct objective priced = *k->obj;
+    char other[CASE_REASON];
+    double value = 0;
+    priced.resource.usd_per_accelerator_hour = 2.5;
+    memset(other, 0, sizeof other);
+    slo_objective_value(&priced, k->counts, &value, other, sizeof other);
+    return strcmp(other, reason) != 0;
+}
+
 static void call_value(struct call *k, struct answer *a) {
     size_t cap = k->c->cap;
     char *reason = malloc(cap);
@@ -204,8 +216,7 @@ static void call_value(struct call *k, struct answer *a) {
     put_double(a, value);
     char *end = memchr(reason, '\0', cap);
     put(a, end ? end - reason : -1); /* -1: not terminated */
-    bool names_all = end && strlen(reason) + 1 < cap;
-    put(a, names_all);
+    put(a, end && cap == CASE_REASON && reason_depends_on_price(k, reason));
     free(reason);
 }
 

@@ -172,7 +172,7 @@ static void make_limit_absent(struct making *m) {
 
 /* k/n next to a bound of b/n, where dividing and multiplying out agree. */
 static void make_failure_rate(struct making *m) {
-    static const int64_t bounds[][2] = {{1, 1000}, {1, 100}, {5, 100}, {0, 50}, {1, 4}, {2, 2000}};
+    static const int64_t bounds[][2] = {{1, 1000}, {1, 100}, {5, 100}, {0, 1}, {1, 4}, {2, 2000}};
     struct case_in *c = m->c;
     make_objective(c);
     c->fn = FN_FAILURES;
@@ -201,7 +201,7 @@ static void make_failure_rate(struct making *m) {
 }
 
 static void make_pass_rate(struct making *m) {
-    static const int64_t bounds[][2] = {{19, 20}, {1, 2}, {95, 100}, {3, 4}, {20, 20}, {0, 20}};
+    static const int64_t bounds[][2] = {{19, 20}, {1, 2}, {95, 100}, {3, 4}, {1, 1}, {0, 20}};
     struct case_in *c = m->c;
     make_objective(c);
     c->fn = FN_PASSES;
@@ -241,18 +241,27 @@ static void make_throughput(struct making *m) {
     c->counts.interval_s = (double)seconds;
     c->counts.useful = rps * seconds + off;
     make_kind(m, "a rate %s the required one", off < 0 ? "below" : off ? "above" : "exactly at");
-    switch (m->k % 8) {
+    switch (m->k % 10) {
     case 5:
         c->counts.useful = -1;
         make_kind(m, "an unknown number of useful completions");
         break;
     case 6:
-        c->counts.interval_s = bad_intervals[m->k / 8 % 4];
+        c->counts.interval_s = bad_intervals[m->k / 10 % 4];
         make_kind(m, "an interval that is not a finite number above 0");
         break;
     case 7:
         c->obj.throughput.min_rps = (double)NAN;
         make_kind(m, "an objective that states no rate");
+        break;
+    case 8:
+        c->counts.useful = 0;
+        make_kind(m, "no useful completion at all");
+        break;
+    case 9:
+        c->counts.interval_s = 0.5;
+        c->counts.useful = rps / 2 + 1;
+        make_kind(m, "an interval of half a second");
         break;
     default:
         break;
@@ -292,6 +301,12 @@ static void make_value(struct making *m) {
     if (m->k % 5 == 4) {
         m->c->counts.useful = 0;
         make_kind(m, "no useful completion at all: a value of 0");
+    }
+    if (m->k % 5 == 3) {
+        m->c->obj.resource.accelerators = m->k % 2 ? 1 : 0.5;
+        m->c->obj.resource.reserve_fraction = 0;
+        m->c->counts.interval_s = m->k % 4 < 2 ? 1 : 0.5;
+        make_kind(m, "one accelerator or half of one, one second or half of one");
     }
 }
 

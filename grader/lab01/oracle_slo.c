@@ -139,7 +139,13 @@ static void want_value(const struct case_in *c, struct want *w) {
                          .kind = can ? SLOT_INT : SLOT_MIN,
                          .value = can ? 0 : least,
                          .care = true};
-    *w = (struct want){.name = "reason is whole", .care = false};
+    /* with room for it, a reason in which the price is missing too says something of it */
+    bool priceless = !can && usd && !(price > 0) && c->cap == CASE_REASON;
+    *w = (struct want){.name = "reason names the price",
+                       .value = 1,
+                       .care = priceless,
+                       .names = yes_no,
+                       .n_names = 2};
 }
 
 /* ---- entry

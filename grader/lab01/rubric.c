@@ -233,7 +233,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
       "Nothing evaluated: did it pass, did it fail?",
       "570 and 569 of 600 against 0.95."}},
     {"slo.throughput", DIM_SLO, 1, "useful responses per second", "Exercise 2: slo_throughput",
-     CHECK_CASES, 32, MAKE_THROUGHPUT, 0, "slo.c",
+     CHECK_CASES, 40, MAKE_THROUGHPUT, 0, "slo.c",
      {"Which count: all, completed or useful?",
       "What must be true of an interval before you divide by it? Think of NaN and infinity, too.",
       "600 useful in 60 s against 10 a second."}},
