@@ -205,17 +205,23 @@ static bool reason_depends_on_price(struct call *k, const char *reason) {
     return strcmp(other, reason) != 0;
 }
 
+/* As call_itl: in the plain build there is spare room, and nobody may write there. */
 static void call_value(struct call *k, struct answer *a) {
-    size_t cap = k->c->cap;
-    char *reason = malloc(cap);
+    size_t cap = k->c->cap, spare = 0;
+#ifndef __SANITIZE_ADDRESS__
+    spare = sizeof(int64_t) * CASE_SPARE;
+#endif
+    char *reason = malloc(cap + spare);
     if (!reason) abort();
-    memset(reason, CASE_POISON, cap);
+    memset(reason, CASE_POISON, cap + spare);
     double value;
     memset(&value, CASE_POISON, sizeof value);
     put(a, (int)slo_objective_value(k->obj, k->counts, &value, reason, cap));
     put_double(a, value);
     char *end = memchr(reason, '\0', cap);
-    put(a, end ? end - reason : -1); /* -1: not terminated */
+    bool beyond = false;
+    for (size_t i = cap; i < cap + spare; i++) beyond |= (unsigned char)reason[i] != CASE_POISON;
+    put(a, !end || beyond ? -1 : end - reason); /* -1: not terminated, or longer than its room */
     put(a, end && cap == CASE_REASON && reason_depends_on_price(k, reason));
     free(reason);
 }

@@ -328,7 +328,8 @@ static void make_no_value(struct making *m) {
     if (k >= 6) { /* several things are missing, and little room to say so */
         c->counts.useful = -1;
         c->obj.resource.usd_per_accelerator_hour = (double)NAN;
-        c->cap = (size_t[]){1, 2, 12, CASE_REASON}[k - 6];
+        c->cap = m->k / 10 % 2 ? (size_t[]){30, 55, 60, 70}[k - 6]
+                               : (size_t[]){1, 2, 12, CASE_REASON}[k - 6];
     }
     static const char *const kinds[] = {
         "no count of useful completions",    "no price",        "no interval",

@@ -310,7 +310,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
       "What does your rank point to when every request failed?",
       "n_ok of 0, and a rank past the successes, are the usual ones."}},
     {"safety.memory_slo", DIM_SAFETY, 1, "slo.c is clean under ASan and UBSan", "Exercise 2: slo.c",
-     CHECK_SURVIVES, 128, MAKE_ANY_SLO, SLO, "slo.c",
+     CHECK_SURVIVES, 160, MAKE_ANY_SLO, SLO, "slo.c",
      {"The message names the kind of error and the line.",
       "How many bytes may the reason have?",
       "percentiles may be NULL when there is no limit."}},
