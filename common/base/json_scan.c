@@ -603,9 +603,10 @@ static int scan_document(struct scan *s) {
     } while (s->depth > 0);
     skip_space(s);
     if (s->pos < s->n) {
-        char c = s->text[s->pos];
-        return fail(s, "bytes after the end of the value, beginning with '%c'; remove them",
-                    c > 0x20 && c < 0x7f ? c : '?');
+        unsigned char c = (unsigned char)s->text[s->pos];
+        char shown[16];
+        snprintf(shown, sizeof shown, c > 0x20 && c < 0x7f ? "'%c'" : "byte 0x%02x", c);
+        return fail(s, "bytes after the end of the value, beginning with %s; remove them", shown);
     }
     return 0;
 }

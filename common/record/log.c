@@ -43,7 +43,8 @@ static int open_input(const char *path, struct record_reader *rd, struct err *e)
     rd->close_fd = true;
     if (fstat(rd->fd, &st)) return err_set(e, "can't be examined: %s", strerror(errno));
     if (S_ISDIR(st.st_mode)) return err_set(e, "is a folder; name the file in it");
-    if (!S_ISREG(st.st_mode)) return err_set(e, "is not a regular file");
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, "is not a regular file; pipe it in and name -, standard input");
     return 0;
 }
 
