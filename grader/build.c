@@ -21,11 +21,12 @@ enum {
     SCRIPT_BYTES = 16384,
     MAX_INTERMEDIATE = 32 * 1024 * 1024, /* the preprocessed headers have 150 kB */
     MAX_GLOBALS = 256,
+    COMPILE_CPU_S = 10,      /* a process; the reference takes a tenth of a second each */
+    COMPILE_WALL_MS = 20000, /* all files together; the reference takes one or two seconds */
     ATTEMPTS = 3
 };
 
-/* ---- what is given: headers and the prebuilt child
- * ----------------------------------------------------- */
+/* ---- what is given: headers and the prebuilt child ------------------------------------------- */
 
 int build_find_home(char *home, size_t cap, struct err *e) {
     char path[PATH_MAX];
@@ -93,8 +94,7 @@ static int stage(const struct lab *lab, const char *home, const char *given, boo
     return copy(from, name, given, e);
 }
 
-/* ---- running a script in the sandbox
- * ------------------------------------------------------------------- */
+/* ---- running a script in the sandbox --------------------------------------------------------- */
 
 /* One run of a script. It first leaves a mark, so that a sandbox that could not start is told from
  * a compiler that failed: the former is tried again, and then our fault. */
@@ -110,14 +110,18 @@ static int run_script(const struct sandbox *sb, const struct workplace *w, const
                               .cwd = w->src,
                               .folders = {{w->src, false}, {w->given, false}, {w->out, true}},
                               .channel_fd = -1,
-                              .cpu_s = 20,
-                              .wall_ms = 60000,
+                              .cpu_s = COMPILE_CPU_S,
+                              .wall_ms = COMPILE_WALL_MS,
                               .memory_bytes = INT64_C(1) << 31,
                               .file_bytes = MAX_INTERMEDIATE,
                               .processes = 512,
                               .output_cap = 4000};
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         if (sandbox_execute(sb, &job, run, e)) return -1;
+        if (sandbox_stopped()) {
+            sandbox_release(run);
+            return err_set(e, "interrupted");
+        }
         if (unlink(mark) == 0) return 0;
         text_first_line(said, sizeof said, run->output, run->output_len);
         err_set(e, "the compiler could not be started in the sandbox: %s", said);
@@ -142,8 +146,7 @@ static void stem(char *out, size_t cap, const char *name) {
     snprintf(out, cap, "%.*s", (int)(strlen(name) - 2), name);
 }
 
-/* ---- compiling
- * ----------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 /* One preprocessing serves both builds, so that a submission can't tell them apart. -w: warnings
  * are the learner's own compiler's business, and thousands of them are none of a failure. */
@@ -185,8 +188,7 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
     return rc;
 }
 
-/* ---- examining
- * ----------------------------------------------------------------------------------------- */
+/* ---- examining ------------------------------------------------------------------------------- */
 
 struct name_list {
     char *names[MAX_GLOBALS];
@@ -304,8 +306,7 @@ static void examine(const struct lab *lab, struct workplace *w, bool trust) {
     for (size_t i = 0; i < lab->n_files; i++) free(o.elf[i]);
 }
 
-/* ---- linking
- * ------------------------------------------------------------------------------------------- */
+/* ---- linking --------------------------------------------------------------------------------- */
 
 /* Joins the accepted objects, hides everything but the interface, links with the child. False when
  * there is no object. */

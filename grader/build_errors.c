@@ -65,6 +65,9 @@ void build_errors(const struct workplace *w, const char *source, struct collecte
     }
     source_line(w, source, number, code, sizeof code);
     snprintf(c->message, sizeof c->message, "%s:%d: %s", source, number, first);
+    if (strstr(first, ": No such file or directory"))
+        text_append(c->message, sizeof c->message,
+                    "; only the system's headers and the given ones can be included");
     if (code[0]) text_append(c->message, sizeof c->message, ", at `%s`", code);
     if (count > 1)
         text_append(c->message, sizeof c->message, " (and %d more error%s)", count - 1,

@@ -8,10 +8,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -20,8 +22,7 @@ enum {
     NOBODY = 65534
 };
 
-/* ---- the work folder
- * -------------------------------------------------------------------------------- */
+/* ---- the work folder ------------------------------------------------------------------------- */
 
 static int make_folder(const char *root, char *path, size_t cap, const char *name, struct err *e) {
     if (snprintf(path, cap, "%s/%s", root, name) >= (int)cap)
@@ -31,40 +32,66 @@ static int make_folder(const char *root, char *path, size_t cap, const char *nam
     return 0;
 }
 
-/* Can everybody pass through every folder of this path? */
-static bool open_to_all(const char *path) {
-    char part[160];
-    struct stat st;
-    for (const char *p = path; p; p = strchr(p + 1, '/')) {
-        size_t n = strchr(p + 1, '/') ? (size_t)(strchr(p + 1, '/') - path) : strlen(path);
-        snprintf(part, sizeof part, "%.*s", (int)n, path);
-        if (stat(part, &st) || !(st.st_mode & S_IXOTH)) return false;
+/* Can the sandbox's user write to this folder? Asked as that user: a folder above it may be closed,
+ * a link may lead through a closed one, and a network file system has rules of its own. */
+static bool writable_for(const char *folder, bool drop) {
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool is_user = !drop || (!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+                                 !setresuid(NOBODY, NOBODY, NOBODY));
+        _exit(is_user && access(folder, R_OK | W_OK | X_OK) == 0 ? 0 : 1);
     }
-    return true;
+    if (pid < 0) return false;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0;
 }
 
-int workplace_create(struct workplace *w, bool drop, struct err *e) {
-    const char *tmp = getenv("TMPDIR");
-    memset(w, 0, sizeof *w);
-    /* the path goes into a shell's script, as it stands */
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
-    if (!tmp || tmp[0] != '/' || strlen(tmp) > 150 || tmp[strspn(tmp, plain)] ||
-        (drop && !open_to_all(tmp)))
-        tmp = "/tmp";
+/* The work folder below tmp. -1 with *e, and nothing left behind. */
+static int create_below(struct workplace *w, const char *tmp, bool drop, struct err *e) {
     snprintf(w->root, sizeof w->root, "%s/servelab-grade-XXXXXX", tmp);
     if (!mkdtemp(w->root)) {
         err_set(e, "%s: %s; set TMPDIR to a folder that can be written", w->root, strerror(errno));
         w->root[0] = '\0';
         return -1;
     }
-    if (chmod(w->root, 0755)) return err_set(e, "%s: %s", w->root, strerror(errno));
-    if (make_folder(w->root, w->src, sizeof w->src, "src", e) ||
-        make_folder(w->root, w->given, sizeof w->given, "given", e) ||
-        make_folder(w->root, w->out, sizeof w->out, "out", e))
-        return -1;
-    if (drop && chown(w->out, NOBODY, NOBODY)) return err_set(e, "%s: %s", w->out, strerror(errno));
-    return 0;
+    int rc = chmod(w->root, 0755) ? err_set(e, "%s: %s", w->root, strerror(errno)) : 0;
+    if (!rc && (make_folder(w->root, w->src, sizeof w->src, "src", e) ||
+                make_folder(w->root, w->given, sizeof w->given, "given", e) ||
+                make_folder(w->root, w->out, sizeof w->out, "out", e)))
+        rc = -1;
+    if (!rc && drop && chown(w->out, NOBODY, NOBODY))
+        rc = err_set(e, "%s: %s", w->out, strerror(errno));
+    if (!rc && !writable_for(w->out, drop))
+        rc =
+            err_set(e,
+                    "the user that submissions run as (%s) can't get to %s; set TMPDIR to a folder "
+                    "that is open to all, as /tmp is",
+                    drop ? "nobody" : "you", tmp);
+    if (rc) {
+        workplace_remove(w);
+        w->root[0] = '\0';
+    }
+    return rc;
+}
+
+int workplace_create(struct workplace *w, bool drop, struct err *e) {
+    const char *const places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
+    /* the path goes into a shell's script, as it stands */
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+    struct err why;
+    bool told = false; /* the first place's trouble: it is the one that was asked for */
+    memset(w, 0, sizeof *w);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *tmp = places[i];
+        if (!tmp || tmp[0] != '/' || strlen(tmp) > 150 || tmp[strspn(tmp, plain)]) continue;
+        if (!create_below(w, tmp, drop, &why)) return 0;
+        if (!told) *e = why;
+        told = true;
+    }
+    return -1;
 }
 
 /* Removes what is below `dir`; folders that were made unreadable get their rights back first. */
@@ -96,8 +123,7 @@ void workplace_remove(const struct workplace *w) {
     rmdir(w->root);
 }
 
-/* ---- one file
- * --------------------------------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 /* Reads fd, a regular file of at most cap bytes. NULL with a reason. */
 static char *read_regular(int fd, size_t cap, size_t *n, const char **why) {
@@ -210,8 +236,7 @@ static int copy_file(struct workplace *w, const struct lab_file *f, int dir, str
     return rc;
 }
 
-/* ---- which folder
- * ----------------------------------------------------------------------------------- */
+/* ---- which folder ---------------------------------------------------------------------------- */
 
 static int count_files(int dir, const struct lab *lab) {
     int n = 0;

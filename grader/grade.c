@@ -6,14 +6,14 @@
 #include "run_check.h"
 #include "text.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* ---- which checks
- * ------------------------------------------------------------------------------------- */
+/* ---- which checks ---------------------------------------------------------------------------- */
 
 static bool item_chooses(const char *item, size_t n, const struct check_def *def) {
     const char *dimension = dimension_name(def->dimension);
@@ -34,14 +34,15 @@ static int check_choice(const struct lab *lab, const char *check, struct err *e)
         char shown[80];
         while (i < lab->n_checks && !item_chooses(p, n, &lab->checks[i])) i++;
         if (i == lab->n_checks)
-            return err_at(e, 0, "--check", "lab %s has no check '%s'; --list shows them",
-                          lab->number, text_clean(shown, sizeof shown, p, n));
+            return err_at(e, 0, "--check",
+                          "lab %s has no check '%s' (CHECK= with make); `build/bin/servelab grade "
+                          "%s --list` shows them",
+                          lab->number, text_clean(shown, sizeof shown, p, n), lab->number);
     }
     return 0;
 }
 
-/* ---- the verdict's frame
- * -------------------------------------------------------------------------------- */
+/* ---- the verdict's frame --------------------------------------------------------------------- */
 
 static void describe_machine(char *out, size_t cap) {
     struct utsname u;
@@ -89,8 +90,7 @@ static void fill_hint(const struct grade_options *o, const struct check_def *def
         text_append(r->hint, sizeof r->hint, "%s%s", i ? "\n" : "", def->hints[i]);
 }
 
-/* ---- prerequisites
- * --------------------------------------------------------------------------------------- */
+/* ---- prerequisites --------------------------------------------------------------------------- */
 
 /* Half of each needed dimension's points: an empty function is safe, but not worth safety's points.
  */
@@ -107,8 +107,7 @@ static int missing_prerequisite(const struct lab *lab, const struct check_def *d
     return -1;
 }
 
-/* ---- the run
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 struct plan {
     bool *run;             /* beside lab->checks: chosen, or needed by one that is */
@@ -138,7 +137,7 @@ static void run_all(const struct grade_options *o, const struct plan *p, const s
     const struct lab *lab = o->lab;
     size_t done = 0, total = 0;
     for (size_t i = 0; i < lab->n_checks; i++) total += p->run[i];
-    for (size_t i = 0; i < lab->n_checks; i++) {
+    for (size_t i = 0; i < lab->n_checks && !sandbox_stopped(); i++) {
         const struct check_def *def = &lab->checks[i];
         struct check_result *r = &all[i];
         *r = (struct check_result){.id = def->id,
@@ -214,8 +213,12 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     if (plan.build &&
         build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e))
         goto done;
-    struct bench bench = {o->lab, sb, w, &built, o->seed, o->practice};
+    struct bench bench = {o->lab, sb, w, &built, o->seed, o->practice, all};
     run_all(o, &plan, &bench, all);
+    if (sandbox_stopped()) {
+        err_set(e, "interrupted");
+        goto done;
+    }
     v->attempted = was_attempted(o->lab, w, &plan, all);
     list_problems(o->lab, w, v);
     rc = keep_chosen(o, all, v);
@@ -226,12 +229,40 @@ done:
     return rc;
 }
 
+/* ---- interruptions -----------------------------------------------------------------------------
+ */
+
+/* What ends a grading from outside. The handler only leaves a mark: the run ends at the next look
+ * at it, its processes are killed, the work folder is removed, and then the signal is raised again
+ * for whoever was there before us. */
+static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_INTERRUPTIONS = sizeof interruptions / sizeof *interruptions };
+
+static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]) {
+    struct sigaction mark = {.sa_handler = sandbox_stop};
+    sandbox_resume();
+    for (int i = 0; i < N_INTERRUPTIONS; i++) {
+        sigaction(interruptions[i], NULL, &before[i]);
+        /* nohup and the like: ignored stays ignored */
+        if (before[i].sa_handler != SIG_IGN) sigaction(interruptions[i], &mark, NULL);
+    }
+}
+
+static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS]) {
+    int sig = sandbox_stopped();
+    for (int i = 0; i < N_INTERRUPTIONS; i++) sigaction(interruptions[i], &before[i], NULL);
+    sandbox_resume();
+    if (sig) raise(sig);
+}
+
 int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, struct err *e) {
+    struct sigaction before[N_INTERRUPTIONS];
     struct sandbox sb;
     struct workplace w;
     memset(v, 0, sizeof *v);
     *usage = false;
     if (verdict_check_rubric(o->lab->checks, o->lab->n_checks, e)) return -1;
+    catch_interruptions(before);
     sandbox_probe(&sb, o->force_rlimits);
     snprintf(v->lab, sizeof v->lab, "%s", o->lab->name);
     text_clean(v->folder, sizeof v->folder, o->folder, strlen(o->folder));
@@ -245,5 +276,7 @@ int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, str
         snprintf(o->kept, sizeof o->kept, "%s", w.root);
     else
         workplace_remove(&w);
+    if (sandbox_stopped() && o->progress) o->progress(NULL, 0, 0);
+    restore_interruptions(before);
     return rc;
 }

@@ -82,9 +82,10 @@ struct evidence {
 };
 
 struct lab {
-    const char *number;     /* "01" */
-    const char *name;       /* "01_request_record" */
-    const char *first_step; /* for someone who has not begun */
+    const char *number;      /* "01" */
+    const char *name;        /* "01_request_record" */
+    const char *first_step;  /* for someone who has not begun */
+    const char *first_check; /* the check that the first step alone earns */
     const struct lab_file *files;
     size_t n_files;
     const struct check_def *checks;

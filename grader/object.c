@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which functions of the C library a submission may use
- * ------------------------------------------ */
+/* ---- which functions of the C library a submission may use ----------------------------------- */
 
 /* What computing and saying something needs. Not here: files, processes, signals, clocks, jumps. */
 static const char *const libc_functions[] = {
@@ -49,8 +48,7 @@ bool object_libc_allowed(const char *name) {
     return false;
 }
 
-/* ---- ELF
- * --------------------------------------------------------------------------------------------- */
+/* ---- ELF ------------------------------------------------------------------------------------- */
 
 struct elf {
     const unsigned char *bytes;
@@ -132,8 +130,7 @@ int object_each_global(const unsigned char *elf, size_t n,
     return elf_open(&f, elf, n) && elf_each_symbol(&f, report_global, &g) == 0 ? 0 : -1;
 }
 
-/* ---- the object's rules
- * ------------------------------------------------------------------------------ */
+/* ---- the object's rules ---------------------------------------------------------------------- */
 
 static int check_section(const char *file, const Elf64_Shdr *sh, const char *name, struct err *e) {
     static const char *const plain[] = {

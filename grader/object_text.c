@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- includes
- * ---------------------------------------------------------------------------------------- */
+/* ---- includes -------------------------------------------------------------------------------- */
 
 static bool under(const char *path, const char *folder) {
     size_t n = strlen(folder);
@@ -51,8 +50,7 @@ int object_check_includes(const char *file, const char *deps, size_t n, const ch
     return 0;
 }
 
-/* ---- preprocessed text
- * ------------------------------------------------------------------------------- */
+/* ---- preprocessed text ----------------------------------------------------------------------- */
 
 int object_check_tokens(const char *file, const char *text, size_t n, struct err *e) {
     static const char *const off[] = {"no_sanitize", "no_address_safety_analysis",
@@ -63,8 +61,7 @@ int object_check_tokens(const char *file, const char *text, size_t n, struct err
     return 0;
 }
 
-/* ---- assembly
- * ---------------------------------------------------------------------------------------- */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 /* The directives that gcc writes for plain C. Those that read files, define macros or repeat text
  * are what an injected line would need. */

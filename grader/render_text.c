@@ -38,10 +38,10 @@ static void print_dimensions(const struct grade_verdict *v, const struct style *
 /* A text that may have several lines, indented. */
 static void print_block(const char *label, const char *text, FILE *out) {
     if (!text[0]) return;
-    fprintf(out, "      %-7s", label);
+    fprintf(out, "      %-8s", label);
     for (const char *p = text; *p; p++) {
         fputc(*p, out);
-        if (*p == '\n' && p[1]) fprintf(out, "      %-7s", "");
+        if (*p == '\n' && p[1]) fprintf(out, "      %-8s", "");
     }
     fputc('\n', out);
 }
@@ -76,7 +76,7 @@ static void print_not_run(const struct grade_verdict *v, const struct style *s, 
             if (k < i) first = false;
             points += v->checks[k].points;
         }
-        if (!first) continue;
+        if (!first || strstr(v->problem, v->checks[i].message)) continue; /* told already */
         if (!heading) fprintf(out, "\n  %sStill to come%s\n", s->bold, s->off);
         heading = true;
         fprintf(out, "    %3d point%s %s\n", points, points == 1 ? " " : "s", v->checks[i].message);
@@ -84,10 +84,21 @@ static void print_not_run(const struct grade_verdict *v, const struct style *s, 
     }
 }
 
+/* What was refused, a file a line, with the points that wait for it. */
 static void print_problem(const struct grade_verdict *v, const struct style *s, FILE *out) {
-    if (!v->problem[0]) return;
-    fprintf(out, "\n  %sNot accepted%s\n", s->bold, s->off);
-    print_block("", v->problem, out);
+    if (v->problem[0]) fprintf(out, "\n  %sNot accepted%s\n", s->bold, s->off);
+    for (const char *p = v->problem; *p;) {
+        size_t n = strcspn(p, "\n");
+        int points = 0;
+        for (size_t i = 0; i < v->n; i++) {
+            const struct check_result *c = &v->checks[i];
+            size_t len = strlen(c->message); /* a long message is cut in the check's own result */
+            if (c->outcome == OUTCOME_NOT_RUN && len > 0 && len <= n && !memcmp(p, c->message, len))
+                points += c->points;
+        }
+        fprintf(out, "    %3d point%s %.*s\n", points, points == 1 ? " " : "s", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
 }
 
 static void print_frame(const struct grade_verdict *v, const struct style *s, FILE *out) {
@@ -103,7 +114,7 @@ static void print_first_step(const struct grade_verdict *v, const struct lab *la
                              const struct style *s, FILE *out) {
     fprintf(out, "%sLab %s is not attempted yet.%s\n\n  First step: %s.\n", s->bold, v->lab, s->off,
             lab->first_step);
-    fprintf(out, "  Then:       make grade LAB=%s CHECK=%s\n", lab->number, lab->checks[0].id);
+    fprintf(out, "  Then:       make grade LAB=%s CHECK=%s\n", lab->number, lab->first_check);
     print_frame(v, s, out);
 }
 
@@ -112,6 +123,7 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
     static const struct style fancy = {"\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[0m"};
     const struct style *s = colour ? &fancy : &plain;
     int shown = 0, lost = 0;
+    bool endless = false; /* one endless loop is told in detail; the others would say the same */
     if (verdict_exit_status(v) == 3) {
         print_first_step(v, lab, s, out);
         return;
@@ -122,7 +134,9 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
     for (size_t i = 0; i < v->n; i++) {
         enum outcome o = v->checks[i].outcome;
         if (o == OUTCOME_LOST || o == OUTCOME_GRADER_FAULT) {
-            print_failure(&v->checks[i], shown++ < DETAILED, v->n <= FEW_CHECKS, s, out);
+            bool again = v->checks[i].endless && endless;
+            print_failure(&v->checks[i], !again && shown++ < DETAILED, v->n <= FEW_CHECKS, s, out);
+            endless |= v->checks[i].endless;
             lost += o == OUTCOME_LOST;
         }
     }

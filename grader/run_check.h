@@ -15,6 +15,7 @@ struct bench {
     const struct built *built;
     uint64_t seed;
     bool practice;
+    const struct check_result *results; /* beside lab->checks: what has been found so far */
 };
 
 /* Sets outcome, message and, for practice, the case, got and want. */

@@ -27,8 +27,7 @@ enum {
     SIGNAL_BASE = 128       /* bubblewrap's exit status for a signal, as a shell's */
 };
 
-/* ---- the command line
- * ---------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 struct args {
     const char *v[MAX_ARGS];
@@ -82,8 +81,7 @@ static void bwrap_args(struct args *a, const struct sandbox_job *job) {
     for (int i = 0; job->argv[i]; i++) arg(a, job->argv[i]);
 }
 
-/* ---- between fork and exec: only calls that are safe there
- * ---------------------------------------- */
+/* ---- between fork and exec: only calls that are safe there ----------------------------------- */
 
 static void limit(int what, rlim_t soft, rlim_t hard) {
     struct rlimit r = {soft, hard};
@@ -146,8 +144,7 @@ static void start_child(const struct sandbox *sb, const struct sandbox_job *job,
     _exit(EXIT_NOT_STARTED);
 }
 
-/* ---- starting
- * ------------------------------------------------------------------------------------ */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struct sandbox_run *run,
                   struct err *e) {
@@ -183,8 +180,7 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
     return 0;
 }
 
-/* ---- watching
- * ------------------------------------------------------------------------------------ */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 static void take_output(struct sandbox_run *run) {
     char buf[16384];
@@ -205,15 +201,29 @@ static void take_output(struct sandbox_run *run) {
     run->output_fd = -1;
 }
 
+static volatile sig_atomic_t stopped_by;
+
+void sandbox_stop(int sig) {
+    stopped_by = sig;
+}
+
+int sandbox_stopped(void) {
+    return stopped_by;
+}
+
+void sandbox_resume(void) {
+    stopped_by = 0;
+}
+
 int sandbox_pump(struct sandbox_run *run) {
     if (run->end) return run->end;
+    if (stopped_by) return run->end = SANDBOX_STOPPED;
     take_output(run);
     if (!run->end && clock_monotonic_ns() > run->deadline_ns) run->end = SANDBOX_TIMEOUT;
     return run->end;
 }
 
-/* ---- ending
- * -------------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void set_end(struct sandbox_run *run, int status) {
     int sig = 0, code = 0;
@@ -268,8 +278,7 @@ int sandbox_execute(const struct sandbox *sb, const struct sandbox_job *job,
     return 0;
 }
 
-/* ---- the probe
- * ----------------------------------------------------------------------------------- */
+/* ---- the probe ------------------------------------------------------------------------------- */
 
 static const char *const plain_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 

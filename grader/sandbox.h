@@ -58,8 +58,15 @@ enum sandbox_end {
     SANDBOX_SIGNAL,  /* code is the signal */
     SANDBOX_TIMEOUT, /* wall clock or CPU */
     SANDBOX_FLOODED, /* printed too much */
-    SANDBOX_BROKEN   /* could not be started: our fault */
+    SANDBOX_BROKEN,  /* could not be started: our fault */
+    SANDBOX_STOPPED  /* the grading itself was interrupted */
 };
+
+/* Ends the run in progress, and every later one at once, with SANDBOX_STOPPED: for a signal's
+ * handler. sandbox_stopped says by which signal; 0 when by none. sandbox_resume forgets it. */
+void sandbox_stop(int sig);
+int sandbox_stopped(void);
+void sandbox_resume(void);
 
 struct sandbox_run {
     pid_t pid;

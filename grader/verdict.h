@@ -34,6 +34,7 @@ struct check_result {
     int points; /* what the check is worth */
     enum outcome outcome;
     bool todo;           /* not_run because the starter's LAB_TODO was reached */
+    bool endless;        /* lost because time ran out in the submission's code */
     char message[320];   /* why not earned: one or two sentences */
     char kind[160];      /* the kind of case that failed */
     char input[1200];    /* practice only: the case; may have several lines */

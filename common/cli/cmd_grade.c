@@ -41,8 +41,7 @@ struct options {
     bool seed_given;
 };
 
-/* ---- flags
- * ------------------------------------------------------------------------------------------- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 static int set_seed(struct options *o, const char *text) {
     long long v;
@@ -97,8 +96,7 @@ static int read_flags(int argc, char **argv, struct options *o) {
     return rc;
 }
 
-/* ---- the seed
- * ------------------------------------------------------------------------------------------ */
+/* ---- the seed -------------------------------------------------------------------------------- */
 
 /* Any text will do; its bytes, without blanks at the ends, become a number. */
 static int read_seed_file(const char *path, uint64_t *seed) {
@@ -129,8 +127,7 @@ static int choose_seed(struct options *o) {
     return 0;
 }
 
-/* ---- output
- * ---------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int render_one(const char *item, size_t n, const struct grade_verdict *v,
                       const struct lab *lab) {
@@ -185,9 +182,7 @@ static void show_progress(const char *what, size_t done, size_t total) {
     fflush(stderr);
 }
 
-/* ---- entry
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 static int grade(struct options *o) {
     struct grade_verdict v;

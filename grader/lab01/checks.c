@@ -49,6 +49,7 @@ const struct lab lab01 = {
     .first_step = "read \"Before you start\" in labs/01_request_record/README.md, then write "
                   "interval_between in intervals.c: it is the shortest function, and most others "
                   "stand on it",
+    .first_check = "intervals.clock_offset",
     .files = files,
     .n_files = sizeof files / sizeof *files,
     .checks = lab01_checks,
@@ -59,8 +60,7 @@ const struct lab lab01 = {
     .examine = lab01_examine,
 };
 
-/* ---- from a check to its cases
- * ---------------------------------------------------------------------------- */
+/* ---- from a check to its cases --------------------------------------------------------------- */
 
 /* The makers whose cases a safety check borrows, one after the other. */
 static int borrowed_maker(int maker, int k) {

@@ -35,8 +35,7 @@ static void lost_because(struct evidence *out, const struct err *e, const char *
     lost(out, "%s", err_format(e, file, text, sizeof text));
 }
 
-/* ---- record.json
- * ------------------------------------------------------------------------------------------ */
+/* ---- record.json ----------------------------------------------------------------------------- */
 
 static const enum event_kind six[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
                                       EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN,
@@ -170,8 +169,7 @@ static void examine_record(const char *which, const cJSON *doc, struct evidence 
     record_release(&r);
 }
 
-/* ---- objective.json: the memo of exercise 3
- * ----------------------------------------------------------------- */
+/* ---- objective.json: the memo of exercise 3 -------------------------------------------------- */
 
 /* The numbers of the memo. The limits are strict, and both are for p99 over the population. */
 static const struct {
@@ -364,9 +362,7 @@ static void examine_objective(const char *which, const cJSON *doc, struct eviden
         check_verdict(doc, out);
 }
 
-/* ---- entry
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 void lab01_examine(const struct check_def *def, const char *folder, struct evidence *out) {
     char where[160];

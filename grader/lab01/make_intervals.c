@@ -13,8 +13,7 @@ static void offset(struct record *r, enum clock_id a, enum clock_id b, int64_t n
     r->offsets[r->n_offsets++] = (struct clock_offset){a, b, ns, plus_minus};
 }
 
-/* ---- one named interval
- * ------------------------------------------------------------------------------- */
+/* ---- one named interval ---------------------------------------------------------------------- */
 
 /* Moves the events that `first` picks to the front, and keeps the order among the others. */
 static void reorder(struct record *r, bool (*first)(const struct event *ev)) {
@@ -100,8 +99,7 @@ static void make_named(struct making *m, const char *focus, enum event_kind star
     }
 }
 
-/* ---- absent, across clocks, negative
- * -------------------------------------------------------------------- */
+/* ---- absent, across clocks, negative --------------------------------------------------------- */
 
 static void make_absent(struct making *m) {
     static const enum event_kind gone[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
@@ -246,8 +244,7 @@ static void make_negative(struct making *m) {
     }
 }
 
-/* ---- rounding
- * --------------------------------------------------------------------------------------------- */
+/* ---- rounding -------------------------------------------------------------------------------- */
 
 static void make_rounding(struct making *m) {
     int64_t top = INT64_C(1) << 54, half = make_between(m, 1, 1000000);
@@ -295,8 +292,7 @@ static void make_rounding(struct making *m) {
     }
 }
 
-/* ---- time per output token
- * --------------------------------------------------------------------------------- */
+/* ---- time per output token ------------------------------------------------------------------- */
 
 /* Replaces the one-token events by `events` that share `tokens` among them. */
 static void bundle_tokens(struct making *m, struct record *r, int events, int tokens) {
@@ -422,8 +418,7 @@ static void make_tpot_absent(struct making *m) {
     }
 }
 
-/* ---- inter-token latencies
- * ----------------------------------------------------------------------------------- */
+/* ---- inter-token latencies ------------------------------------------------------------------- */
 
 static void itl(struct making *m, size_t cap) {
     m->c->fn = FN_ITL;
@@ -510,9 +505,7 @@ static void make_itl_capacity(struct making *m) {
     }
 }
 
-/* ---- GPU ranges
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- GPU ranges ------------------------------------------------------------------------------ */
 
 static int64_t gpu_range(struct making *m, struct record *r, const char *range, int64_t t) {
     make_event(r, EV_GPU_START, CLOCK_GPU, t, 0, range);

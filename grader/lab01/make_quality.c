@@ -27,8 +27,7 @@ static bool ordinary(struct making *m) {
     return true;
 }
 
-/* ---- one reason
- * ----------------------------------------------------------------------------------------- */
+/* ---- one reason ------------------------------------------------------------------------------ */
 
 static void make_delivered(struct making *m) {
     static const char *const reasons[] = {"stop", "tool_calls", "x", "lengthy", "Length"};
@@ -172,8 +171,7 @@ static void make_precedence(struct making *m) {
     make_kind(m, "%d reasons apply at once", n + 1);
 }
 
-/* ---- one user request
- * ------------------------------------------------------------------------------------- */
+/* ---- one user request ------------------------------------------------------------------------ */
 
 static void set_structure(struct record *r, const char *check, enum verdict v) {
     snprintf(r->structure.check, sizeof r->structure.check, "%s", check);
@@ -258,9 +256,7 @@ static void make_retries(struct making *m) {
     }
 }
 
-/* ---- good
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- good ------------------------------------------------------------------------------------ */
 
 static struct interval ok_interval(struct making *m, int64_t lo, int64_t hi) {
     return (struct interval){INTERVAL_OK, make_between(m, lo, hi), 0};

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- percentiles
- * ------------------------------------------------------------------------------------------ */
+/* ---- percentiles ----------------------------------------------------------------------------- */
 
 static void population(struct making *m, size_t n_ok, size_t n_failed, int32_t percentile_milli) {
     struct case_in *c = m->c;
@@ -125,9 +124,7 @@ static void make_large(struct making *m) {
     make_kind(m, "few successes among very many failures");
 }
 
-/* ---- limits
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static struct latency_limit *limit(struct making *m, enum limit_scope scope, int64_t below_ns) {
     struct objective *o = &m->c->obj;
@@ -166,9 +163,7 @@ static void make_limit_absent(struct making *m) {
     }
 }
 
-/* ---- rates
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- rates ----------------------------------------------------------------------------------- */
 
 /* k/n next to a bound of b/n, where dividing and multiplying out agree. */
 static void make_failure_rate(struct making *m) {
@@ -268,8 +263,7 @@ static void make_throughput(struct making *m) {
     }
 }
 
-/* ---- the objective's value
- * -------------------------------------------------------------------------------------- */
+/* ---- the objective's value ------------------------------------------------------------------- */
 
 static void value_base(struct making *m) {
     static const double reserves[] = {0, 0.35, 0.5, 0.2};
@@ -340,8 +334,7 @@ static void make_no_value(struct making *m) {
         make_kind(m, "no count and no price; room for %zu bytes of reason", c->cap);
 }
 
-/* ---- the whole verdict
- * --------------------------------------------------------------------------------------------- */
+/* ---- the whole verdict ----------------------------------------------------------------------- */
 
 static struct percentile any_percentile(struct making *m, int64_t below) {
     switch (make_between(m, 0, 5)) {

@@ -116,8 +116,7 @@ static struct span span_gpu(const struct record *r) {
     return sum;
 }
 
-/* ---- as slots
- * ---------------------------------------------------------------------------------------- */
+/* ---- as slots -------------------------------------------------------------------------------- */
 
 static struct want *want_span(struct want *w, const char *const names[3], struct span s,
                               bool strict) {

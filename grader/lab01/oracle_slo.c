@@ -11,8 +11,7 @@ static const char *const yes_no[] = {"false", "true"};
 
 typedef unsigned __int128 wide;
 
-/* ---- percentiles
- * ------------------------------------------------------------------------------------- */
+/* ---- percentiles ----------------------------------------------------------------------------- */
 
 /* Are at least p % of n observations among the `below` that are at or below some value? */
 static bool enough(size_t below, size_t n, int32_t percentile_milli) {
@@ -52,8 +51,7 @@ static void want_rank(const struct case_in *c, struct want *w) {
     *w = (struct want){.name = "few", .value = few, .care = true, .names = yes_no, .n_names = 2};
 }
 
-/* ---- limits
- * ------------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static enum slo_answer answer(bool computable, bool met) {
     return !computable ? SLO_NOT_COMPUTABLE : met ? SLO_MET : SLO_MISSED;
@@ -103,8 +101,7 @@ static enum slo_answer verdict_answer(const struct case_in *c) {
     return missed ? SLO_MISSED : unknown ? SLO_NOT_COMPUTABLE : SLO_MET;
 }
 
-/* ---- the objective's value
- * ---------------------------------------------------------------------------- */
+/* ---- the objective's value ------------------------------------------------------------------- */
 
 static void want_value(const struct case_in *c, struct want *w) {
     const struct objective *o = &c->obj;
@@ -148,8 +145,7 @@ static void want_value(const struct case_in *c, struct want *w) {
                        .n_names = 2};
 }
 
-/* ---- entry
- * -------------------------------------------------------------------------------------------- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 void oracle_slo(const struct case_in *c, struct want *w) {
     const struct objective *o = &c->obj;

@@ -7,9 +7,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -88,6 +90,16 @@ def test_g23_starter_unchanged_is_not_attempted():
     text = p.stdout.decode()
     assert p.returncode == 3
     assert "First step" in text and len(text.splitlines()) < 10, text
+    # the check it names is one that the first step alone earns
+    named = re.search(r"CHECK=(\S+)", text).group(1)
+    first = submission("first step")
+    helpers = re.search(r"(static const struct interval absent.*?)// END SOLUTION", reference("intervals.c"), re.S)
+    body = re.compile(r"^struct interval interval_between\(.*?^}$", re.M | re.S)
+    with open(os.path.join(folder, "intervals.c"), encoding="utf-8") as f:
+        one = body.sub(lambda m: helpers.group(1) + body.search(reference("intervals.c")).group(0), f.read())
+    with open(os.path.join(first, "intervals.c"), "w", encoding="utf-8") as f:
+        f.write(one)
+    assert check(grade(first, "--check", named), named)["outcome"] == "earned"
     # one function written, and it counts
     begun = submission("begun")
     for f in ["classify.c", "percentile.c", "slo.c"] + DATA:
@@ -248,6 +260,34 @@ def test_two_files_with_one_name_and_a_missing_function():
                         "#include <string.h>\nstatic int64_t interval_divid(int64_t n, int64_t d);")
     v = grade(submission("less", intervals_c=text), "--check", "intervals.rounding,intervals.e2e")
     assert check(v, "intervals.rounding")["todo"], check(v, "intervals.rounding")
+
+
+def test_a_header_that_exists_elsewhere_is_not_given():
+    outside = os.path.join(TMP, "mine.h")
+    write(b"int mine;\n")(outside)
+    refused_file(write(f"#include \"{outside}\"\n".encode()), "percentile.c:1:", "given ones can be included")
+
+
+def test_a_missing_file_is_told_once():
+    text = run("01", "--", submission("once", slo_c=None)).stdout.decode()
+    assert text.count("slo.c is missing") == 1 and re.search(r"\b\d+ points slo.c is missing", text), text
+
+
+def test_an_endless_loop_in_a_helper_is_told_once_and_soon():
+    text = reference("intervals.c").replace("return (n < 0 ?", "for (volatile int i = 1; i;) {}\n    return (n < 0 ?", 1)
+    folder = submission("loops", intervals_c=text)
+    out = os.path.join(TMP, "loops.json")
+    shown = run("01", "--seed", "3", "--format", "text,json=" + out, "--", folder).stdout.decode()
+    v = json.load(open(out, encoding="utf-8"))
+    ran_out = [c["id"] for c in v["checks"] if "didn't come to an end" in c.get("message", "")]
+    waited = [c["id"] for c in v["checks"] if "the same endless loop" in c.get("message", "")]
+    assert 2 <= len(ran_out) <= 8 and len(waited) > 4, (ran_out, waited)
+    assert all(c["outcome"] == "not_run" for c in v["checks"] if c["id"] in waited)
+    assert len(re.findall(r"^      case ", shown, re.M)) == 1, shown
+    # what doesn't run into it keeps its points
+    for name in ["intervals.clock_offset", "intervals.negative"]:
+        assert check(v, name)["outcome"] in ("earned", "not_run"), check(v, name)
+    assert all(c["outcome"] == "earned" for c in v["checks"] if c["dimension"] in ("quality", "slo"))
 
 
 # ---- evidence -----------------------------------------------------------------------------------------
@@ -475,6 +515,52 @@ def test_usage_errors_name_the_flag():
         assert p.returncode == 2, (args, p.returncode, err)
         assert all(w in err for w in words), (args, err)
         assert not p.stdout
+
+
+def test_messages_name_a_command_that_can_be_typed():
+    p = run("01", REFERENCE, "--check", "intervals.nothing")
+    command = re.search(r"`build/bin/servelab (grade 01 --list)`", p.stderr.decode()).group(1)
+    assert b"intervals.tpot" in run(*command.split()[1:]).stdout
+
+
+def test_a_label_stands_apart_from_its_text():
+    text = wrong_percentile().replace("    struct percentile p = {.n", "    printf(\"loud\\n\");\n    struct percentile p = {.n", 1)
+    folder = submission("loud", percentile_c=text.replace("#include <stdlib.h>", "#include <stdio.h>\n#include <stdlib.h>"))
+    shown = run("01", "--check", "slo.percentile_rank", "--", folder).stdout.decode()
+    assert re.search(r"^      printed loud", shown, re.M), shown
+
+
+def test_an_interrupted_grading_leaves_nothing():
+    folder = submission("interrupted", percentile_c=reference("percentile.c").replace(
+        "    struct percentile p = {.n", "    for (volatile int i = 1; i;) {}\n    struct percentile p = {.n", 1))
+    for sig in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]:
+        own = tempfile.mkdtemp(dir=WORK)
+        os.chmod(own, 0o1777)
+        with subprocess.Popen([SERVELAB, "grade", "01", "--", folder], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, "TMPDIR": own}) as p:
+            until = time.monotonic() + 60
+            while not os.listdir(own) and time.monotonic() < until:
+                time.sleep(0.01)
+            assert os.listdir(own)
+            if sig == signal.SIGINT:
+                time.sleep(1)  # another moment of the run
+            p.send_signal(sig)
+            out, err = p.communicate(timeout=60)
+        assert p.returncode == -sig and not out and not err, (sig, p.returncode, out, err)
+        assert not os.listdir(own), os.listdir(own)
+        os.rmdir(own)
+
+
+def test_a_temporary_folder_that_nobody_can_reach():
+    closed = os.path.join(TMP, "closed")
+    os.makedirs(os.path.join(closed, "tmp"))
+    os.chmod(closed, 0o700)
+    os.symlink(os.path.join(closed, "tmp"), os.path.join(TMP, "way_in"))
+    for tmp in [os.path.join(closed, "tmp"), os.path.join(TMP, "way_in"), os.path.join(TMP, "not there")]:
+        v = grade(REFERENCE, "--check", QUICK, env={"TMPDIR": tmp})
+        assert v["exit_status"] == 0, (tmp, v)
+    assert not os.listdir(os.path.join(closed, "tmp"))
 
 
 def test_g7_own_fault_is_not_a_verdict():

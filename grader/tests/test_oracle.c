@@ -40,8 +40,7 @@ static void ask(enum case_fn fn) {
     oracle(&c, false, w);
 }
 
-/* ---- intervals
- * ---------------------------------------------------------------------------------------- */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 static void between(int64_t start, enum clock_id a, int64_t end, enum clock_id b) {
     event(EV_REQUEST_SUBMITTED, a, start, 0, NULL);
@@ -158,8 +157,7 @@ START_TEST(gpu_ranges_nest) {
 }
 END_TEST
 
-/* ---- classification
- * --------------------------------------------------------------------------------------- */
+/* ---- classification -------------------------------------------------------------------------- */
 
 static void six(void) {
     static const enum event_kind kinds[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
@@ -236,8 +234,7 @@ START_TEST(good_is_below) {
 }
 END_TEST
 
-/* ---- percentiles and objectives
- * -------------------------------------------------------------------------- */
+/* ---- percentiles and objectives -------------------------------------------------------------- */
 
 static void rank(size_t n_ok, size_t n_failed, int32_t milli) {
     static int64_t obs[2000];

@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- verdict
- * ----------------------------------------------------------------------------------------- */
+/* ---- verdict --------------------------------------------------------------------------------- */
 
 static struct check_result result(enum dimension d, int points, enum outcome o) {
     return (struct check_result){.id = "x", .dimension = d, .points = points, .outcome = o};
@@ -93,8 +92,7 @@ START_TEST(choosing_checks) {
 }
 END_TEST
 
-/* ---- text
- * -------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void cleans(const char *from, size_t n, const char *want) {
     char buf[200];
@@ -150,8 +148,7 @@ START_TEST(first_line_and_numbers) {
 }
 END_TEST
 
-/* ---- what an object may contain
- * -------------------------------------------------------------------------- */
+/* ---- what an object may contain -------------------------------------------------------------- */
 
 START_TEST(g05_includes) {
     struct err e;
@@ -213,9 +210,7 @@ START_TEST(libc_list) {
 }
 END_TEST
 
-/* ---- cases
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 /* Every case of every check: decodes to the same bytes, asks for something, says what kind it is.
  */
