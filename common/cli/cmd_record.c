@@ -3,6 +3,8 @@
  * (lab 01's functions), how it is read (record/log.h).
  */
 #include "base/clock.h"
+#include "base/json.h"
+#include "base/lab_todo.h"
 #include "cli/cli.h"
 #include "cli/record_print.h"
 #include "record/log.h"
@@ -42,7 +44,8 @@ static const char help[] =
     "a limit over all requests is missed (a limit that is not computable from a log is not "
     "missed);\n"
     "2 a record or a flag is wrong: the message names file, line and field, and reading stops "
-    "there\n"
+    "there;\n"
+    "3 the record is a lab's starter that is not filled in yet\n"
     "\n"
     "example: servelab record check --json solutions/01_request_record/record.json\n";
 
@@ -139,12 +142,39 @@ static int check_record(struct check *k, const struct record *r, int line, struc
     return 0;
 }
 
+/* ---- what to do about a torn line, and about a starter ----------------------------------------
+ */
+
+/* The reader says "write it again", which is right for a file of one record; in a log the others
+ * are fine. `advice` may be "". */
+static void change_advice(struct err *e, const char *advice) {
+    static const char written_for_one[] = "; write it again";
+    size_t n = strlen(e->text), end = sizeof written_for_one - 1;
+    if (n >= end && !strcmp(e->text + n - end, written_for_one)) n -= end;
+    snprintf(e->text + n, sizeof e->text - n, "%s", advice);
+}
+
+/* Is the file a lab's starter that still has blanks? Then *e says so. */
+static bool is_starter(const char *path, struct err *e) {
+    char blank[sizeof e->field];
+    struct err ignored;
+    cJSON *doc = strcmp(path, "-") ? json_parse_file(path, &ignored) : NULL;
+    bool found = doc && lab_todo_find(doc, blank, sizeof blank);
+    cJSON_Delete(doc);
+    if (found)
+        err_at(e, 0, blank,
+               "is still \"TODO\": this record is not filled in yet; the handout beside it "
+               "(README.md, record.json) says what belongs where");
+    return found;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void report_torn(struct check *k, const struct err *e) {
+static void report_torn(struct check *k, struct err *e) {
     char place[1024];
     clear_progress(k);
     k->torn++;
+    change_advice(e, "");
     fprintf(stderr, "servelab %s: passed over: %s\n", COMMAND,
             err_format(e, k->file, place, sizeof place));
 }
@@ -164,6 +194,10 @@ static int check_file(struct check *k, const char *path, struct err *e) {
             report_torn(k, e);
         else
             status = -1;
+        /* a torn line with another record before or after it is a log's */
+        if (got == RECORD_READ_TORN && !k->skip_torn &&
+            (line > 1 || record_reader_next(rd, &r, &line, NULL) != RECORD_READ_END))
+            change_advice(e, "; pass over it with --skip-torn");
         if (!status) show_progress(k, rd);
     }
     clear_progress(k);
@@ -173,11 +207,12 @@ static int check_file(struct check *k, const char *path, struct err *e) {
 }
 
 /* Bad input. The JSON on stdout stays one valid document: the records before it, then the error. */
-static int finish_with_error(struct check *k, const struct err *e) {
+static int finish_with_error(struct check *k, struct err *e) {
     bool begun = k->json && k->records > 0;
+    int status = is_starter(k->file, e) ? CLI_NOT_ATTEMPTED : CLI_USAGE;
     fflush(stdout);
     cli_input_error(COMMAND, k->file, e, k->json && !begun);
-    if (!begun) return CLI_USAGE;
+    if (!begun) return status;
     if (k->records == 1) begin_list(k);
     fputs("],\n\"error\":{\"input\":", stdout);
     print_json_string(stdout, k->file);
@@ -189,7 +224,7 @@ static int finish_with_error(struct check *k, const struct err *e) {
     fputs(",\"message\":", stdout);
     print_json_string(stdout, e->text);
     fputs("}}\n", stdout);
-    return CLI_USAGE;
+    return status;
 }
 
 static enum slo_answer finish_json(struct check *k, const struct summary *s) {

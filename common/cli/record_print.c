@@ -156,6 +156,29 @@ static void print_itl(FILE *out, const struct record *r) {
     free(itl);
 }
 
+/* A server whose writer woke late hands over several pieces at once: their times say nothing about
+ * the model's pace. Seen by token_sent events that lie far closer to each other than to
+ * first_token. */
+static void note_burst(FILE *out, const struct checked *c) {
+    enum { FAR = 10 };
+    const struct event *token = record_event(c->record, EV_FIRST_TOKEN), *first = NULL,
+                       *last = NULL;
+    if (c->intervals.tpot_boundary != TPOT_TOKEN_SENT || !token) return;
+    for (size_t i = 0; i < c->record->n_events; i++) {
+        const struct event *ev = &c->record->events[i];
+        if (ev->kind != EV_TOKEN_SENT || ev->tokens == 0) continue;
+        if (!first) first = ev;
+        last = ev;
+    }
+    if (!first || first == last || token->clock != first->clock || first->clock != last->clock)
+        return;
+    if ((last->t_ns - first->t_ns) >= (last->t_ns - token->t_ns) / FAR) return;
+    fprintf(out,
+            "  %-14s the pieces left together after a delay: tpot shows the hand-over, not the "
+            "model's pace\n",
+            "note");
+}
+
 static void print_intervals(FILE *out, const struct checked *c) {
     fprintf(out, "\n  %s%-14s %15s %18s  %s%s\n", cli_bold(), "interval", "value", "exact",
             "formula", cli_reset());
@@ -163,6 +186,7 @@ static void print_intervals(FILE *out, const struct checked *c) {
         if (id != IV_GPU_EXECUTION || record_event(c->record, EV_GPU_START))
             print_interval(out, &c->intervals, id);
     print_itl(out, c->record);
+    note_burst(out, c);
 }
 
 /* ---- classification -------------------------------------------------------------------------- */

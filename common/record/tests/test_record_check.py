@@ -118,7 +118,9 @@ def standard_input():
     fifo = os.path.join(files.folder.name, "fifo")
     os.mkfifo(fifo)
     rc, _, err = run(fifo)
-    check("G21 a FIFO doesn't hang it", rc == 2 and "regular file" in err, err)
+    check("G21 a FIFO doesn't hang it", rc == 2 and "regular file" in err and "standard input" in err, err)
+    rc, _, err = run("-", stdin=json.dumps(record()).encode() + b"\0")
+    check("a NUL after the record is told by its number", rc == 2 and "byte 0x00" in err, err)
 
 
 def torn_lines():
@@ -133,6 +135,34 @@ def torn_lines():
     equal("--skip-torn doesn't excuse damage", run("--skip-torn", os.path.join(FIXTURES, "log_damaged.jsonl"))[0], 2)
     rc, out, _ = run("--skip-torn", "--json", os.path.join(FIXTURES, "truncated.json"))
     equal("nothing but a torn line", (rc, json.loads(out)["error"]["line"] if rc else None), (2, 13))
+
+
+def advice():
+    for name in ("log_torn_tail.jsonl", "log_torn_inside.jsonl", "log_torn_first.jsonl"):
+        rc, _, err = run(os.path.join(FIXTURES, name))
+        check(f"{name}: --skip-torn is named", rc == 2 and "--skip-torn" in err and "again" not in err, err)
+        check(f"{name}: not when it is given", "again" not in run("--skip-torn", os.path.join(FIXTURES, name))[2])
+    line = json.dumps(record())[:-40]
+    for said, text in (("a line", line), ("a line with its end", line + "\n")):
+        rc, _, err = run("-", stdin=text.encode())
+        check(f"{said} alone: write it again", rc == 2 and "write it again" in err and "--skip" not in err, err)
+    starter = record()
+    starter["events"][2].update(t_ns=None, source="TODO")
+    rc, out, err = run("--json", files.write(starter))
+    check("a starter's record is not attempted", rc == 3 and "not filled in" in err and
+          json.loads(out)["error"]["field"] == "events[2].source", err)
+    starter["events"][2].update(source="server_log")
+    equal("null where a time belongs is bad input", run(files.write(starter))[0], 2)
+
+
+def burst():
+    def noted(sent):
+        rc, out, err = run(files.write(with_sent(record(), sent)))
+        return rc, "left together" in out
+    equal("pieces that left together are noted", noted([(600, 1), (601, 1), (602, 1)]), (0, True))
+    equal("an even flow is not", noted([(561, 1), (581, 1), (601, 1)]), (0, False))
+    equal("nor is a flow that began a little late", noted([(600, 1), (620, 1), (640, 1)]), (0, False))
+    equal("one piece has no tpot to doubt", noted([(600, 3)]), (0, False))
 
 
 def objective():
@@ -225,6 +255,8 @@ text_output()
 several_records()
 standard_input()
 torn_lines()
+advice()
+burst()
 objective()
 usage()
 unknown_members()
