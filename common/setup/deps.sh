@@ -27,6 +27,7 @@ present() { # present KIND:WHAT
         return 1
         ;;
     h:*) [ -e "/usr/include/$what" ] || compgen -G "/usr/include/*-linux-gnu*/$what" >/dev/null ;;
+    f:*) [ -e "/usr/share/fonts/$what" ] ;;
     py:*) [ -x /usr/bin/python3 ] && /usr/bin/python3 -c "import $what" 2>/dev/null ;;
     esac
 }
@@ -58,6 +59,8 @@ install_missing() {
         for p in "${missing[@]}"; do
             apt_install "$p" || echo "  $p can't be installed here; the reason stands in $log"
         done
+    else
+        rm -f "$log"
     fi
 }
 
