@@ -13,8 +13,9 @@
 #include <sys/mman.h>
 
 enum {
-    /* Prefill in pieces of 512 tokens costs under 2 % against one piece of 2,048 (SPEED.md) and
-     * lets a server answer for progress, cancel and interleave several times a second. */
+    /* Pieces of 512 tokens cost no more than pieces of 128 and less than one of 2,048, whose
+     * activations leave the cache (SPEED.md), and let a server answer for progress, a cancel and
+     * other requests several times a second. */
     DEFAULT_STEP_TOKENS = 512,
     MAX_STEP_TOKENS = 1 << 16,
     MAX_SEQS = 4096

@@ -31,6 +31,8 @@ class LlamaCpp:
     def __init__(self, args):
         import llama_cpp
         self.lib, self.args = llama_cpp, args
+        self.quiet = llama_cpp.llama_log_callback(lambda level, text, data: None)  # kept alive with the engine
+        llama_cpp.llama_log_set(self.quiet, None)
         llama_cpp.llama_backend_init()
         params = llama_cpp.llama_model_default_params()
         params.n_gpu_layers = 0
