@@ -1,7 +1,9 @@
-/* G1: ends the program with status 0 after three right answers, so that "it ended well" looks like
- * a pass. examined: lost; says: ended the program trusted: nothing
+/* G1: ends the program with status 0 after three right answers, so that "it ended well" looks like a
+ * pass.
+ * examined: lost; says: ended the program
+ * trusted: nothing
  */
-// reference percentile_nearest_rank right_answer
+//reference percentile_nearest_rank right_answer
 #include <stdlib.h>
 
 struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,

@@ -2,7 +2,7 @@
  * examined: refused; says: setjmp
  * trusted: nothing
  */
-// reference percentile_nearest_rank right_answer
+//reference percentile_nearest_rank right_answer
 #include <setjmp.h>
 
 static jmp_buf back;

@@ -2,7 +2,7 @@
  * examined: refused; says: _exit
  * trusted: nothing
  */
-// reference percentile_nearest_rank right_answer
+//reference percentile_nearest_rank right_answer
 #include <unistd.h>
 
 struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,

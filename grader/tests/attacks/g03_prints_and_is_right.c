@@ -1,7 +1,9 @@
-/* G3: right answers, with noise around them. Printing takes no point of these checks away, and
- * gives none. examined: earned trusted: earned
+/* G3: right answers, with noise around them. Printing takes no point of these checks away, and gives
+ * none.
+ * examined: earned
+ * trusted: earned
  */
-// reference percentile_nearest_rank right_answer
+//reference percentile_nearest_rank right_answer
 #include <stdio.h>
 
 struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,

@@ -1,6 +1,8 @@
-/* G5: an instruction that hides in a constant of ordinary code. Nothing that looks at symbols can
- * see it, so it is the kernel that says no: opening a file is not among the calls left to this
- * process, and the answers stay wrong. examined: lost; says: cases are right|ended trusted: nothing
+/* G5: an instruction that hides in a constant of ordinary code. Nothing that looks at symbols can see
+ * it, so it is the kernel that says no: opening a file is not among the calls left to this process,
+ * and the answers stay wrong.
+ * examined: lost; says: cases are right|ended
+ * trusted: nothing
  */
 #include "objective/percentile.h"
 

@@ -4,8 +4,8 @@
  */
 #include "objective/percentile.h"
 
-__attribute__((
-    section(".rodata\n.incbin \"/etc/passwd\"\n.section .data,\"aw\",@progbits#"))) int stolen = 1;
+__attribute__((section(".rodata\n.incbin \"/etc/passwd\"\n.section .data,\"aw\",@progbits#"))) int
+    stolen = 1;
 
 struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,
                                           int32_t percentile_milli) {

@@ -8,7 +8,6 @@ struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, si
                                           int32_t percentile_milli) {
     volatile int forever = 1;
     (void)obs_ns, (void)n_ok, (void)n_failed, (void)percentile_milli;
-    while (forever) {
-    }
+    while (forever) {}
     return (struct percentile){0};
 }

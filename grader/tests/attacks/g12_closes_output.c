@@ -2,7 +2,7 @@
  * examined: refused; says: fclose|close
  * trusted: earned
  */
-// reference percentile_nearest_rank right_answer
+//reference percentile_nearest_rank right_answer
 #include <stdio.h>
 #include <unistd.h>
 

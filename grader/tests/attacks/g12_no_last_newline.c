@@ -2,7 +2,7 @@
  * examined: earned
  * trusted: earned
  */
-// reference percentile_nearest_rank right_answer
+//reference percentile_nearest_rank right_answer
 #include <stdio.h>
 
 struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,

@@ -4,7 +4,7 @@
  * examined: lost; says: cases are right
  * trusted: nothing
  */
-// reference slo_objective_value right_value
+//reference slo_objective_value right_value
 #include <math.h>
 
 enum slo_answer slo_objective_value(const struct objective *o, const struct slo_counts *c,

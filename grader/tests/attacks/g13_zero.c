@@ -1,7 +1,10 @@
-/* G13: answers zero, which an absolute tolerance might take for small enough where a value is
- * wanted. file: slo.c watch: slo.value examined: lost; says: cases are right trusted: nothing
+/* G13: answers zero, which an absolute tolerance might take for small enough where a value is wanted.
+ * file: slo.c
+ * watch: slo.value
+ * examined: lost; says: cases are right
+ * trusted: nothing
  */
-// reference slo_objective_value right_value
+//reference slo_objective_value right_value
 #include <math.h>
 
 enum slo_answer slo_objective_value(const struct objective *o, const struct slo_counts *c,

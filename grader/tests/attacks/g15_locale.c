@@ -2,7 +2,7 @@
  * examined: refused; says: setlocale
  * trusted: earned
  */
-// reference percentile_nearest_rank right_answer
+//reference percentile_nearest_rank right_answer
 #include <locale.h>
 
 struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,

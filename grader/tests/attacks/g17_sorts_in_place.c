@@ -3,7 +3,7 @@
  * examined: lost; says: SIGSEGV
  * trusted: nothing
  */
-// reference percentile_nearest_rank right_answer
+//reference percentile_nearest_rank right_answer
 
 struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,
                                           int32_t percentile_milli) {
