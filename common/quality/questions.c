@@ -114,6 +114,15 @@ static int32_t count_plain(const struct tokenizer *t, const char *text, struct e
     return n;
 }
 
+/* Tokens that `text` adds at the beginning of a line. Some tokenizers join what begins a line with
+ * the newline. */
+static int32_t count_on_new_line(const struct tokenizer *t, const char *text, struct err *e) {
+    char line[LINE_BYTES * 10];
+    snprintf(line, sizeof line, "ok\n%s", text);
+    int32_t whole = count_plain(t, line, e), before = count_plain(t, "ok\n", e);
+    return whole < 0 || before < 0 ? -1 : whole - before;
+}
+
 static int32_t count_chat(const struct tokenizer *t, const char *text, struct err *e) {
     struct chat_message m = {"user", text};
     int32_t *ids = NULL;
@@ -196,7 +205,7 @@ static int fit_tail(struct question *q, const struct tokenizer *t, const char *a
     for (int attempt = 0; attempt < TRIES; attempt++) {
         char text[sizeof q->tail];
         snprintf(text, sizeof text, "%s", ask);
-        int32_t n = count_plain(t, text, e);
+        int32_t n = count_on_new_line(t, text, e);
         while (n >= 0 && n < QUESTION_TAIL_TOKENS) {
             char line[LINE_BYTES];
             filler_line(r, line);
@@ -204,10 +213,10 @@ static int fit_tail(struct question *q, const struct tokenizer *t, const char *a
                 return err_set(e, "the tokenizer needs too few tokens for a question's tail");
             memmove(text + strlen(line), text, strlen(text) + 1);
             memcpy(text, line, strlen(line));
-            n = count_plain(t, text, e);
+            n = count_on_new_line(t, text, e);
         }
         const char *start = text;
-        while (n > QUESTION_TAIL_TOKENS && *start) n = count_plain(t, ++start, e);
+        while (n > QUESTION_TAIL_TOKENS && *start) n = count_on_new_line(t, ++start, e);
         if (n < 0) return -1;
         /* a tail that begins with a space could join the newline before it */
         if (n == QUESTION_TAIL_TOKENS && strlen(start) >= strlen(ask) && *start != ' ') {
