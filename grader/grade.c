@@ -51,11 +51,12 @@ static void describe_machine(char *out, size_t cap) {
              sysconf(_SC_NPROCESSORS_ONLN) == 1 ? "" : "s");
 }
 
-/* 'text' for a shell; only texts without control bytes are offered at all. */
+/* 'text' for a shell. Texts with control bytes are not offered, nor those with a $, which make
+ * would take for itself. */
 static bool shell_quote(char *out, size_t cap, const char *text) {
     size_t n = 0;
     for (const char *p = text; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) return false;
+        if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '$') return false;
     if (strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+") ==
         strlen(text))
         return (size_t)snprintf(out, cap, "%s", text) < cap;
@@ -92,19 +93,34 @@ static void fill_hint(const struct grade_options *o, const struct check_def *def
 
 /* ---- prerequisites --------------------------------------------------------------------------- */
 
+static int points_with(const struct lab *lab, const struct check_result *all, enum dimension d,
+                       enum outcome outcome) {
+    int points = 0;
+    for (size_t i = 0; i < lab->n_checks; i++)
+        if (lab->checks[i].dimension == d && all[i].outcome == outcome)
+            points += lab->checks[i].points;
+    return points;
+}
+
 /* Half of each needed dimension's points: an empty function is safe, but not worth safety's points.
- */
-static int missing_prerequisite(const struct lab *lab, const struct check_def *def,
-                                const struct check_result *all) {
-    for (int d = 0; d < DIM_N; d++) {
-        int earned = 0;
+ * False when the check can't count; where our own faults decide that, it is one more of them. */
+static bool meets_prerequisites(const struct lab *lab, const struct check_def *def,
+                                const struct check_result *all, struct check_result *r) {
+    for (enum dimension d = 0; d < DIM_N; d++) {
         if (!(def->needs & 1u << d)) continue;
-        for (size_t i = 0; i < lab->n_checks; i++)
-            if ((int)lab->checks[i].dimension == d && all[i].outcome == OUTCOME_EARNED)
-                earned += lab->checks[i].points;
-        if (2 * earned < dimension_points[d]) return d;
+        int earned = points_with(lab, all, d, OUTCOME_EARNED);
+        int unknown = points_with(lab, all, d, OUTCOME_GRADER_FAULT);
+        if (2 * earned >= dimension_points[d]) continue;
+        bool ours = 2 * (earned + unknown) >= dimension_points[d];
+        r->outcome = ours ? OUTCOME_GRADER_FAULT : OUTCOME_NOT_RUN;
+        snprintf(r->message, sizeof r->message,
+                 ours ? "builds on %s checks that could not be graded"
+                      : "counts once half of the %s points are earned: code that does nothing is "
+                        "safe too",
+                 dimension_name(d));
+        return false;
     }
-    return -1;
+    return true;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -147,14 +163,7 @@ static void run_all(const struct grade_options *o, const struct plan *p, const s
                                    .section = def->section};
         if (!p->run[i]) continue;
         if (o->progress) o->progress(def->id, done++, total);
-        int d = missing_prerequisite(lab, def, all);
-        if (d >= 0)
-            snprintf(r->message, sizeof r->message,
-                     "counts once half of the %s points are earned: code that does nothing is safe "
-                     "too",
-                     dimension_name((enum dimension)d));
-        else
-            run_check(b, def, r);
+        if (meets_prerequisites(lab, def, all, r)) run_check(b, def, r);
         fill_rerun(o, r);
         fill_hint(o, def, r);
     }
@@ -172,13 +181,12 @@ static bool was_attempted(const struct lab *lab, const struct workplace *w, cons
 }
 
 /* Keeps the chosen checks only, in the lab's order. */
-static int keep_chosen(const struct grade_options *o, struct check_result *all,
-                       struct grade_verdict *v) {
+static void keep_chosen(const struct grade_options *o, struct check_result *all,
+                        struct grade_verdict *v) {
     v->checks = all;
     for (size_t i = 0; i < o->lab->n_checks; i++)
         if (grade_chosen(o->check, &o->lab->checks[i])) v->checks[v->n++] = all[i];
     v->partial = v->n < o->lab->n_checks;
-    return 0;
 }
 
 static void list_problems(const struct lab *lab, const struct workplace *w,
@@ -221,8 +229,9 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     }
     v->attempted = was_attempted(o->lab, w, &plan, all);
     list_problems(o->lab, w, v);
-    rc = keep_chosen(o, all, v);
+    keep_chosen(o, all, v);
     all = NULL;
+    rc = 0;
 done:
     free(plan.run);
     free(all);

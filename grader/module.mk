@@ -28,9 +28,10 @@ build/grader/lab01.asan.a: $(CHILD_lab01:%.c=build/grader/asan/%.o)
 
 # The learner's own files unless DIR says otherwise. HINT=1, 2 or 3 shows that many steps of help.
 LAB ?= 01
+export LAB CHECK SEED HINT DIR
 grade: build ## grade a lab: LAB=01 [DIR=folder] [CHECK=intervals] [SEED=n] [HINT=1]
-	@$(BIN)/servelab grade $(LAB) $(if $(CHECK),--check "$(CHECK)") $(if $(SEED),--seed "$(SEED)") \
-	  $(if $(HINT),--hint "$(HINT)") $(if $(DIR),-- "$(DIR)")
+	@$(BIN)/servelab grade "$$LAB" $(if $(CHECK),--check "$$CHECK") $(if $(SEED),--seed "$$SEED") \
+	  $(if $(HINT),--hint "$$HINT") $(if $(DIR),-- "$$DIR")
 
 check-mutants: build ## does every mutant of the reference lose points? (all of them, some minutes)
 	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_mutants.py all

@@ -198,7 +198,8 @@ static void describe_end(const struct session *s, char *out, size_t cap) {
     if (s->def->kind == CHECK_SURVIVES && describe_finding(s, finding, sizeof finding))
         snprintf(out, cap, "the memory checks found: %s", finding);
     else if (run->end == SANDBOX_TIMEOUT)
-        snprintf(out, cap, "it didn't come to an end within %d s: an endless loop?", CPU_S);
+        snprintf(out, cap, "it didn't come to an end within %d s: an endless loop?",
+                 s->def->kind == CHECK_SURVIVES ? CPU_SANITISED_S : CPU_S);
     else if (run->end == SANDBOX_FLOODED)
         snprintf(out, cap, "it printed more than %d kB and was stopped", OUTPUT_BYTES * 10 / 1024);
     else if (run->end == SANDBOX_SIGNAL)

@@ -163,7 +163,10 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
     rlim_t processes =
         (rlim_t)reap_count_processes(sb->drop ? NOBODY : getuid()) + (rlim_t)job->processes;
     int out[2];
-    if (pipe2(out, O_CLOEXEC)) return err_set(e, "pipe: %s", strerror(errno));
+    if (pipe2(out, O_CLOEXEC)) {
+        free(run->output);
+        return err_set(e, "pipe: %s", strerror(errno));
+    }
     reap_prepare();
     fflush(NULL);
     pid_t pid = fork();
@@ -171,6 +174,7 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
     close(out[1]);
     if (pid < 0) {
         close(out[0]);
+        free(run->output);
         return err_set(e, "fork: %s", strerror(errno));
     }
     fcntl(out[0], F_SETFL, O_NONBLOCK);
@@ -289,9 +293,9 @@ void sandbox_probe(struct sandbox *sb, bool force_rlimits) {
                               .cwd = "/",
                               .channel_fd = -1,
                               .cpu_s = 2,
-                              .wall_ms = 5000,
+                              .wall_ms = 20000, /* a busy machine is no reason to go without */
                               .file_bytes = 1 << 20,
-                              .processes = 64,
+                              .processes = 512,
                               .output_cap = 1000};
     struct sandbox_run run;
     struct err e;

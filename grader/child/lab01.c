@@ -12,8 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- memory for inputs ------------------------------------------------------------------------
- */
+/* ---- memory for inputs ---- */
 
 enum { MAX_PLACED = 32 };
 
@@ -66,8 +65,7 @@ static struct record *place_record(enum case_memory memory, struct record *r) {
     return place(memory, &copy, sizeof copy);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers ---- */
 
 struct answer {
     int64_t *slots;
@@ -97,8 +95,7 @@ static void put_interval(struct answer *a, const struct interval *i) {
     put(a, i->uncertainty_ns);
 }
 
-/* ---- calls: inputs are placed once; the call itself may be repeated ----------------------------
- */
+/* ---- calls: inputs are placed once; the call itself may be repeated ---- */
 
 struct call {
     struct case_in *c;

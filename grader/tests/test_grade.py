@@ -380,12 +380,12 @@ def test_evidence_of_the_objective():
 # ---- feedback ------------------------------------------------------------------------------------------
 
 def test_practice_feedback_can_be_rerun():
-    folder = submission("rerun me", percentile_c=wrong_percentile())
+    folder = submission("rerun 'me\"", percentile_c=wrong_percentile())
     v = grade(folder, "--check", QUICK)
     c = check(v, "slo.percentile_rank")
     assert c["got"] and c["want"] and c["input"] and c["section"] and c["kind"], c
     assert "ns" in c["got"] and c["got"] != c["want"]
-    assert re.fullmatch(r"make grade LAB=01 DIR='[^']*' CHECK=slo.percentile_rank SEED=11", c["rerun"])
+    assert re.fullmatch(r"make grade LAB=01 DIR='.*' CHECK=slo.percentile_rank SEED=11", c["rerun"])
     # the printed command itself, through the shell and make
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
     p = subprocess.run(["sh", "-c", c["rerun"]], capture_output=True, timeout=600, check=False, env=env)
@@ -463,6 +463,17 @@ def test_hints_come_in_steps():
     assert seen[0] == "" and all(len(a) < len(b) and b.startswith(a) for a, b in zip(seen, seen[1:])), seen
     listing = run("01", "--list").stdout.decode()
     assert listing.count("\n") > 50 and "slo.percentile_rank" in listing
+
+
+def test_every_check_points_into_the_handout():
+    with open(os.path.join(REFERENCE, "README.md"), encoding="utf-8") as f:
+        headings = [line.lstrip("#").strip() for line in f if re.match(r"#{2,5} ", line)]
+    folder = os.path.join(TMP, "empty")
+    os.mkdir(folder)
+    for c in grade(folder)["checks"]:
+        chapter, _, part = c["section"].partition(": ")
+        for words in [c["section"]] if c["section"] in headings else filter(None, [chapter, part]):
+            assert any(h.startswith(words) for h in headings), (c["id"], words)
 
 
 def test_renderings_agree():
