@@ -22,8 +22,8 @@ enum {
     MAX_INTERMEDIATE = 32 * 1024 * 1024, /* the preprocessed headers have 150 kB */
     MAX_GLOBALS = 256,
     COMPILE_CPU_S = 10,      /* a process; the reference takes a tenth of a second each */
-    COMPILE_WALL_MS = 60000, /* all files together; CPU_S ends a bomb long before, and a busy
-                              * machine must not take a submission's points */
+    COMPILE_WALL_MS = 60000, /* all files together; COMPILE_CPU_S ends a bomb long before, and a
+                              * busy machine must not take a submission's points */
     ATTEMPTS = 3
 };
 
