@@ -130,11 +130,30 @@ START_TEST(floods) { /* G10, G11: output without end, with and without newlines 
 }
 END_TEST
 
-/* Is a process with this word on its command line alive? */
-static bool alive(const char *word) {
+/* How long the strays of this test program sleep: a number that no other program's do. */
+static const char *nap(void) {
+    static char number[24];
+    snprintf(number, sizeof number, "98765.%d", (int)getpid());
+    return number;
+}
+
+/* A script in which NAP stands for that number. */
+static const char *with_nap(const char *script) {
+    static char text[512];
+    const char *p = script;
+    text[0] = '\0';
+    for (const char *at; (at = strstr(p, "NAP")); p = at + 3)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s%s", (int)(at - p), p,
+                 nap());
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s", p);
+    return text;
+}
+
+/* Is a process that sleeps so long alive? */
+static bool alive(void) {
     char command[128];
     snprintf(command, sizeof command, "grep -lsa -e '%s' /proc/[0-9]*/cmdline | grep -v -e self",
-             word);
+             nap());
     FILE *f = popen(command, "r");
     bool found = false;
     char path[256], text[512];
@@ -151,20 +170,19 @@ static bool alive(const char *word) {
 
 START_TEST(nothing_outlives_a_run) { /* G10 */
     static const char *const scripts[] = {
-        "sleep 98765 & exit 0", "setsid sleep 98765 & exit 0",
-        "(setsid sh -c 'sleep 98765 & sleep 98765' >&- 2>&- &) ; exit 0",
-        "setsid setsid setsid sleep 98765 & kill -9 $$",
-        "trap '' HUP; setsid sleep 98765 & sleep 98765"};
+        "sleep NAP & exit 0", "setsid sleep NAP & exit 0",
+        "(setsid sh -c 'sleep NAP & sleep NAP' >&- 2>&- &) ; exit 0",
+        "setsid setsid setsid sleep NAP & kill -9 $$", "trap '' HUP; setsid sleep NAP & sleep NAP"};
     struct sandbox sb;
     if (!mode(&sb, _i)) return;
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         const char *argv[4];
-        struct sandbox_job job = script_job(argv, scripts[i]);
+        struct sandbox_job job = script_job(argv, with_nap(scripts[i]));
         job.wall_ms = 1500;
         int64_t start = clock_monotonic_ns();
         run_with(&sb, &job, out, sizeof out);
         ck_assert_int_lt(clock_monotonic_ns() - start, 30 * NS_PER_S);
-        ck_assert_msg(!alive("98765"), "script %zu left a process behind", i);
+        ck_assert_msg(!alive(), "script %zu left a process behind", i);
         ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child of ours, dead or alive */
     }
 }
@@ -174,13 +192,13 @@ START_TEST(fork_bomb) { /* G10 */
     struct sandbox sb;
     const char *argv[4];
     if (!mode(&sb, _i)) return;
-    struct sandbox_job job =
-        script_job(argv, "b() { b | b & setsid sh -c 'sleep 98765' & }; b; b; b; sleep 98765");
+    struct sandbox_job job = script_job(
+        argv, with_nap("b() { b | b & setsid sh -c 'sleep NAP' & }; b; b; b; sleep NAP"));
     job.wall_ms = 2000;
     int64_t start = clock_monotonic_ns();
     run_with(&sb, &job, out, sizeof out);
     ck_assert_int_lt(clock_monotonic_ns() - start, 60 * NS_PER_S);
-    ck_assert(!alive("98765"));
+    ck_assert(!alive());
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 END_TEST
@@ -193,8 +211,8 @@ START_TEST(own_children_are_spared) {
         sleep(100);
         _exit(0);
     }
-    run_script(&sb, "setsid sleep 98765 & exit 0", out, sizeof out);
-    ck_assert(!alive("98765"));
+    run_script(&sb, with_nap("setsid sleep NAP & exit 0"), out, sizeof out);
+    ck_assert(!alive());
     ck_assert_int_eq(waitpid(own, NULL, WNOHANG), 0); /* still there */
     kill(own, SIGKILL);
     waitpid(own, NULL, 0);
