@@ -264,9 +264,11 @@ static bool fights_the_machine(const char *name) {
 /* Each attack is a test case of its own, so that its name, with the G number, stands in the
  * results. */
 static void add(Suite *suite, const char *label, const TTest *test, int i) {
-    char name[128];
-    snprintf(name, sizeof name, "%s %.63s", label, names[i]);
-    TCase *tc = tcase_create(strdup(name));
+    static char kept[3 * MAX_ATTACKS][96]; /* Check keeps the pointer */
+    static int n_kept;
+    char *name = kept[n_kept++];
+    snprintf(name, sizeof kept[0], "%s %.63s", label, names[i]);
+    TCase *tc = tcase_create(name);
     tcase_set_timeout(tc, 200);
     tcase_add_loop_test(tc, test, i, i + 1);
     suite_add_tcase(suite, tc);
