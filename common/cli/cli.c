@@ -62,9 +62,6 @@ static bool coloured(void) {
 const char *cli_bold(void) {
     return coloured() ? "\033[1m" : "";
 }
-const char *cli_dim(void) {
-    return coloured() ? "\033[2m" : "";
-}
 const char *cli_reset(void) {
     return coloured() ? "\033[0m" : "";
 }

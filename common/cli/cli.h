@@ -52,7 +52,6 @@ int cli_int(const char *command, const char *flag, const char *text, long long l
 
 /* Escape codes when stdout is a terminal and NO_COLOR is unset, "" otherwise. */
 const char *cli_bold(void);
-const char *cli_dim(void);
 const char *cli_reset(void);
 
 #endif

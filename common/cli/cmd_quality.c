@@ -87,8 +87,8 @@ static int run_condition(const struct quality_args *a, const struct model *m,
     plan.progress = isatty(STDERR_FILENO) ? stderr : NULL;
     struct backend_config config = {.model = m,
                                     .threads = a->threads,
-                                    .kv_blocks = evaluation_kv_blocks(&plan),
-                                    .max_seqs = evaluation_max_seqs(&plan)};
+                                    .kv_blocks = EVALUATION_KV_BLOCKS,
+                                    .max_seqs = EVALUATION_MAX_SEQS};
     struct backend *b = backend_cpu_create_with(&config, &c->options, e);
     if (!b) return -1;
     int rc = evaluate(b, t, &plan, ev, e);

@@ -7,18 +7,16 @@
 
 #include "model/sampler.h"
 #include "quality/checks.h"
-#include "sched/policy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    ANSWER_TOKENS = 48, /* the longest right answer has 14 under the embedded vocabulary, 20 under
-                           larger ones */
-    GROUP_SEQS = 8,     /* sequences in one step */
-    OWN_BLOCKS = (QUESTION_TAIL_TOKENS + 32 + ANSWER_TOKENS) / KV_BLOCK_TOKENS + 2,
-    PREFIX_BLOCKS = QUESTION_PROMPT_TOKENS / KV_BLOCK_TOKENS
+    ANSWER_TOKENS = EVALUATION_ANSWER_TOKENS,
+    GROUP_SEQS = EVALUATION_MAX_SEQS,
+    OWN_BLOCKS = EVALUATION_OWN_BLOCKS,
+    PREFIX_BLOCKS = EVALUATION_PREFIX_BLOCKS
 };
 
 /* A question on its way through the backend. */
@@ -38,16 +36,6 @@ struct evaluator {
     int32_t vocab;
     float *logits; /* (GROUP_SEQS, vocab) */
 };
-
-int32_t evaluation_kv_blocks(const struct evaluation_plan *plan) {
-    (void)plan;
-    return PREFIX_BLOCKS + GROUP_SEQS * OWN_BLOCKS + 1; /* and one that stays zero */
-}
-
-int32_t evaluation_max_seqs(const struct evaluation_plan *plan) {
-    (void)plan;
-    return GROUP_SEQS;
-}
 
 /* ---- preparing ---- */
 
@@ -79,18 +67,22 @@ static int encode_answer(const struct evaluator *v, struct run *r, struct err *e
     return 0;
 }
 
-/* The block that holds the last token of the asked record. Counting the prompt up to the record's
- * end works because a newline ends a pre-token. */
+/* The block that holds the last token of the asked record. A message that ends with the record
+ * begins with the same tokens as the whole prompt, up to the newline after the value, whatever the
+ * chat template puts around it. */
 static int find_record_block(const struct evaluator *v, const struct question_log *log,
                              struct run *r, struct err *e) {
-    r->lost_block = -1;
-    int32_t *ids = NULL;
-    int32_t n = tokenizer_encode(v->t, log->text, log->records[r->q.record].end, false, &ids, e);
+    char *text = strndup(log->text, log->records[r->q.record].end);
+    INVARIANT(text);
+    int32_t *ids = NULL, shared = 0;
+    struct chat_message message = {"user", text};
+    int32_t n = tokenizer_encode_chat(v->t, &message, 1, &ids, e);
+    while (shared < n && ids[shared] == r->prompt[shared]) shared++;
     free(ids);
+    free(text);
     if (n < 0) return -1;
-    int32_t last =
-        n + (tokenizer_adds_bos(v->t) ? 1 : 0) - 2; /* the value's last digit, before the newline */
-    r->lost_block = last / KV_BLOCK_TOKENS;
+    INVARIANT(shared >= 2);
+    r->lost_block = (shared - 2) / KV_BLOCK_TOKENS;
     return 0;
 }
 

@@ -12,8 +12,22 @@
 
 #include "backend/backend.h"
 #include "quality/questions.h"
+#include "sched/policy.h"
 
 #include <stdio.h>
+
+enum {
+    EVALUATION_MAX_SEQS = 8,       /* sequences in one step */
+    EVALUATION_ANSWER_TOKENS = 48, /* the longest right answer has 14 under the embedded vocabulary,
+                                      20 under larger ones */
+    /* blocks of one sequence beyond the shared ones: its tail, a template's closing, its answer */
+    EVALUATION_OWN_BLOCKS =
+        (QUESTION_TAIL_TOKENS + 32 + EVALUATION_ANSWER_TOKENS) / KV_BLOCK_TOKENS + 2,
+    EVALUATION_PREFIX_BLOCKS = QUESTION_PROMPT_TOKENS / KV_BLOCK_TOKENS,
+    /* and one that stays zero */
+    EVALUATION_KV_BLOCKS =
+        EVALUATION_PREFIX_BLOCKS + EVALUATION_MAX_SEQS * EVALUATION_OWN_BLOCKS + 1
+};
 
 struct evaluation_plan {
     int32_t n_logs;   /* prompts vary more from log to log than within one: at least 50 for a
@@ -43,13 +57,10 @@ struct evaluation {
 };
 
 /* Runs the plan. The backend needs room for 2,048 + 64 tokens in one sequence and
- * evaluation_kv_blocks(plan) blocks. -1 and *e on failure. evaluation_release after success. */
+ * EVALUATION_KV_BLOCKS blocks. -1 and *e on failure. evaluation_release after success. */
 int evaluate(struct backend *b, const struct tokenizer *t, const struct evaluation_plan *plan,
              struct evaluation *out, struct err *e);
 void evaluation_release(struct evaluation *ev);
-
-int32_t evaluation_kv_blocks(const struct evaluation_plan *plan);
-int32_t evaluation_max_seqs(const struct evaluation_plan *plan);
 
 /* Totals of one kind. */
 struct evaluation_total {

@@ -34,9 +34,8 @@ static void close_model(void) {
 static struct evaluation run(struct evaluation_plan plan, struct backend_cpu_options options) {
     struct err e;
     struct evaluation ev;
-    struct backend_config config = {.model = model,
-                                    .kv_blocks = evaluation_kv_blocks(&plan),
-                                    .max_seqs = evaluation_max_seqs(&plan)};
+    struct backend_config config = {
+        .model = model, .kv_blocks = EVALUATION_KV_BLOCKS, .max_seqs = EVALUATION_MAX_SEQS};
     struct backend *b = backend_cpu_create_with(&config, &options, &e);
     ck_assert_msg(b != NULL, "%s", e.text);
     int rc = evaluate(b, tok, &plan, &ev, &e);
