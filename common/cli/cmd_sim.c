@@ -126,7 +126,11 @@ static int run(const struct sim_args *a, const int64_t *arrivals, struct results
     struct sim *s = sim_create(&c, &e);
     int rc = s ? 0 : -1;
     for (size_t i = 0; !rc && i < out->n; i++) {
-        struct sim_request r = {(int64_t)i, arrivals[i], 1, 1, 1, 0, 0};
+        struct sim_request r = {.id = (int64_t)i,
+                                .arrival_ns = arrivals[i],
+                                .prompt_tokens = 1,
+                                .output_tokens = 1,
+                                .max_output_tokens = 1};
         rc = sim_run_until(s, r.arrival_ns, &e) || sim_push(s, &r, &e) ? -1 : 0;
     }
     if (!rc) rc = sim_finish(s, &e);

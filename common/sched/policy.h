@@ -93,8 +93,10 @@ struct policy_ops {
     void (*destroy)(void *state);
 };
 
-/* The policy of policy.c under its own name. */
+/* The two policies of policy.c (lab 02). `learner` is a KV-aware continuous batching policy and
+ * what the server runs; it takes no argument. `learner-batch:N` forms groups of up to N. */
 const struct policy_ops *policy_learner(void);
+const struct policy_ops *policy_learner_batch(void);
 
 /* KV blocks that hold `tokens` tokens: ceil(tokens / KV_BLOCK_TOKENS). */
 static inline int32_t policy_blocks_for(int32_t tokens) {

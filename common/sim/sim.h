@@ -21,6 +21,7 @@
 #define SERVELAB_SIM_SIM_H
 
 #include "base/err.h"
+#include "record/record.h"
 #include "sched/policy.h"
 #include "sim/cost.h"
 
@@ -30,15 +31,22 @@ struct sim_request {
     int32_t prompt_tokens;
     int32_t output_tokens;     /* what it will generate; the policy doesn't know */
     int32_t max_output_tokens; /* what the policy sees; >= output_tokens */
-    int64_t service_ns;        /* COST_SERVICE only */
-    uint64_t prefix_hash;
+    int32_t wanted_tokens; /* without max_output_tokens; > output_tokens: it ends truncated. 0 means
+                              output_tokens */
+    int32_t fail_after;    /* the server breaks after so many output tokens; 0: it doesn't */
+    int64_t service_ns;    /* COST_SERVICE only */
+    uint64_t prefix_hash;  /* of the first prefix block; 0: nothing is shared */
+    const uint64_t *prefix; /* hashes of its prompt's blocks of prefix_unit tokens, for prefix
+                               reuse: (n_prefix), owned by the workload; NULL: nothing is known */
+    int32_t n_prefix, prefix_unit;
 };
 
 enum sim_end {
     SIM_COMPLETED,
     SIM_REJECTED_BY_POLICY,
     SIM_REJECTED_TOO_LARGE,
-    SIM_REJECTED_QUEUE_FULL
+    SIM_REJECTED_QUEUE_FULL,
+    SIM_FAILED /* fail_after */
 };
 
 struct sim_outcome {
@@ -47,11 +55,17 @@ struct sim_outcome {
     const char *reason;     /* why it was rejected; NULL otherwise */
     int64_t start_ns;       /* first admission; -1 when it never was */
     int64_t first_token_ns; /* end of the iteration that made it; -1 */
-    int64_t completion_ns;  /* or when it was rejected */
+    int64_t completion_ns;  /* or when it was rejected or failed */
+    int32_t output_tokens;  /* generated */
+    int32_t cached_tokens;  /* of the prompt, found by prefix reuse at its first admission */
     int32_t preemptions;
 };
 
 typedef void sim_outcome_fn(void *ctx, const struct sim_outcome *o);
+
+/* Everything that happens to a request, as it happens, in the words of record/record.h: accepted,
+ * admitted, preempted, resumed, first_token, token_sent (one token), finished, rejected, failed. */
+typedef void sim_event_fn(void *ctx, int64_t id, enum event_kind kind, int64_t t_ns);
 
 struct sim_config {
     const struct policy_ops *policy;
@@ -62,7 +76,10 @@ struct sim_config {
     int32_t max_running;   /* batch positions */
     int64_t max_in_system; /* arrivals beyond are rejected (M/M/1/K); INT64_MAX: no limit */
     bool ask_always;       /* ask the policy before every iteration */
+    int64_t prefix_tokens; /* prefix reuse: size of the store of prefixes (least recently used
+                              goes); 0: off */
     sim_outcome_fn *each;  /* called once a request, in order of completion */
+    sim_event_fn *event;   /* NULL: nobody wants to know. The records are the same with it */
     void *ctx;
 };
 

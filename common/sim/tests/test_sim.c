@@ -98,7 +98,12 @@ static void check_invariants(const struct run *run, size_t n) {
 
 static struct run four(const char *policy, int64_t setup_ms) {
     struct sim_request list[4];
-    for (int i = 0; i < 4; i++) list[i] = (struct sim_request){i, i * NS_PER_MS, 1, 1, 1, 0, 0};
+    for (int i = 0; i < 4; i++)
+        list[i] = (struct sim_request){.id = i,
+                                       .arrival_ns = i * NS_PER_MS,
+                                       .prompt_tokens = 1,
+                                       .output_tokens = 1,
+                                       .max_output_tokens = 1};
     struct setting set = {.policy = policy,
                           .cost = {.kind = COST_PER_REQUEST,
                                    .setup_ns = setup_ms * NS_PER_MS,
@@ -143,7 +148,11 @@ START_TEST(random_small_cases_equal_a_clock_that_ticks) {
         int64_t at = 0;
         for (int i = 0; i < n; i++) {
             at += (int64_t)rng_below(&r, 5);
-            list[i] = (struct sim_request){i, at, 1, 1, 1, 0, 0};
+            list[i] = (struct sim_request){.id = i,
+                                           .arrival_ns = at,
+                                           .prompt_tokens = 1,
+                                           .output_tokens = 1,
+                                           .max_output_tokens = 1};
         }
         /* static:group on a ticking clock: at each tick, when free, take up to `group` of those
          * that have come */
@@ -236,7 +245,12 @@ static struct batch_means simulate(const struct theory *t) {
     int64_t at = 0;
     for (int i = 0; i < t->n; i++) {
         at += rng_exponential_ns(&arrivals, (int64_t)((double)MEAN_NS / t->load));
-        struct sim_request r = {i, at, 1, 1, 1, draw_service(&services, t), 0};
+        struct sim_request r = {.id = i,
+                                .arrival_ns = at,
+                                .prompt_tokens = 1,
+                                .output_tokens = 1,
+                                .max_output_tokens = 1,
+                                .service_ns = draw_service(&services, t)};
         ck_assert_int_eq(sim_run_until(s, at, &e) || sim_push(s, &r, &e), 0);
     }
     ck_assert_int_eq(sim_finish(s, &e), 0);
@@ -313,13 +327,11 @@ static size_t random_load(struct sim_request *list, size_t n, uint64_t seed) {
     for (size_t i = 0; i < n; i++) {
         at += rng_exponential_ns(&r, 150 * NS_PER_MS);
         int32_t out = 1 + (int32_t)rng_below(&r, 200);
-        list[i] = (struct sim_request){(int64_t)i,
-                                       at,
-                                       1 + (int32_t)rng_below(&r, 3000),
-                                       out,
-                                       out + (int32_t)rng_below(&r, 100),
-                                       0,
-                                       0};
+        list[i] = (struct sim_request){.id = (int64_t)i,
+                                       .arrival_ns = at,
+                                       .prompt_tokens = 1 + (int32_t)rng_below(&r, 3000),
+                                       .output_tokens = out,
+                                       .max_output_tokens = out + (int32_t)rng_below(&r, 100)};
     }
     return n;
 }
@@ -382,8 +394,21 @@ START_TEST(tight_memory_preempts_and_still_ends) { /* M25, M26 */
 END_TEST
 
 START_TEST(M25_a_request_larger_than_the_cache_is_refused_at_once) {
-    struct sim_request list[] = {
-        {0, 0, 500, 10, 10, 0, 0}, {1, 5, 5000, 10, 10, 0, 0}, {2, 9, 500, 10, 10, 0, 0}};
+    struct sim_request list[] = {{.id = 0,
+                                  .arrival_ns = 0,
+                                  .prompt_tokens = 500,
+                                  .output_tokens = 10,
+                                  .max_output_tokens = 10},
+                                 {.id = 1,
+                                  .arrival_ns = 5,
+                                  .prompt_tokens = 5000,
+                                  .output_tokens = 10,
+                                  .max_output_tokens = 10},
+                                 {.id = 2,
+                                  .arrival_ns = 9,
+                                  .prompt_tokens = 500,
+                                  .output_tokens = 10,
+                                  .max_output_tokens = 10}};
     struct setting set = {.policy = "continuous", .cost = DECODER, .kv_blocks = 100};
     struct run run = run_list(&set, list, 3);
     check_invariants(&run, 3);
@@ -415,13 +440,20 @@ START_TEST(renaming_requests_changes_nothing) {
 END_TEST
 
 START_TEST(M27_two_arrivals_at_one_instant_and_unsorted_ones) {
-    struct sim_request same[] = {{0, 5, 10, 2, 2, 0, 0}, {1, 5, 10, 2, 2, 0, 0}};
+    struct sim_request same[] = {
+        {.id = 0, .arrival_ns = 5, .prompt_tokens = 10, .output_tokens = 2, .max_output_tokens = 2},
+        {.id = 1,
+         .arrival_ns = 5,
+         .prompt_tokens = 10,
+         .output_tokens = 2,
+         .max_output_tokens = 2}};
     struct setting set = {.policy = "continuous", .cost = DECODER};
     struct run run = run_list(&set, same, 2);
     check_invariants(&run, 2);
     ck_assert_int_eq(run.outcomes[0].completion_ns, run.outcomes[1].completion_ns);
     free(run.outcomes);
-    struct sim_request empty = {0, 0, 0, 1, 1, 0, 0};
+    struct sim_request empty = {
+        .id = 0, .arrival_ns = 0, .prompt_tokens = 0, .output_tokens = 1, .max_output_tokens = 1};
     run = run_list(&set, &empty, 1);
     ck_assert(run.failed);
     free(run.outcomes);

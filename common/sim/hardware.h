@@ -1,0 +1,50 @@
+/* hardware.h: from a model, a GPU and switches to a cost model (cost.h) and a cache size.
+ *
+ * Each switch changes the cost model as its source says; hardware.c gives the formula, the source
+ * and the assumptions beside each. Figures that were measured are calibrated (calibration.h), with
+ * the error on points that weren't used for it.
+ */
+#ifndef SERVELAB_SIM_HARDWARE_H
+#define SERVELAB_SIM_HARDWARE_H
+
+#include "base/err.h"
+#include "sim/cost.h"
+
+#include <stdbool.h>
+
+struct model_shape {
+    const char *name; /* "llama-2-7b" */
+    int32_t width, layers, heads, kv_heads, head_size, ffn, vocabulary;
+    int64_t parameters;
+    int32_t experts, active_experts; /* 1, 1 for a dense model */
+};
+
+struct gpu {
+    const char *name; /* "a100", "h100" */
+    int64_t memory_bytes;
+    double bandwidth, flops; /* data sheet: bytes/s, dense 16-bit operations/s */
+};
+
+struct deployment {
+    const struct model_shape *model;
+    const struct gpu *gpu;
+    int weight_bits, kv_bits; /* 16, 8, 4 */
+    int draft_tokens;         /* speculative decoding: drafted a round; 0 is off */
+    double acceptance;        /* probability that a drafted token is accepted, 0 .. 1 */
+    double draft_cost;        /* time of one draft step / time of one target step */
+    bool fused;               /* fused operators: fewer launches an iteration */
+    double memory_reserve;    /* share of memory kept for activations and workspace */
+};
+
+/* The defaults: 16 bit, no speculation, fused, 10 % reserve. -1 and *e, which lists the known names
+ * and suggests the nearest. */
+int deployment_find(const char *model, const char *gpu, struct deployment *out, struct err *e);
+
+/* -1 and *e naming the member that makes no sense. */
+int deployment_cost(const struct deployment *d, struct cost_model *out, struct err *e);
+
+/* How many blocks of KV_BLOCK_TOKENS tokens fit beside the weights. -1 and *e when the weights
+ * alone don't fit. */
+int64_t deployment_kv_blocks(const struct deployment *d, struct err *e);
+
+#endif
