@@ -286,6 +286,29 @@ int sandbox_execute(const struct sandbox *sb, const struct sandbox_job *job,
 
 static const char *const plain_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 
+/* Is bubblewrap there at all? What it lacks, a package or a right, needs another next step. */
+static bool bwrap_installed(void) {
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : ""; *at;) {
+        size_t n = strcspn(at, ":");
+        char file[4096];
+        snprintf(file, sizeof file, "%.*s/bwrap", (int)(n < 4000 ? n : 4000), at);
+        if (!access(file, X_OK)) return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
+static const char *mode_text(bool works, bool force_rlimits) {
+    if (works) return "bubblewrap";
+    if (force_rlimits) return "resource limits and process-group kill (asked for)";
+    return bwrap_installed()
+               ? "resource limits and process-group kill (bubblewrap is installed but may not make "
+                 "name spaces here, as in many containers; `bwrap --ro-bind / / true` says why)"
+               : "resource limits and process-group kill (bubblewrap isn't installed; `make deps` "
+                 "names the package)";
+}
+
 void sandbox_probe(struct sandbox *sb, bool force_rlimits) {
     static const char *const argv[] = {"/usr/bin/true", NULL};
     struct sandbox_job job = {.argv = argv,
@@ -306,11 +329,7 @@ void sandbox_probe(struct sandbox *sb, bool force_rlimits) {
         sandbox_release(&run);
     }
     if (!works) sb->mode = SANDBOX_RLIMITS;
-    snprintf(sb->text, sizeof sb->text, "%s%s",
-             works           ? "bubblewrap"
-             : force_rlimits ? "resource limits and process-group kill (asked for)"
-                             : "resource limits and process-group kill (bubblewrap doesn't work "
-                               "here; `make deps` names the package)",
+    snprintf(sb->text, sizeof sb->text, "%s%s", mode_text(works, force_rlimits),
              sb->drop ? ", as nobody" : "");
 }
 

@@ -321,7 +321,17 @@ START_TEST(probe_says_which) {
     setenv("PATH", "/nowhere", 1); /* bubblewrap can't be found */
     sandbox_probe(&sb, false);
     ck_assert_int_eq(sb.mode, SANDBOX_RLIMITS);
-    ck_assert_ptr_nonnull(strstr(sb.text, "bubblewrap"));
+    ck_assert_ptr_nonnull(strstr(sb.text, "bubblewrap isn't installed"));
+    char folder[] = "/tmp/probe-XXXXXX", file[64]; /* one that refuses, as in a container */
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/bwrap", folder);
+    ck_assert_int_eq(symlink("/bin/false", file), 0);
+    setenv("PATH", folder, 1);
+    sandbox_probe(&sb, false);
+    unlink(file);
+    rmdir(folder);
+    ck_assert_int_eq(sb.mode, SANDBOX_RLIMITS);
+    ck_assert_ptr_nonnull(strstr(sb.text, "is installed but"));
 }
 END_TEST
 
