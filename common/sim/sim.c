@@ -209,9 +209,10 @@ static void take_effects(struct sim *s) {
 
 /* ---- starting an iteration ---- */
 
-static void count_iteration(struct sim *s, int64_t ns) {
+static void count_iteration(struct sim *s, int64_t ns, int64_t kv_blocks) {
     s->n.iterations++;
     s->n.busy_ns += ns;
+    s->n.kv_time += kv_blocks * ns;
     s->n.batch_time += s->work.requests * ns;
     s->n.computed_tokens += s->work.new_tokens;
 }
@@ -251,12 +252,18 @@ static void take_blocks(struct sim *s, struct policy_request *r, int32_t tokens)
 static void repeat_plan(struct sim *s, int64_t t_ns) {
     int64_t limit = t_ns < s->repeat_until_ns ? t_ns : s->repeat_until_ns;
     if (s->c.ask_always || s->done_ns >= limit) return;
-    int64_t most = repeats_possible(s), done = 0;
+    int64_t most = repeats_possible(s), done = 0, held = s->c.kv_blocks - s->free_blocks;
+    int32_t due[KV_BLOCK_TOKENS] = {0}; /* sequences that open a block with every such repetition */
+    for (size_t i = 0; i < s->n_shares && most > 0; i++) {
+        int32_t over = seen_at(&s->running, s->shares[i].at)->computed_tokens % KV_BLOCK_TOKENS;
+        due[(KV_BLOCK_TOKENS - over) % KV_BLOCK_TOKENS]++;
+    }
     while (done < most && s->done_ns < limit) {
+        held += due[(done + 1) % KV_BLOCK_TOKENS];
         s->work.context_tokens += s->work.requests;
         s->work.attended += s->work.requests;
         int64_t ns = cost_iteration_ns(&s->c.cost, &s->work);
-        count_iteration(s, ns);
+        count_iteration(s, ns, held);
         s->done_ns += ns;
         done++;
     }
@@ -266,6 +273,7 @@ static void repeat_plan(struct sim *s, int64_t t_ns) {
         r->generated_tokens += (int32_t)done;
         take_blocks(s, r, 1);
     }
+    INVARIANT(done == 0 || held == s->c.kv_blocks - s->free_blocks);
 }
 
 static void add_share(struct sim *s, size_t at, int32_t tokens) {
@@ -372,7 +380,7 @@ static int ask(struct sim *s, struct err *e) {
     carry_out(s, &plan);
     if (s->n_shares > 0) {
         int64_t ns = cost_iteration_ns(&s->c.cost, &s->work);
-        count_iteration(s, ns);
+        count_iteration(s, ns, s->c.kv_blocks - s->free_blocks);
         s->in_flight = true;
         s->done_ns = s->now_ns + ns;
         s->repeat_until_ns = plan.validity == POLICY_UNTIL_CHANGE ? plan.valid_until_ns : 0;

@@ -94,6 +94,7 @@ struct sim_counters {
     int64_t busy_ns;
     int64_t batch_time; /* integral of the batch size over busy time: requests * ns */
     int64_t kv_peak_blocks;
+    int64_t kv_time; /* integral of the KV blocks held over busy time: blocks * ns */
     __int128
         in_system_time;   /* integral of the number in the system: requests * ns (Little's law) */
     __int128 latency_sum; /* sum of completion - arrival of all that entered */

@@ -366,6 +366,7 @@ START_TEST(jumping_over_unchanged_iterations_changes_nothing) {
                               "%s seed %d outcome %zu", BATCHING[p], (int)seed, i);
             ck_assert_int_eq(jump.counters.iterations, step.counters.iterations);
             ck_assert_int_eq(jump.counters.busy_ns, step.counters.busy_ns);
+            ck_assert_int_eq(jump.counters.kv_time, step.counters.kv_time);
             free(jump.outcomes);
             free(step.outcomes);
         }
