@@ -1,141 +1,66 @@
 /* sim.c: the event loop of one simulated server. See sim.h. */
-#include "sim/sim.h"
+#include "sim/sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Two parallel arrays: what the policy sees, and what only we know. */
-struct hidden {
-    struct sim_request request;
-    int64_t start_ns, first_token_ns;
-};
-
-/* A list in order, growing at the back, shrinking mostly at the front. */
-struct lane {
-    struct policy_request *seen;
-    struct hidden *hidden;
-    size_t head, n, cap; /* entries [head, head + n) */
-};
-
-/* One running sequence's share of the iteration in flight. */
-struct share {
-    size_t at; /* index in the running lane */
-    int32_t tokens;
-};
-
-struct sim {
-    struct sim_config c;
-    struct lane waiting, running;
-    int32_t free_blocks;
-    bool arrivals_ended;
-
-    int64_t now_ns; /* of the last thing that happened */
-    int64_t ask_ns; /* when to ask the policy: INT64_MAX for "not before something happens" */
-    bool in_flight; /* an iteration is under way until done_ns */
-    int64_t done_ns;
-    struct share *shares;
-    size_t n_shares, cap_shares;
-    struct sim_work work;    /* of the iteration in flight */
-    int64_t repeat_until_ns; /* the plan may be repeated for iterations that start before this */
-
-    struct policy_action *actions;
-    size_t cap_actions;
-    struct sim_counters n;
-    int64_t counted_ns; /* in_system_time is up to date until here */
-};
-
-/* ---- lanes ---- */
-
-static void lane_reserve(struct lane *l, size_t n) {
-    if (l->head + n <= l->cap) return;
-    if (l->head > l->n &&
-        n <= l->cap / 2) { /* much room at the front: move down instead of growing */
-        memmove(l->seen, l->seen + l->head, l->n * sizeof *l->seen);
-        memmove(l->hidden, l->hidden + l->head, l->n * sizeof *l->hidden);
-        l->head = 0;
-        return;
-    }
-    l->cap = (l->head + n) * 2;
-    l->seen = realloc(l->seen, l->cap * sizeof *l->seen);
-    l->hidden = realloc(l->hidden, l->cap * sizeof *l->hidden);
-    INVARIANT(l->seen && l->hidden);
-}
-
-static void lane_append(struct lane *l, const struct policy_request *seen,
-                        const struct hidden *hidden) {
-    lane_reserve(l, l->n + 1);
-    l->seen[l->head + l->n] = *seen;
-    l->hidden[l->head + l->n] = *hidden;
-    l->n++;
-}
-
-static void lane_prepend(struct lane *l, const struct policy_request *seen,
-                         const struct hidden *hidden) {
-    if (l->head == 0) {
-        lane_reserve(l, l->n + 1);
-        size_t gap = l->cap - l->n;
-        memmove(l->seen + gap, l->seen, l->n * sizeof *l->seen);
-        memmove(l->hidden + gap, l->hidden, l->n * sizeof *l->hidden);
-        l->head = gap;
-    }
-    l->head--;
-    l->n++;
-    l->seen[l->head] = *seen;
-    l->hidden[l->head] = *hidden;
-}
-
-static void lane_remove(struct lane *l, size_t at) {
-    if (at == 0) {
-        l->head++;
-    } else {
-        size_t i = l->head + at, after = l->n - at - 1;
-        memmove(l->seen + i, l->seen + i + 1, after * sizeof *l->seen);
-        memmove(l->hidden + i, l->hidden + i + 1, after * sizeof *l->hidden);
-    }
-    if (--l->n == 0) l->head = 0;
-}
-
-static struct policy_request *seen_at(const struct lane *l, size_t i) {
-    return &l->seen[l->head + i];
-}
-static struct hidden *hidden_at(const struct lane *l, size_t i) {
-    return &l->hidden[l->head + i];
-}
-
-/* Index of `id`, searched from *cursor on and around: plans name requests in the order of the view.
- */
-static size_t lane_find(const struct lane *l, int64_t id, size_t *cursor) {
-    for (size_t k = 0, i = *cursor; k < l->n; k++, i++) {
-        if (i >= l->n) i = 0;
-        if (seen_at(l, i)->id != id) continue;
-        *cursor = i + 1;
-        return i;
-    }
-    return SIZE_MAX;
-}
-
 /* ---- life ---- */
 
+/* Limits that keep every sum of times and tokens within 64 bits. */
+static const int64_t LONGEST_STEP_NS = INT64_C(1000000000000000); /* eleven days */
+enum { MOST_TOKENS = 1 << 29 };
+
+static bool cost_makes_sense(const struct cost_model *m) {
+    if (m->kind == COST_PER_REQUEST)
+        return m->setup_ns >= 0 && m->per_request_ns >= 0 && m->setup_ns <= LONGEST_STEP_NS &&
+               m->per_request_ns <= LONGEST_STEP_NS;
+    if (m->kind == COST_SERVICE) return true;
+    return m->kind == COST_TRANSFORMER && m->memory_fixed_ps >= 0 &&
+           m->memory_per_context_ps >= 0 && m->compute_per_token_ps >= 0 &&
+           m->compute_per_attended_fs >= 0 && m->overhead_ns >= 0 &&
+           m->overhead_ns <= LONGEST_STEP_NS;
+}
+
+static int check_config(const struct sim_config *c, struct err *e) {
+    if (!c->policy || !c->policy->plan) return err_set(e, "a simulated server needs a policy");
+    if (c->token_budget < 1)
+        return err_at(e, 0, "token budget", "%d tokens an iteration are too few; 1 is the least",
+                      c->token_budget);
+    if (c->max_running < 1)
+        return err_at(e, 0, "batch positions", "%d is too few; 1 is the least", c->max_running);
+    if (c->kv_blocks < 1 || c->kv_blocks > INT32_MAX / 2)
+        return err_at(e, 0, "KV blocks", "%d makes no sense; from 1 to %d", c->kv_blocks,
+                      INT32_MAX / 2);
+    if (c->max_in_system < 1)
+        return err_at(e, 0, "room in the system", "%lld is too little; 1 request is the least",
+                      (long long)c->max_in_system);
+    if (c->prefix_tokens < 0)
+        return err_at(e, 0, "prefix store", "%lld tokens make no sense; 0 turns it off",
+                      (long long)c->prefix_tokens);
+    if (!cost_makes_sense(&c->cost))
+        return err_at(e, 0, "cost model", "a time is negative or beyond eleven days");
+    return 0;
+}
+
 struct sim *sim_create(const struct sim_config *c, struct err *e) {
-    if (c->token_budget < 1 || c->max_running < 1 || c->kv_blocks < 1) {
-        err_set(e, "token budget, batch positions and KV blocks must be at least 1");
-        return NULL;
-    }
+    if (check_config(c, e)) return NULL;
     struct sim *s = calloc(1, sizeof *s);
     INVARIANT(s);
     s->c = *c;
     s->free_blocks = c->kv_blocks;
     s->ask_ns = INT64_MAX;
     s->n.first_arrival_ns = -1;
+    if (c->prefix_tokens > 0) s->prefixes = prefix_store_create(c->prefix_tokens);
     return s;
 }
 
 void sim_free(struct sim *s) {
     if (!s) return;
-    free(s->waiting.seen);
-    free(s->waiting.hidden);
-    free(s->running.seen);
-    free(s->running.hidden);
+    prefix_store_free(s->prefixes);
+    lane_release(&s->waiting);
+    lane_release(&s->running);
+    free(s->slots);
+    free(s->free_slots);
     free(s->shares);
     free(s->actions);
     free(s);
@@ -149,218 +74,60 @@ int64_t sim_in_system(const struct sim *s) {
     return (int64_t)(s->waiting.n + s->running.n);
 }
 
-/* Brings the integral of the number in the system up to t. */
-static void count_time(struct sim *s, int64_t t_ns) {
-    s->n.in_system_time += (__int128)sim_in_system(s) * (t_ns - s->counted_ns);
-    s->counted_ns = t_ns;
+/* ---- slots ---- */
+
+static int32_t slot_take(struct sim *s) {
+    if (s->n_free_slots == 0) {
+        size_t old = s->cap_slots;
+        s->cap_slots = old ? old * 2 : 16;
+        INVARIANT(s->cap_slots <= INT32_MAX);
+        s->slots = realloc(s->slots, s->cap_slots * sizeof *s->slots);
+        s->free_slots = realloc(s->free_slots, s->cap_slots * sizeof *s->free_slots);
+        INVARIANT(s->slots && s->free_slots);
+        for (size_t i = s->cap_slots; i > old; i--)
+            s->free_slots[s->n_free_slots++] = (int32_t)(i - 1);
+    }
+    return s->free_slots[--s->n_free_slots];
 }
 
-static void report(struct sim *s, const struct hidden *h, enum sim_end end, const char *reason,
-                   int32_t preemptions, int64_t t_ns) {
-    struct sim_outcome o = {.request = h->request,
-                            .end = end,
-                            .reason = reason,
-                            .start_ns = h->start_ns,
-                            .first_token_ns = h->first_token_ns,
-                            .completion_ns = t_ns,
-                            .preemptions = preemptions};
+void sim_report(struct sim *s, int32_t slot, enum sim_end end, int64_t t_ns) {
+    static const enum event_kind event_of[] = {[SIM_COMPLETED] = EV_RESPONSE_FINISHED,
+                                               [SIM_REJECTED_BY_POLICY] = EV_REQUEST_REJECTED,
+                                               [SIM_REJECTED_TOO_LARGE] = EV_REQUEST_REJECTED,
+                                               [SIM_REJECTED_QUEUE_FULL] = EV_REQUEST_REJECTED,
+                                               [SIM_FAILED] = EV_REQUEST_FAILED};
+    struct sim_outcome *o = &s->slots[slot].o;
+    o->end = end;
+    o->completion_ns = t_ns;
+    s->ended++;
     if (end == SIM_COMPLETED) {
         s->n.completed++;
-        s->n.prompt_tokens += h->request.prompt_tokens;
-        s->n.output_tokens += h->request.output_tokens;
-        if (t_ns > s->n.last_completion_ns) s->n.last_completion_ns = t_ns;
+        s->n.prompt_tokens += o->request.prompt_tokens;
+        s->n.output_tokens += o->output_tokens;
+        s->n.last_completion_ns = t_ns;
+    } else if (end == SIM_FAILED) {
+        s->n.failed++;
     } else {
         s->n.rejected++;
     }
-    if (s->c.each) s->c.each(s->c.ctx, &o);
+    sim_tell(s, slot, event_of[end], t_ns);
+    if (s->c.each) s->c.each(s->c.ctx, o);
+    s->free_slots[s->n_free_slots++] = slot;
 }
 
-/* ---- an iteration's effects ---- */
+/* ---- the loop ---- */
 
-static void finish_request(struct sim *s, size_t at) {
-    struct policy_request *r = seen_at(&s->running, at);
-    struct hidden *h = hidden_at(&s->running, at);
-    s->free_blocks += r->kv_blocks;
-    s->n.latency_sum += s->done_ns - h->request.arrival_ns;
-    report(s, h, SIM_COMPLETED, NULL, r->preemptions, s->done_ns);
-    lane_remove(&s->running, at);
-}
-
-static void take_effects(struct sim *s) {
-    count_time(s, s->done_ns);
-    s->now_ns = s->done_ns;
-    s->in_flight = false;
-    s->ask_ns = s->now_ns;
-    size_t removed =
-        0; /* finished ones shift those behind them; shares are in the order of the lane */
-    for (size_t i = 0; i < s->n_shares; i++) {
-        size_t at = s->shares[i].at - removed;
-        struct policy_request *r = seen_at(&s->running, at);
-        struct hidden *h = hidden_at(&s->running, at);
-        r->computed_tokens += s->shares[i].tokens;
-        if (r->computed_tokens < r->prompt_tokens + r->generated_tokens)
-            continue; /* more prefill to do */
-        if (h->first_token_ns < 0) h->first_token_ns = s->done_ns;
-        if (++r->generated_tokens < h->request.output_tokens) continue;
-        finish_request(s, at);
-        removed++;
-    }
-}
-
-/* ---- starting an iteration ---- */
-
-static void count_iteration(struct sim *s, int64_t ns, int64_t kv_blocks) {
-    s->n.iterations++;
-    s->n.busy_ns += ns;
-    s->n.kv_time += kv_blocks * ns;
-    s->n.batch_time += s->work.requests * ns;
-    s->n.computed_tokens += s->work.new_tokens;
-}
-
-/* How often the plan in flight could be repeated before a sequence ends or blocks run out: decode
- * only. */
-static int64_t repeats_possible(const struct sim *s) {
-    int64_t most = INT64_MAX, blocks = s->free_blocks;
-    for (size_t i = 0; i < s->n_shares; i++) {
-        const struct policy_request *r = seen_at(&s->running, s->shares[i].at);
-        const struct hidden *h = hidden_at(&s->running, s->shares[i].at);
-        if (s->shares[i].tokens != 1 ||
-            r->computed_tokens + 1 < r->prompt_tokens + r->generated_tokens)
-            return 0;
-        int64_t left =
-            h->request.output_tokens - r->generated_tokens - 1; /* after the iteration in flight */
-        if (left < most) most = left;
-    }
-    /* the most that can surely be served from the free blocks; exact enough, since asking again is
-     * always correct */
-    int64_t in_blocks = blocks / (int64_t)(s->n_shares ? s->n_shares : 1) * KV_BLOCK_TOKENS;
-    return most < in_blocks ? most : in_blocks;
-}
-
-static void take_blocks(struct sim *s, struct policy_request *r, int32_t tokens) {
-    int32_t need = policy_blocks_for(r->computed_tokens + tokens) - r->kv_blocks;
-    if (need <= 0) return;
-    s->free_blocks -= need;
-    r->kv_blocks += need;
-    INVARIANT(s->free_blocks >= 0);
-    int64_t used = s->c.kv_blocks - s->free_blocks;
-    if (used > s->n.kv_peak_blocks) s->n.kv_peak_blocks = used;
-}
-
-/* Lets decode iterations pass that start before t_ns and change nothing but counts. The last one
- * stays in flight. */
-static void repeat_plan(struct sim *s, int64_t t_ns) {
-    int64_t limit = t_ns < s->repeat_until_ns ? t_ns : s->repeat_until_ns;
-    if (s->c.ask_always || s->done_ns >= limit) return;
-    int64_t most = repeats_possible(s), done = 0, held = s->c.kv_blocks - s->free_blocks;
-    int32_t due[KV_BLOCK_TOKENS] = {0}; /* sequences that open a block with every such repetition */
-    for (size_t i = 0; i < s->n_shares && most > 0; i++) {
-        int32_t over = seen_at(&s->running, s->shares[i].at)->computed_tokens % KV_BLOCK_TOKENS;
-        due[(KV_BLOCK_TOKENS - over) % KV_BLOCK_TOKENS]++;
-    }
-    while (done < most && s->done_ns < limit) {
-        held += due[(done + 1) % KV_BLOCK_TOKENS];
-        s->work.context_tokens += s->work.requests;
-        s->work.attended += s->work.requests;
-        int64_t ns = cost_iteration_ns(&s->c.cost, &s->work);
-        count_iteration(s, ns, held);
-        s->done_ns += ns;
-        done++;
-    }
-    for (size_t i = 0; i < s->n_shares && done > 0; i++) {
-        struct policy_request *r = seen_at(&s->running, s->shares[i].at);
-        r->computed_tokens += (int32_t)done;
-        r->generated_tokens += (int32_t)done;
-        take_blocks(s, r, 1);
-    }
-    INVARIANT(done == 0 || held == s->c.kv_blocks - s->free_blocks);
-}
-
-static void add_share(struct sim *s, size_t at, int32_t tokens) {
-    if (s->n_shares == s->cap_shares) {
-        s->cap_shares = s->cap_shares ? s->cap_shares * 2 : 64;
-        s->shares = realloc(s->shares, s->cap_shares * sizeof *s->shares);
-        INVARIANT(s->shares);
-    }
-    s->shares[s->n_shares++] = (struct share){at, tokens};
-    struct policy_request *r = seen_at(&s->running, at);
-    const struct hidden *h = hidden_at(&s->running, at);
-    take_blocks(s, r, tokens);
-    int64_t before = r->computed_tokens;
-    s->work.requests++;
-    s->work.new_tokens += tokens;
-    s->work.context_tokens += before + tokens;
-    s->work.attended += tokens * before + (int64_t)tokens * (tokens + 1) / 2;
-    s->work.service_ns += h->request.service_ns;
-}
-
-/* ---- carrying a plan out ---- */
-
-static size_t admit(struct sim *s, size_t at) {
-    struct hidden h = *hidden_at(&s->waiting, at);
-    struct policy_request r = *seen_at(&s->waiting, at);
-    if (h.start_ns < 0) h.start_ns = s->now_ns;
-    lane_append(&s->running, &r, &h);
-    lane_remove(&s->waiting, at);
-    return s->running.n - 1;
-}
-
-static void preempt(struct sim *s, size_t at) {
-    struct hidden h = *hidden_at(&s->running, at);
-    struct policy_request r = *seen_at(&s->running, at);
-    s->free_blocks += r.kv_blocks;
-    r.kv_blocks = 0;
-    r.computed_tokens = 0; /* recomputation: its prompt and what it generated are processed again */
-    r.preemptions++;
-    s->n.preemptions++;
-    lane_remove(&s->running, at);
-    lane_prepend(&s->waiting, &r, &h);
-}
-
-static int compare_shares(const void *a, const void *b) {
-    size_t x = ((const struct share *)a)->at, y = ((const struct share *)b)->at;
-    return (x > y) - (x < y);
-}
-
-static void carry_out(struct sim *s, const struct policy_plan *plan) {
-    size_t in_waiting = 0, in_running = 0;
-    bool sorted = true;
-    s->n_shares = 0;
-    s->work = (struct sim_work){0};
-    for (size_t i = 0; i < plan->n_actions; i++) {
-        const struct policy_action *a = &plan->actions[i];
-        size_t at =
-            a->verb == POLICY_REJECT ? SIZE_MAX : lane_find(&s->running, a->id, &in_running);
-        if (a->verb == POLICY_PREEMPT) {
-            preempt(s, at);
-        } else if (at == SIZE_MAX) {
-            at = lane_find(&s->waiting, a->id, &in_waiting);
-            in_waiting = at; /* what follows moves up */
-            if (a->verb == POLICY_RUN) {
-                at = admit(s, at);
-            } else {
-                count_time(s, s->now_ns);
-                report(s, hidden_at(&s->waiting, at), SIM_REJECTED_BY_POLICY, a->reason,
-                       seen_at(&s->waiting, at)->preemptions, s->now_ns);
-                s->n.latency_sum += s->now_ns - hidden_at(&s->waiting, at)->request.arrival_ns;
-                lane_remove(&s->waiting, at);
-            }
-        }
-        if (a->verb != POLICY_RUN) continue;
-        if (s->n_shares && s->shares[s->n_shares - 1].at > at) sorted = false;
-        add_share(s, at, a->tokens);
-    }
-    if (!sorted) qsort(s->shares, s->n_shares, sizeof *s->shares, compare_shares);
+static void reserve_actions(struct sim *s) {
+    size_t most = (size_t)sim_in_system(s);
+    if (most <= s->cap_actions) return;
+    s->cap_actions = most * 2;
+    free(s->actions);
+    s->actions = malloc(s->cap_actions * sizeof *s->actions);
+    INVARIANT(s->actions);
 }
 
 static int ask(struct sim *s, struct err *e) {
-    size_t most = s->waiting.n + s->running.n;
-    if (most > s->cap_actions) {
-        s->cap_actions = most * 2;
-        free(s->actions);
-        s->actions = malloc(s->cap_actions * sizeof *s->actions);
-        INVARIANT(s->actions);
-    }
+    reserve_actions(s);
     struct policy_view view = {.now_ns = s->now_ns,
                                .waiting = s->waiting.seen + s->waiting.head,
                                .n_waiting = s->waiting.n,
@@ -377,14 +144,9 @@ static int ask(struct sim *s, struct err *e) {
     s->ask_ns = INT64_MAX;
     if (s->c.policy->plan(s->c.policy_state, &view, &plan, e) || policy_check(&view, &plan, e))
         return -1;
-    carry_out(s, &plan);
-    if (s->n_shares > 0) {
-        int64_t ns = cost_iteration_ns(&s->c.cost, &s->work);
-        count_iteration(s, ns, s->c.kv_blocks - s->free_blocks);
-        s->in_flight = true;
-        s->done_ns = s->now_ns + ns;
-        s->repeat_until_ns = plan.validity == POLICY_UNTIL_CHANGE ? plan.valid_until_ns : 0;
-    } else if (plan.n_actions > 0) {
+    sim_carry_out(s, &plan);
+    if (s->in_flight) return 0;
+    if (plan.n_actions > 0) {
         s->ask_ns = s->now_ns; /* only rejections or preemptions: what next? */
     } else if (plan.valid_until_ns > s->now_ns) {
         s->ask_ns = plan.valid_until_ns;
@@ -395,64 +157,136 @@ static int ask(struct sim *s, struct err *e) {
     return 0;
 }
 
-/* ---- the loop ---- */
-
-int sim_run_until(struct sim *s, int64_t t_ns, struct err *e) {
-    for (;;) {
-        if (s->in_flight) {
-            repeat_plan(s, t_ns);
-            if (s->done_ns > t_ns) return 0;
-            take_effects(s); /* also at t itself: effects come before arrivals */
-        }
-        if (s->ask_ns >= t_ns) return 0;
-        if (s->ask_ns > s->now_ns) s->now_ns = s->ask_ns;
-        if (sim_in_system(s) == 0) {
-            s->ask_ns = INT64_MAX;
-            return 0;
-        }
-        if (ask(s, e)) return -1;
+int sim_turn(struct sim *s, int64_t t_ns, struct err *e) {
+    if (s->in_flight) {
+        sim_repeat(s, t_ns);
+        if (s->done_ns > t_ns) return 0;
+        sim_take_effects(s); /* also at t itself: effects come before arrivals */
+        return 1;
     }
+    if (sim_in_system(s) == 0) s->ask_ns = INT64_MAX;
+    if (s->ask_ns >= t_ns) return 0;
+    if (s->ask_ns > s->now_ns) s->now_ns = s->ask_ns;
+    return ask(s, e) ? -1 : 1;
 }
 
-int sim_push(struct sim *s, const struct sim_request *r, struct err *e) {
-    if (r->arrival_ns < s->n.first_arrival_ns || r->prompt_tokens < 1 || r->output_tokens < 1 ||
-        r->max_output_tokens < r->output_tokens)
-        return err_set(
-            e,
-            "request %lld: arrivals come in order, with at least one prompt and one output token",
-            (long long)r->id);
-    if (s->n.first_arrival_ns < 0)
-        s->n.first_arrival_ns = r->arrival_ns, s->counted_ns = r->arrival_ns;
-    s->n.arrivals++;
-    struct hidden h = {*r, -1, -1};
-    if (((int64_t)r->prompt_tokens + r->max_output_tokens + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS >
-        s->c.kv_blocks) {
-        report(s, &h, SIM_REJECTED_TOO_LARGE,
-               "prompt and output need more KV blocks than the cache has", 0, r->arrival_ns);
-        return 0;
+int sim_run_until(struct sim *s, int64_t t_ns, struct err *e) {
+    int rc;
+    do rc = sim_turn(s, t_ns, e);
+    while (rc == 1);
+    return rc;
+}
+
+int sim_run_to_end(struct sim *s, int64_t t_ns, struct err *e) {
+    int64_t before = s->ended;
+    int rc;
+    do rc = sim_turn(s, t_ns, e);
+    while (rc == 1 && s->ended == before);
+    return rc;
+}
+
+int64_t sim_next_ns(const struct sim *s) {
+    if (!s->in_flight) return sim_in_system(s) > 0 ? s->ask_ns : INT64_MAX;
+    if (s->done_ns >= s->repeat_until_ns || s->repeats_left == 0) return s->done_ns;
+    /* repeated iterations only get longer: the context grows */
+    int64_t last_ns, ns = cost_iteration_ns(&s->c.cost, &s->work);
+    if (__builtin_mul_overflow(s->repeats_left, ns, &last_ns) ||
+        __builtin_add_overflow(s->done_ns, last_ns, &last_ns) || last_ns > s->repeat_until_ns)
+        return s->repeat_until_ns;
+    return last_ns;
+}
+
+/* ---- arrivals ---- */
+
+static int check_request(const struct sim *s, const struct sim_request *r, int64_t t_ns,
+                         struct err *e) {
+    long long id = r->id;
+    if (t_ns < s->last_arrival_ns || r->arrival_ns < 0)
+        return err_set(e, "request %lld arrives at %lld ns, before the last arrival at %lld ns", id,
+                       (long long)t_ns, (long long)s->last_arrival_ns);
+    if (r->prompt_tokens < 1 || r->output_tokens < 1 || r->prompt_tokens > MOST_TOKENS ||
+        r->max_output_tokens > MOST_TOKENS)
+        return err_set(e,
+                       "request %lld has %d prompt and %d output tokens; each must be from 1 to %d",
+                       id, r->prompt_tokens, r->output_tokens, MOST_TOKENS);
+    if (r->max_output_tokens < r->output_tokens ||
+        (r->wanted_tokens && r->wanted_tokens < r->output_tokens))
+        return err_set(e, "request %lld generates %d tokens, more than its limit or its wish", id,
+                       r->output_tokens);
+    if (r->fail_after < 0 || r->service_ns < 0 || r->service_ns > LONGEST_STEP_NS)
+        return err_set(e, "request %lld: fail_after or service time makes no sense", id);
+    if (r->prefix && (r->n_prefix < 0 || r->prefix_unit < 1))
+        return err_set(e, "request %lld: prefix blocks must have at least one token", id);
+    return 0;
+}
+
+static int32_t stop_tokens(const struct sim_request *r) {
+    bool breaks = r->fail_after > 0 && r->fail_after < r->output_tokens;
+    return breaks ? r->fail_after : r->output_tokens;
+}
+
+/* Why it can't even wait; NULL when it can. */
+static const char *refusal(const struct sim *s, const struct sim_request *r, enum sim_end *end) {
+    if (policy_blocks_for(r->prompt_tokens + r->max_output_tokens) > s->c.kv_blocks) {
+        *end = SIM_REJECTED_TOO_LARGE;
+        return "prompt and output need more KV blocks than the cache has";
     }
     if (sim_in_system(s) >= s->c.max_in_system) {
-        report(s, &h, SIM_REJECTED_QUEUE_FULL, "the system is full", 0, r->arrival_ns);
+        *end = SIM_REJECTED_QUEUE_FULL;
+        return "the system is full";
+    }
+    return NULL;
+}
+
+int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct err *e) {
+    if (check_request(s, r, t_ns, e)) return -1;
+    if (s->n.first_arrival_ns < 0) {
+        s->n.first_arrival_ns = r->arrival_ns;
+        s->counted_ns = s->kv_counted_ns = t_ns;
+    }
+    s->n.arrivals++;
+    s->last_arrival_ns = t_ns;
+    int32_t slot = slot_take(s);
+    s->slots[slot] = (struct slot){
+        .o = {.request = *r, .start_ns = -1, .first_token_ns = -1, .server = s->c.server},
+        .entered_ns = t_ns,
+        .stop_tokens = stop_tokens(r)};
+    sim_tell(s, slot, EV_REQUEST_ACCEPTED, r->arrival_ns);
+    enum sim_end end;
+    s->slots[slot].o.reason = refusal(s, r, &end);
+    if (s->slots[slot].o.reason) {
+        sim_report(s, slot, end, t_ns);
         return 0;
     }
     if (!s->in_flight) {
-        if (s->now_ns < r->arrival_ns) s->now_ns = r->arrival_ns;
-        s->ask_ns = r->arrival_ns;
+        if (s->now_ns < t_ns) s->now_ns = t_ns;
+        s->ask_ns = t_ns;
     }
     s->repeat_until_ns = 0; /* an arrival ends the plan's validity */
-    count_time(s, r->arrival_ns);
+    sim_count_time(s, t_ns);
     struct policy_request p = {.id = r->id,
                                .arrival_ns = r->arrival_ns,
                                .prompt_tokens = r->prompt_tokens,
                                .max_output_tokens = r->max_output_tokens,
                                .prefix_hash = r->prefix_hash};
-    lane_append(&s->waiting, &p, &h);
+    lane_append(&s->waiting, &p, slot);
     return 0;
 }
 
-int sim_finish(struct sim *s, struct err *e) {
+int sim_push(struct sim *s, const struct sim_request *r, struct err *e) {
+    return sim_place(s, r, r->arrival_ns, e);
+}
+
+void sim_end_arrivals(struct sim *s, int64_t t_ns) {
+    if (s->arrivals_ended) return;
     s->arrivals_ended = true;
-    if (!s->in_flight && sim_in_system(s) > 0 && s->ask_ns > s->now_ns) s->ask_ns = s->now_ns;
+    if (s->in_flight || sim_in_system(s) == 0) return;
+    if (s->now_ns < t_ns) s->now_ns = t_ns;
+    if (s->ask_ns > s->now_ns) s->ask_ns = s->now_ns;
+}
+
+int sim_finish(struct sim *s, struct err *e) {
+    sim_end_arrivals(s, s->last_arrival_ns);
     if (sim_run_until(s, INT64_MAX, e)) return -1;
     if (sim_in_system(s) > 0)
         return err_set(e, "the policy leaves %lld requests waiting although no arrival is left",

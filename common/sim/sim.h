@@ -33,7 +33,8 @@ struct sim_request {
     int32_t max_output_tokens; /* what the policy sees; >= output_tokens */
     int32_t wanted_tokens; /* without max_output_tokens; > output_tokens: it ends truncated. 0 means
                               output_tokens */
-    int32_t fail_after;    /* the server breaks after so many output tokens; 0: it doesn't */
+    int32_t fail_after;    /* the server breaks when it has generated so many tokens, instead of
+                              sending the last ones; 0 or > output_tokens: it doesn't */
     int64_t service_ns;    /* COST_SERVICE only */
     uint64_t prefix_hash;  /* of the first prefix block; 0: nothing is shared */
     const uint64_t *prefix; /* hashes of its prompt's blocks of prefix_unit tokens, for prefix
@@ -59,6 +60,7 @@ struct sim_outcome {
     int32_t output_tokens;  /* generated */
     int32_t cached_tokens;  /* of the prompt, found by prefix reuse at its first admission */
     int32_t preemptions;
+    int32_t server; /* number of the server in its fleet */
 };
 
 typedef void sim_outcome_fn(void *ctx, const struct sim_outcome *o);
@@ -78,6 +80,7 @@ struct sim_config {
     bool ask_always;       /* ask the policy before every iteration */
     int64_t prefix_tokens; /* prefix reuse: size of the store of prefixes (least recently used
                               goes); 0: off */
+    int32_t server;        /* its number in a fleet, for the outcomes */
     sim_outcome_fn *each;  /* called once a request, in order of completion */
     sim_event_fn *event;   /* NULL: nobody wants to know. The records are the same with it */
     void *ctx;
@@ -85,19 +88,24 @@ struct sim_config {
 
 /* Counted while running; all times in ns. */
 struct sim_counters {
-    int64_t arrivals, completed, rejected;
+    int64_t arrivals, completed, rejected, failed;
     int64_t iterations; /* forward passes: a batch of 8 is one */
     int64_t policy_calls;
     int64_t preemptions;
     int64_t prompt_tokens, output_tokens; /* of completed requests */
     int64_t computed_tokens;              /* processed in iterations, recomputation included */
+    int64_t cached_tokens;                /* not processed, because prefix reuse found them */
     int64_t busy_ns;
     int64_t batch_time; /* integral of the batch size over busy time: requests * ns */
     int64_t kv_peak_blocks;
-    int64_t kv_time; /* integral of the KV blocks held over busy time: blocks * ns */
-    __int128
-        in_system_time;   /* integral of the number in the system: requests * ns (Little's law) */
-    __int128 latency_sum; /* sum of completion - arrival of all that entered */
+    __int128 kv_time;       /* integral of the blocks that are taken: blocks * ns. Mean occupancy is
+                                     this over kv_blocks * (last completion - first arrival) */
+    __int128 kv_token_time; /* integral of the tokens in them: tokens * ns. Internal fragmentation,
+                               the share of taken slots that holds nothing, is
+                               1 - kv_token_time / (KV_BLOCK_TOKENS * kv_time) */
+    __int128 in_system_time; /* integral of the number in the system: requests * ns (Little's law)
+                              */
+    __int128 latency_sum;    /* sum of end - arrival of all that entered */
     int64_t first_arrival_ns, last_completion_ns;
 };
 
@@ -110,6 +118,22 @@ void sim_free(struct sim *s);
  * ever. */
 int sim_run_until(struct sim *s, int64_t t_ns, struct err *e);
 
+/* As sim_run_until, but returns 1 as soon as a request has ended: further arrivals may come from
+ * that instant on. For closed loops, whose next arrival depends on it:
+ *
+ *   for (;;) {
+ *       t = the next arrival known of, INT64_MAX without one
+ *       rc = sim_run_to_end(s, t, e);  -1: fault; 1: an earlier arrival may have come up, look
+ * again if (rc == 0 && t == INT64_MAX) break; if (rc == 0) sim_push(s, ...)
+ *   }
+ *   sim_finish(s, e);
+ */
+int sim_run_to_end(struct sim *s, int64_t t_ns, struct err *e);
+
+/* Nothing that can be seen from outside happens before this: no request ends, none is admitted, the
+ * policy isn't asked. INT64_MAX: nothing will happen without an arrival. */
+int64_t sim_next_ns(const struct sim *s);
+
 /* An arrival at request->arrival_ns, which isn't before the last one and up to which the server has
  * run. */
 int sim_push(struct sim *s, const struct sim_request *r, struct err *e);
@@ -120,7 +144,7 @@ int sim_finish(struct sim *s, struct err *e);
 
 const struct sim_counters *sim_counters(const struct sim *s);
 
-/* For routers and closed loops: requests in the system, tokens of work that wait or run. */
+/* For routers and closed loops: requests that wait or run. */
 int64_t sim_in_system(const struct sim *s);
 
 #endif

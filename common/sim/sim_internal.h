@@ -1,0 +1,101 @@
+/* sim_internal.h: one simulated server from inside; for sim.c, sim_iteration.c and fleet.c.
+ *
+ *   sim.c            the loop: when is the policy asked, what ends a wait, what comes in
+ *   sim_iteration.c  one iteration: from a plan to its cost, its repetition, its effects
+ */
+#ifndef SERVELAB_SIM_SIM_INTERNAL_H
+#define SERVELAB_SIM_SIM_INTERNAL_H
+
+#include "sim/prefix.h"
+#include "sim/sim.h"
+#include "sim/sim_lane.h"
+
+/* What only the simulator knows of a request that is in the system. */
+struct slot {
+    struct sim_outcome o; /* filled in as it happens */
+    int64_t entered_ns;   /* its arrival at this server; later than at the system where a router
+                             held it back */
+    int32_t stop_tokens;  /* it ends, well or badly, with so many */
+};
+
+/* One running sequence's part in the iteration in flight. */
+struct share {
+    size_t at; /* index in the running lane */
+    int32_t tokens;
+};
+
+struct sim {
+    struct sim_config c;
+    struct lane waiting, running;
+    struct slot *slots;
+    int32_t *free_slots;
+    size_t cap_slots, n_free_slots;
+    struct prefix_store *prefixes; /* NULL without prefix reuse */
+    int32_t free_blocks;
+    int64_t kv_tokens; /* in the blocks that are taken, the iteration in flight included */
+    bool arrivals_ended;
+    int64_t ended; /* requests that have ended in whatever way */
+
+    int64_t now_ns;          /* of the last thing that happened */
+    int64_t last_arrival_ns; /* at this server */
+    int64_t ask_ns; /* when to ask the policy: INT64_MAX for "not before something happens" */
+
+    /* the iteration in flight */
+    bool in_flight;
+    int64_t done_ns;
+    struct share *shares; /* in the order of the running lane */
+    size_t n_shares, cap_shares;
+    struct sim_work work;
+
+    /* repeating it without asking: its shares are brought up to date when it stops (take_effects)
+     */
+    int64_t repeat_until_ns; /* for iterations that start before this */
+    int64_t repeats_left;    /* until a sequence ends or a block is needed and none is free */
+    int64_t repeated;
+    int32_t new_blocks[KV_BLOCK_TOKENS]; /* taken by repetition number k, modulo the block size */
+
+    struct policy_action *actions;
+    size_t cap_actions;
+    struct sim_counters n;
+    int64_t counted_ns;    /* in_system_time is up to date until here */
+    int64_t kv_counted_ns; /* kv_time and kv_token_time are */
+};
+
+/* ---- sim.c ---- */
+
+/* One turn of the loop if it happens in time: the effects of the iteration in flight (until t_ns),
+ * or the policy's decision (before t_ns). 1; 0 when neither is left; -1 and *e. */
+int sim_turn(struct sim *s, int64_t t_ns, struct err *e);
+
+/* As sim_push, for a request that a router held back until now. t_ns >= r->arrival_ns. */
+int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct err *e);
+
+/* No further arrival after t_ns, until which the server has run: the policy may know. */
+void sim_end_arrivals(struct sim *s, int64_t t_ns);
+
+/* Brings the integral of the number in the system up to t_ns. */
+static inline void sim_count_time(struct sim *s, int64_t t_ns) {
+    s->n.in_system_time += (__int128)sim_in_system(s) * (t_ns - s->counted_ns);
+    s->counted_ns = t_ns;
+}
+
+static inline void sim_tell(const struct sim *s, int32_t slot, enum event_kind kind, int64_t t_ns) {
+    if (s->c.event) s->c.event(s->c.ctx, s->slots[slot].o.request.id, kind, t_ns);
+}
+
+/* The request of that slot has ended at t_ns, and its slot is free. */
+void sim_report(struct sim *s, int32_t slot, enum sim_end end, int64_t t_ns);
+
+/* ---- sim_iteration.c ---- */
+
+/* Rejects, preempts and admits as a checked plan says, and sends its iteration on its way. */
+void sim_carry_out(struct sim *s, const struct policy_plan *plan);
+
+/* Lets iterations pass that start before t_ns and change nothing but counts. The last one stays in
+ * flight. */
+void sim_repeat(struct sim *s, int64_t t_ns);
+
+/* What the iteration in flight has done, at done_ns. */
+void sim_take_effects(struct sim *s);
+
+#endif
