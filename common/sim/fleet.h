@@ -23,8 +23,9 @@ struct fleet *fleet_create(const struct sim_config *c, const char *policy_arg, i
                            const char *router, uint64_t seed, struct err *e);
 void fleet_free(struct fleet *f);
 
-/* As sim_run_until, sim_push and sim_finish, for all servers. */
+/* As sim_run_until, sim_run_to_end, sim_push and sim_finish, for all servers. */
 int fleet_run_until(struct fleet *f, int64_t t_ns, struct err *e);
+int fleet_run_to_end(struct fleet *f, int64_t t_ns, struct err *e);
 int fleet_push(struct fleet *f, const struct sim_request *r, struct err *e);
 int fleet_finish(struct fleet *f, struct err *e);
 

@@ -1,0 +1,106 @@
+/* run.h: one run: a workload, a policy, a cost model and a fleet in; the fate of every request and
+ * what was counted out.
+ *
+ * Offers: the run, the check that its books balance, and its measurement. Every interval,
+ * percentile and verdict comes from the functions of labs 01 and 02 (objective/point.h). Refuses:
+ * to print.
+ *
+ * The window. A measurement takes the requests that arrived within [first arrival + warm-up, last
+ * arrival], both ends included. Requests of the warm-up are still served and still in the way; they
+ * are in no percentile and no count. What arrives within the window is counted whenever it ends,
+ * also after the window. The window ends with the arrivals, because after them the load is no
+ * longer what was offered.
+ */
+#ifndef SERVELAB_SIM_RUN_H
+#define SERVELAB_SIM_RUN_H
+
+#include "objective/point.h"
+#include "sim/fleet.h"
+#include "workload/workload.h"
+
+struct run_spec {
+    struct workload_spec workload;
+    const char *policy; /* as policy_find takes it: "continuous", "static:8" */
+    struct cost_model cost;
+    int32_t kv_blocks, token_budget, max_running;
+    int64_t max_in_system; /* INT64_MAX: no limit */
+    int64_t prefix_tokens;
+    int32_t servers;
+    const char *router;
+    int64_t warm_up_ns;
+    struct point_limits limits; /* INT64_MAX where there is none */
+
+    /* Optional, NULL where nobody wants to know: each event and each outcome as it happens, and how
+     * many requests have ended so far (every RUN_PROGRESS_EVERY of them). One ctx for all three. */
+    sim_event_fn *event;
+    sim_outcome_fn *ended;
+    void (*progress)(void *ctx, int64_t requests);
+    void *ctx;
+};
+enum { RUN_PROGRESS_EVERY = 4096 };
+
+struct run {
+    struct point_request *list; /* (n), by id */
+    size_t n;
+    struct sim_counters counters; /* of all servers */
+    struct workload_facts facts;
+    int64_t first_arrival_ns, last_arrival_ns;
+    int64_t last_end_ns;        /* of any request, in whatever way */
+    int64_t last_completion_ns; /* of those that were done; first_arrival_ns when none was */
+    int64_t by_policy, too_large, queue_full; /* why requests were shed, of all n */
+    int64_t output_tokens;                    /* generated for requests that were done */
+    int64_t prompt_tokens;                    /* of the same */
+    __int128 sojourn_ns;                      /* sum of end - arrival over all n */
+};
+
+/* What run_once returns besides 0. */
+enum {
+    RUN_BAD = -1, /* the input or the policy is at fault: *e says what */
+    RUN_OURS =
+        -2 /* the simulator's books don't balance: our own fault, and nothing it says counts */
+};
+
+/* Runs to the end. 0 and *out, to be released with run_release; otherwise *out holds nothing. For
+ * an error in a trace, workload_err_input gives the file's name. */
+int run_once(const struct run_spec *spec, struct run *out, struct err *e);
+void run_release(struct run *r);
+
+/* Do the books balance? Every request that arrived ended once, and Little's law holds: the integral
+ * of the number in the system, which the servers kept, is the sum of the times in the system, which
+ * the list of requests has. Both are integers, so that equal means equal. 0, or -1 and *e. run_once
+ * has asked already; here for the test that it can say no. */
+int run_check(const struct run *r, struct err *e);
+
+/* ---- what a run measured ---- */
+
+struct run_measures {
+    struct operating_point point; /* of the window */
+    int64_t from_ns, to_ns;       /* the window is [from, to): to is 1 ns past the last arrival */
+    bool has_rates; /* false: all its arrivals are one instant, and nothing can be said per second
+                       of it (offered load, throughput within it, stability) */
+    double mean_wait_ns; /* queue delay, over its complete requests; NaN without any */
+
+    /* of the whole run, from the first arrival to the last completion */
+    int64_t interval_ns;
+    int64_t completed;     /* complete requests: all tokens that they wanted */
+    double throughput_rps; /* QPS: complete requests / interval; NaN where the interval is 0, so
+                              are the next three */
+    double output_tps;     /* TPS: output tokens of the requests that were done / interval */
+    double total_tps;      /* prompt and output tokens of the same / interval */
+    double ips;            /* IPS: forward passes / interval, all servers together; a batch of 8
+                              is one */
+    double busy_share; /* busy time / (first arrival to last end * servers); NaN where that is 0 */
+    double mean_batch; /* sequences in an iteration, averaged over busy time; NaN: never busy */
+    double kv_peak_share; /* most blocks ever held on one server / blocks of it */
+    double kv_mean_share; /* blocks held, averaged over the same time as busy_share / blocks of all
+                             servers */
+    double little_l;      /* number in the system, time average from first arrival to last end */
+    double little_lambda_rps; /* arrivals / the same time */
+    double little_w_ns;       /* mean time in the system, of all that arrived */
+};
+
+/* 0, or -1 and *e: the warm-up leaves no request, or memory is out. */
+int run_measure(const struct run *r, const struct run_spec *spec, struct run_measures *out,
+                struct err *e);
+
+#endif
