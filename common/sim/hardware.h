@@ -17,12 +17,15 @@ struct model_shape {
     int32_t width, layers, heads, kv_heads, head_size, ffn, vocabulary;
     int64_t parameters;
     int32_t experts, active_experts; /* 1, 1 for a dense model */
+    bool tied;                       /* the output matrix is the embedding */
 };
 
 struct gpu {
     const char *name; /* "a100", "h100" */
     int64_t memory_bytes;
     double bandwidth, flops; /* data sheet: bytes/s, dense 16-bit operations/s */
+    int64_t effective_bandwidth, effective_flops, overhead_ns; /* calibrated; overhead_ns is of
+                                                                  CALIBRATED_LAYERS layers */
 };
 
 struct deployment {
@@ -46,5 +49,22 @@ int deployment_cost(const struct deployment *d, struct cost_model *out, struct e
 /* How many blocks of KV_BLOCK_TOKENS tokens fit beside the weights. -1 and *e when the weights
  * alone don't fit. */
 int64_t deployment_kv_blocks(const struct deployment *d, struct err *e);
+
+/* ---- pieces, for those who want to look inside ---- */
+
+/* Bytes of the weights on the GPU, and of one token's keys and values in all layers. */
+int64_t deployment_weight_bytes(const struct deployment *d);
+int64_t deployment_kv_bytes_per_token(const struct deployment *d);
+
+/* Speculative decoding: tokens that a round yields, 1 when it is off. */
+double deployment_tokens_per_round(const struct deployment *d);
+
+/* Experts of one layer that at least one of `tokens` tokens goes to, expected; in 1/65536. */
+int64_t experts_touched_65536(int32_t experts, int32_t active, int64_t tokens);
+
+/* Token slots of a sequence's last KV block that hold nothing (internal fragmentation): 0 .. 15,
+ * 7.5 on average over lengths. All other waste that paged attention avoids isn't there to begin
+ * with. */
+int32_t kv_unused_slots(int32_t tokens);
 
 #endif
