@@ -72,8 +72,9 @@ const char *decimal_whole(const char *text, size_t n, int64_t most, int64_t *out
     int64_t v = 0;
     for (size_t i = 0; i < n; i++) {
         if (!is_digit(text[i])) return NO_NUMBER;
-        v = v * 10 + (text[i] - '0');
-        if (v > most) return LARGE; /* most <= 2^59, so that v never overflows */
+        int digit = text[i] - '0';
+        if (v > (most - digit) / 10) return LARGE;
+        v = v * 10 + digit;
     }
     *out = v;
     return NULL;

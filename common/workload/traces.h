@@ -1,6 +1,35 @@
 /* traces.h: recorded workloads, read as published.
  *
- * (first state: only the types; the readers follow)
+ *   azure     CSV: TIMESTAMP (UTC, "2023-11-16 18:15:46.6805900", up to 9 digits or none, with or
+ *             without "+00:00": the 2024 files have both kinds), ContextTokens, GeneratedTokens.
+ *             Patel et al., Splitwise, ISCA 2024; Stojkovic et al., DynamoLLM, HPCA 2025
+ *             (github.com/Azure/AzurePublicDataset)
+ *   mooncake  JSON lines: timestamp in milliseconds, input_length, output_length, hash_ids (one
+ *             per 512 tokens of the prompt; equal ids mean equal beginnings).
+ *             Qin et al., Mooncake, FAST 2025 (github.com/kvcache-ai/Mooncake)
+ *   burstgpt  CSV: Timestamp in seconds, "Request tokens", "Response tokens"; Model, Total tokens,
+ *             Log Type, and in the third file Session ID and Elapsed time aren't used.
+ *             Wang et al., BurstGPT, KDD 2025 (github.com/HPMLL/BurstGPT)
+ *   vidur     CSV: arrived_at in seconds, num_prefill_tokens, num_decode_tokens.
+ *             Agrawal et al., Vidur, MLSys 2024 (github.com/microsoft/vidur, data/processed_traces)
+ *
+ * The columns of a CSV are found by their names in its first line, in any order, among others. No
+ * quoted fields: none of the files has them. Blank lines are passed over; LF, CRLF, a byte order
+ * mark and a missing last line end are fine; rows are sorted by time where they aren't, equal times
+ * in the order of the file.
+ *
+ * Time 0 is the first arrival. Times are rounded to the ns, never through a double.
+ *
+ * Rows of no prompt token, or of none to generate, are real requests that somebody sent: they are
+ * kept with one token, and counted. In BurstGPT a response of 0 tokens marks a request that failed
+ * over there. How their server did is no property of the load, and leaving the row out would make
+ * the load look lighter than it was; so it stays, as any other row of 0 tokens. Who wants the
+ * others only takes the published file without failures.
+ *
+ * A bad row (a field too few or too many, a token count that isn't a whole number from 0 to 10^8, a
+ * time that is negative, no number or no date, a line over 1 MiB, anything that isn't strict JSON,
+ * more hash_ids than the prompt has blocks) is an error with its line and column, or counted and
+ * left out where the caller says so. Memory: 32 bytes a row, 8 more a prefix block.
  */
 #ifndef SERVELAB_WORKLOAD_TRACES_H
 #define SERVELAB_WORKLOAD_TRACES_H
@@ -10,23 +39,29 @@
 enum { TRACE_PREFIX_TOKENS = 512 }; /* a Mooncake prefix block */
 
 struct trace_row {
-    int64_t at_ns;
-    int32_t prompt_tokens, output_tokens;
-    int64_t prefix_at;
+    int64_t at_ns;                        /* since the first arrival */
+    int32_t prompt_tokens, output_tokens; /* at least 1 */
+    int64_t prefix_at;                    /* its hashes are prefixes[prefix_at ..] (n_prefix) */
     int32_t n_prefix;
-    int32_t line;
+    int32_t line; /* in the file */
 };
 
 struct trace {
-    struct trace_row *rows;
-    int64_t n;
-    uint64_t *prefixes;
+    struct trace_row *rows; /* (n), by time */
+    int64_t n, cap;
+    uint64_t *prefixes; /* never 0, which would mean that nothing is known */
+    int64_t n_prefixes, cap_prefixes;
     int32_t longest_output;
     struct workload_facts facts;
 };
 
+/* Reads a regular file, or standard input for "-". At least one good row, or it is an error. 0, or
+ * -1 with *e (line, column) and *t as trace_clear leaves it. */
 int trace_read(struct trace *t, const char *path, enum trace_format format, bool skip_bad_rows,
                struct err *e);
+/* The same from an open descriptor, which stays the caller's. */
+int trace_read_fd(struct trace *t, int fd, enum trace_format format, bool skip_bad_rows,
+                  struct err *e);
 void trace_clear(struct trace *t);
 
 #endif

@@ -115,8 +115,12 @@ void workload_close(struct workload *w) {
 
 /* ---- the sequence ---- */
 
+bool workload_over(const struct workload *w) {
+    return w->next_id >= w->end_id;
+}
+
 int64_t workload_peek_ns(struct workload *w) {
-    if (w->next_id >= w->end_id) return INT64_MAX;
+    if (workload_over(w)) return INT64_MAX;
     switch (w->spec.arrivals) {
     case ARRIVALS_LIST:
         return w->spec.list_ns[w->next_id];
@@ -159,7 +163,7 @@ static void set_lengths(struct workload *w, struct sim_request *r) {
 }
 
 int workload_next(struct workload *w, struct sim_request *out, struct err *e) {
-    if (w->next_id >= w->end_id) return 0;
+    if (workload_over(w)) return 0;
     int64_t at = workload_peek_ns(w);
     if (at == INT64_MAX && w->spec.arrivals == ARRIVALS_CLOSED) return WORKLOAD_WAIT;
     if (at == INT64_MAX)

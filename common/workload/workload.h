@@ -100,6 +100,9 @@ int workload_next(struct workload *w, struct sim_request *out, struct err *e);
  * server run only to its own next end before you take the arrival (drive.h does). */
 int64_t workload_peek_ns(struct workload *w);
 
+/* No further arrival will come, whatever the server does. */
+bool workload_over(const struct workload *w);
+
 /* A request of a closed loop ended, in whatever way. Nothing to do for the others. */
 void workload_ended(struct workload *w, int64_t end_ns);
 
