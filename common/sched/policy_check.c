@@ -10,23 +10,12 @@ struct lane {
     const struct policy_request *requests;
     size_t n, cursor; /* plans name requests in the order of the view: search goes on from the last
                          one found */
-    uint64_t *named;  /* a bit each: named already */
-    uint64_t few[16]; /* room for 1,024 bits without malloc */
+    bool backwards;   /* a request was named after one behind it */
+    uint64_t *named;  /* a bit each: named already. NULL in the first pass */
 };
 
-static void lane_init(struct lane *l, const struct policy_request *requests, size_t n) {
-    l->requests = requests;
-    l->n = n;
-    l->cursor = 0;
-    size_t words = (n + 63) / 64;
-    l->named = words <= 16 ? l->few : malloc(words * sizeof *l->named);
-    INVARIANT(l->named);
-    /* only what a short plan can reach must be clear; but a plan may name anyone */
-    memset(l->named, 0, words * sizeof *l->named);
-}
-
-static void lane_release(struct lane *l) {
-    if (l->named != l->few) free(l->named);
+static bool lane_is_next(struct lane *l, int64_t id) {
+    return l->cursor < l->n && l->requests[l->cursor].id == id;
 }
 
 /* The request of that id, or NULL. *again tells whether the plan named it before. */
@@ -34,10 +23,13 @@ static const struct policy_request *lane_find(struct lane *l, int64_t id, bool *
     for (size_t k = 0, i = l->cursor; k < l->n; k++, i++) {
         if (i >= l->n) i = 0;
         if (l->requests[i].id != id) continue;
+        if (i < l->cursor) l->backwards = true;
         l->cursor = i + 1;
-        uint64_t bit = UINT64_C(1) << (i & 63);
-        *again = l->named[i / 64] & bit;
-        l->named[i / 64] |= bit;
+        if (l->named) {
+            uint64_t bit = UINT64_C(1) << (i & 63);
+            *again = l->named[i / 64] & bit;
+            l->named[i / 64] |= bit;
+        }
         return &l->requests[i];
     }
     return NULL;
@@ -64,8 +56,8 @@ struct demand {
 
 static int check_action(const struct policy_action *a, struct lane *waiting, struct lane *running,
                         struct demand *d, struct err *e) {
-    bool again = false;
-    const struct policy_request *r = lane_find(running, a->id, &again), *w = NULL;
+    bool again = false, waits = lane_is_next(waiting, a->id) && !lane_is_next(running, a->id);
+    const struct policy_request *r = waits ? NULL : lane_find(running, a->id, &again), *w = NULL;
     if (!r) r = w = lane_find(waiting, a->id, &again);
     long long id = a->id;
     if (!r) return err_set(e, "policy names request %lld, which neither waits nor runs", id);
@@ -97,19 +89,37 @@ static int check_action(const struct policy_action *a, struct lane *waiting, str
     return err_set(e, "policy answers with unknown action %d", (int)a->verb);
 }
 
+static int check_actions(const struct policy_plan *plan, struct lane *waiting, struct lane *running,
+                         struct demand *d, struct err *e) {
+    for (size_t i = 0; i < plan->n_actions; i++)
+        if (check_action(&plan->actions[i], waiting, running, d, e)) return -1;
+    return 0;
+}
+
+static uint64_t *no_bits(size_t n) {
+    uint64_t *bits = calloc(n / 64 + 1, sizeof *bits);
+    INVARIANT(bits);
+    return bits;
+}
+
 int policy_check(const struct policy_view *view, const struct policy_plan *plan, struct err *e) {
-    struct lane waiting, running;
-    struct demand d = {view->free_kv_blocks, 0, (int64_t)view->n_running, false};
-    int rc = 0;
-    lane_init(&waiting, view->waiting, view->n_waiting);
-    lane_init(&running, view->running, view->n_running);
+    struct lane waiting = {.requests = view->waiting, .n = view->n_waiting};
+    struct lane running = {.requests = view->running, .n = view->n_running};
+    const struct demand nothing = {view->free_kv_blocks, 0, (int64_t)view->n_running, false};
+    struct demand d = nothing;
     if (plan->n_actions > plan->cap_actions)
-        rc = err_set(e, "policy wrote %zu actions into room for %zu", plan->n_actions,
-                     plan->cap_actions);
-    for (size_t i = 0; !rc && i < plan->n_actions; i++)
-        rc = check_action(&plan->actions[i], &waiting, &running, &d, e);
-    lane_release(&waiting);
-    lane_release(&running);
+        return err_set(e, "policy wrote %zu actions into room for %zu", plan->n_actions,
+                       plan->cap_actions);
+    int rc = check_actions(plan, &waiting, &running, &d, e);
+    /* named in the view's order, no request can be named twice; otherwise it takes a second look */
+    if (waiting.backwards || running.backwards) {
+        waiting.named = no_bits(waiting.n);
+        running.named = no_bits(running.n);
+        d = nothing;
+        rc = check_actions(plan, &waiting, &running, &d, e);
+        free(waiting.named);
+        free(running.named);
+    }
     if (rc) return rc;
     if (d.tokens > view->token_budget)
         return err_set(e, "policy plans %lld tokens; the budget of one iteration is %d",

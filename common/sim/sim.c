@@ -264,12 +264,14 @@ int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct e
     }
     s->repeat_until_ns = 0; /* an arrival ends the plan's validity */
     sim_count_time(s, t_ns);
-    struct policy_request p = {.id = r->id,
-                               .arrival_ns = r->arrival_ns,
-                               .prompt_tokens = r->prompt_tokens,
-                               .max_output_tokens = r->max_output_tokens,
-                               .prefix_hash = r->prefix_hash};
-    lane_append(&s->waiting, &p, slot);
+    /* filled in place: copying what was written just now would make the processor wait */
+    struct policy_request *p = lane_append(&s->waiting, slot);
+    p->id = r->id;
+    p->arrival_ns = r->arrival_ns;
+    p->prompt_tokens = r->prompt_tokens;
+    p->max_output_tokens = r->max_output_tokens;
+    p->computed_tokens = p->generated_tokens = p->kv_blocks = p->preemptions = 0;
+    p->prefix_hash = r->prefix_hash;
     return 0;
 }
 

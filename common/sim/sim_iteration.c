@@ -48,7 +48,7 @@ static void preempt(struct sim *s, size_t at) {
     r.preemptions++;
     s->n.preemptions++;
     lane_remove(&s->running, at);
-    lane_prepend(&s->waiting, &r, slot);
+    *lane_prepend(&s->waiting, slot) = r;
     sim_tell(s, slot, EV_REQUEST_PREEMPTED, s->now_ns);
 }
 
@@ -69,7 +69,7 @@ static size_t admit(struct sim *s, size_t at) {
     struct sim_outcome *o = &s->slots[slot].o;
     bool first = o->start_ns < 0;
     if (first) o->start_ns = s->now_ns;
-    lane_append(&s->running, lane_seen(&s->waiting, at), slot);
+    *lane_append(&s->running, slot) = *lane_seen(&s->waiting, at);
     lane_remove(&s->waiting, at);
     sim_tell(s, slot, first ? EV_REQUEST_ADMITTED : EV_REQUEST_RESUMED, s->now_ns);
     return s->running.n - 1;

@@ -9,15 +9,8 @@ static void move(struct lane *l, size_t to, size_t from, size_t n) {
     memmove(l->slot + to, l->slot + from, n * sizeof *l->slot);
 }
 
-static void put(struct lane *l, size_t i, const struct policy_request *seen, int32_t slot) {
-    l->seen[l->head + i] = *seen;
-    l->slot[l->head + i] = slot;
-}
-
-/* Makes room for one more at the back. */
-static void reserve(struct lane *l) {
-    if (l->head + l->n < l->cap) return;
-    if (l->head > l->n) { /* more room at the front than entries: move down instead of growing */
+void lane_grow(struct lane *l) {
+    if (l->head > l->n) { /* more room at the front than entries: move down instead */
         move(l, 0, l->head, l->n);
         l->head = 0;
         return;
@@ -28,33 +21,27 @@ static void reserve(struct lane *l) {
     INVARIANT(l->seen && l->slot);
 }
 
-void lane_append(struct lane *l, const struct policy_request *seen, int32_t slot) {
-    reserve(l);
-    put(l, l->n++, seen, slot);
-}
-
-void lane_prepend(struct lane *l, const struct policy_request *seen, int32_t slot) {
+struct policy_request *lane_prepend(struct lane *l, int32_t slot) {
     if (l->head == 0) {
-        reserve(l);
+        if (l->n == l->cap) lane_grow(l);
         size_t gap = l->cap - l->n; /* everything to the back: the next ones find room, too */
         move(l, gap, 0, l->n);
         l->head = gap;
     }
     l->head--;
     l->n++;
-    put(l, 0, seen, slot);
+    l->slot[l->head] = slot;
+    return lane_seen(l, 0);
 }
 
-void lane_remove(struct lane *l, size_t at) {
+void lane_remove_inside(struct lane *l, size_t at) {
     if (at < l->n / 2) { /* the shorter side moves */
         move(l, l->head + 1, l->head, at);
         l->head++;
-    } else if (at > 0) {
-        move(l, l->head + at, l->head + at + 1, l->n - at - 1);
     } else {
-        l->head++;
+        move(l, l->head + at, l->head + at + 1, l->n - at - 1);
     }
-    if (--l->n == 0) l->head = 0;
+    l->n--;
 }
 
 void lane_release(struct lane *l) {

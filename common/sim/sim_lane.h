@@ -26,9 +26,28 @@ static inline int32_t lane_slot(const struct lane *l, size_t i) {
     return l->slot[l->head + i];
 }
 
-void lane_append(struct lane *l, const struct policy_request *seen, int32_t slot);
-void lane_prepend(struct lane *l, const struct policy_request *seen, int32_t slot);
-void lane_remove(struct lane *l, size_t at);
+/* Room for one more at the back. */
+void lane_grow(struct lane *l);
+
+/* Takes away an entry that isn't the first. */
+void lane_remove_inside(struct lane *l, size_t at);
+
+/* A new entry at the back or at the front, to be filled in; good until the lane changes. */
+static inline struct policy_request *lane_append(struct lane *l, int32_t slot) {
+    if (l->head + l->n == l->cap) lane_grow(l);
+    l->slot[l->head + l->n] = slot;
+    return lane_seen(l, l->n++);
+}
+struct policy_request *lane_prepend(struct lane *l, int32_t slot);
+
+static inline void lane_remove(struct lane *l, size_t at) {
+    if (at > 0) {
+        lane_remove_inside(l, at);
+    } else {
+        l->head = --l->n > 0 ? l->head + 1 : 0;
+    }
+}
+
 void lane_release(struct lane *l);
 
 /* Is entry *cursor that request? Plans name requests in the order of the view, so that this nearly
