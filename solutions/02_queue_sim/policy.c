@@ -129,10 +129,12 @@ static int32_t next_block(const struct policy_request *r) {
     return policy_blocks_for(r->computed_tokens + 1) > r->kv_blocks;
 }
 
-/* Blocks that the request will probably have held when it ends: its prompt, what it has written,
- * and half of what it may still write. */
+/* Blocks that the request will probably have held when it ends: for its prompt, what it has
+ * written, and a quarter of what it may still write. Most answers end far before max_output_tokens:
+ * waiting for all of it leaves the cache half empty, waiting for nothing costs preemptions. */
 static int64_t expected_blocks(const struct policy_request *r) {
-    return policy_blocks_for(r->prompt_tokens + (r->generated_tokens + r->max_output_tokens) / 2);
+    int32_t may_write = r->max_output_tokens - r->generated_tokens;
+    return policy_blocks_for(r->prompt_tokens + r->generated_tokens + may_write / 4);
 }
 
 /* Takes blocks back from those admitted last, which have the least to lose, until each one that
@@ -187,7 +189,10 @@ static int learner_plan(void *state, const struct policy_view *v, struct policy_
         room.prefill_tokens = min32(room.prefill_tokens, CHUNK_TOKENS);
     for (size_t i = 0; i < stay; i++)
         if (!decodes(&v->running[i])) prefill(plan, &room, &v->running[i]);
-    if (stay < v->n_running) return 0; /* who was preempted must not come back at once */
+    if (stay < v->n_running) { /* who was preempted must not come back at once: ask again later */
+        plan->validity = POLICY_ONE_ITERATION;
+        return 0;
+    }
 
     for (size_t i = 0; i < v->n_waiting && positions > 0; i++) {
         const struct policy_request *w = &v->waiting[i];
