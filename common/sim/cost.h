@@ -39,6 +39,7 @@
 #ifndef SERVELAB_SIM_COST_H
 #define SERVELAB_SIM_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What one iteration does. */
@@ -75,7 +76,7 @@ struct cost_model {
     int32_t draft_tokens;         /* speculative decoding, see hardware.h */
     int64_t draft_1048576;        /* 2^20 times the drafts' share of a plain iteration */
     int64_t round_share_1048576;  /* 2^20 / tokens per round */
-    int32_t n_known;              /* matrices' times of 0 .. n_known - 1 tokens */
+    bool tabled; /* known_ps holds the matrices' times of 0 .. COST_KNOWN - 1 tokens */
     int64_t known_ps[COST_KNOWN];
 };
 
@@ -101,8 +102,9 @@ static inline int64_t cost_max(int64_t a, int64_t b) {
 /* One forward pass, in nanoseconds. */
 static inline int64_t cost_pass_ns(const struct cost_model *m, int64_t sequences, int64_t tokens,
                                    int64_t context, int64_t attended) {
-    int64_t matrices =
-        tokens < m->n_known ? m->known_ps[tokens] : cost_matrices_ps(m, m->memory_fixed_ps, tokens);
+    int64_t matrices = m->tabled && (uint64_t)tokens < COST_KNOWN
+                           ? m->known_ps[tokens]
+                           : cost_matrices_ps(m, m->memory_fixed_ps, tokens);
     /* in two parts, because attended * femtoseconds can exceed 63 bits */
     int64_t whole = m->compute_per_attended_fs / 1000, rest = m->compute_per_attended_fs % 1000;
     int64_t attention =
@@ -118,8 +120,8 @@ static inline int64_t cost_speculative_ns(const struct cost_model *m, const stru
     int64_t each = m->draft_tokens + 1;
     int64_t check_ns = cost_pass_ns(m, w->requests * each, w->new_tokens * each, w->context_tokens,
                                     w->attended * each);
-    int64_t round_ns = check_ns + ((plain_ns * m->draft_1048576) >> 20);
-    return (round_ns * m->round_share_1048576) >> 20;
+    int64_t round_ns = check_ns + (int64_t)((__int128)plain_ns * m->draft_1048576 >> 20);
+    return (int64_t)((__int128)round_ns * m->round_share_1048576 >> 20);
 }
 
 static inline int64_t cost_iteration_ns(const struct cost_model *m, const struct sim_work *w) {

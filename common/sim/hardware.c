@@ -226,7 +226,7 @@ int deployment_cost(const struct deployment *d, struct cost_model *out, struct e
         .draft_tokens = d->draft_tokens,
         .draft_1048576 = d->draft_tokens * (fraction_2_30(d->draft_cost) >> 10),
         .round_share_1048576 = (INT64_C(1) << 50) / tokens_per_round_2_30(d),
-        .n_known = COST_KNOWN};
+        .tabled = true};
     for (int64_t t = 1; t < COST_KNOWN; t++)
         out->known_ps[t] = cost_matrices_ps(out, weights_ps(d, t), t);
     return 0;

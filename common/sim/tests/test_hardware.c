@@ -1,0 +1,463 @@
+/* test_hardware.c: models, GPUs and switches: counts against the published ones, each switch in its
+ * limiting cases, published measurements, and the numbers that hardware.h and calibration/README.md
+ * tell people. */
+#include "base/rng.h"
+#include "sched/policy.h"
+#include "sim/hardware.h"
+#include "testing/check_main.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct deployment deploy(const char *model, const char *gpu) {
+    struct deployment d;
+    struct err e;
+    ck_assert_msg(!deployment_find(model, gpu, &d, &e), "%s", e.text);
+    return d;
+}
+
+static struct cost_model cost_of(const struct deployment *d) {
+    struct cost_model c;
+    struct err e;
+    ck_assert_msg(!deployment_cost(d, &c, &e), "%s: %s", e.field, e.text);
+    return c;
+}
+
+/* n sequences that hold `context` tokens each, the new one included. */
+static int64_t decode_ns(const struct cost_model *c, int32_t n, int64_t context) {
+    struct sim_work w = {
+        .requests = n, .new_tokens = n, .context_tokens = n * context, .attended = n * context};
+    return cost_iteration_ns(c, &w);
+}
+
+/* n prompts of `tokens` tokens in one iteration. */
+static int64_t prefill_ns(const struct cost_model *c, int32_t n, int64_t tokens) {
+    struct sim_work w = {.requests = n,
+                         .new_tokens = n * tokens,
+                         .context_tokens = n * tokens,
+                         .attended = n * (tokens * (tokens + 1) / 2)};
+    return cost_iteration_ns(c, &w);
+}
+
+/* ---- what is known ---- */
+
+static const char *const MODELS[] = {"llama-2-7b",   "mistral-7b",   "qwen2.5-7b",
+                                     "llama-3.1-8b", "smollm2-135m", "mixtral-8x7b"};
+enum { N_MODELS = sizeof MODELS / sizeof *MODELS };
+
+START_TEST(shapes_give_the_published_number_of_parameters) {
+    for (int i = 0; i < N_MODELS; i++) {
+        const struct model_shape *m = deploy(MODELS[i], "a100").model;
+        int64_t q = (int64_t)m->heads * m->head_size, kv = (int64_t)m->kv_heads * m->head_size;
+        int64_t layer = m->width * (2 * q + 2 * kv) + (int64_t)3 * m->width * m->ffn * m->experts +
+                        2 * (int64_t)m->width;
+        if (m->experts > 1) layer += (int64_t)m->width * m->experts;
+        if (!strcmp(m->name, "qwen2.5-7b")) layer += q + 2 * kv; /* biases */
+        int64_t outside = (int64_t)m->width * m->vocabulary * (m->tied ? 1 : 2) + m->width;
+        ck_assert_msg(m->layers * layer + outside == m->parameters, "%s: %lld", m->name,
+                      (long long)(m->layers * layer + outside));
+        struct deployment d = deploy(MODELS[i], "a100"); /* norms and biases are left out there */
+        double bytes = (double)deployment_weight_bytes(&d), want = 2.0 * (double)m->parameters;
+        ck_assert_msg(fabs(bytes / want - 1) < 4e-4, "%s", m->name);
+    }
+}
+END_TEST
+
+START_TEST(cache_bytes_per_token_are_the_published_ones) {
+    static const int64_t want[N_MODELS] = {524288, 131072, 57344, 131072, 23040, 131072};
+    for (int i = 0; i < N_MODELS; i++) {
+        struct deployment d = deploy(MODELS[i], "h100");
+        ck_assert_int_eq(deployment_kv_bytes_per_token(&d), want[i]);
+        d.kv_bits = 4;
+        ck_assert_int_eq(deployment_kv_bytes_per_token(&d), want[i] / 4);
+    }
+}
+END_TEST
+
+START_TEST(unknown_names_are_refused_with_a_suggestion) {
+    struct deployment d;
+    struct err e;
+    ck_assert_int_eq(deployment_find("lama-2-7b", "a100", &d, &e), -1);
+    ck_assert_str_eq(e.field, "--model");
+    ck_assert_ptr_nonnull(strstr(e.text, "did you mean 'llama-2-7b'? Known: llama-2-7b, mistral"));
+    ck_assert_int_eq(deployment_find("llama-2-7b", "H100", &d, &e), -1);
+    ck_assert_str_eq(e.field, "--gpu");
+    ck_assert_ptr_nonnull(strstr(e.text, "did you mean 'h100'? Known: a100, h100"));
+}
+END_TEST
+
+static void refused(struct deployment d, const char *member) {
+    struct cost_model c;
+    struct err e;
+    ck_assert_int_eq(deployment_cost(&d, &c, &e), -1);
+    ck_assert_str_eq(e.field, member);
+    ck_assert_int_eq(deployment_kv_blocks(&d, &e), -1);
+    ck_assert_str_eq(e.field, member);
+}
+
+START_TEST(members_that_make_no_sense_are_named) {
+    struct deployment d = deploy("llama-2-7b", "a100");
+#define WITH(member, value, name)                                                                  \
+    do {                                                                                           \
+        struct deployment bad = d;                                                                 \
+        bad.member = value;                                                                        \
+        refused(bad, name);                                                                        \
+    } while (0)
+    WITH(weight_bits, 2, "weight_bits");
+    WITH(kv_bits, 0, "kv_bits");
+    WITH(draft_tokens, -1, "draft_tokens");
+    WITH(draft_tokens, 65, "draft_tokens");
+    WITH(acceptance, 1.01, "acceptance");
+    WITH(acceptance, NAN, "acceptance");
+    WITH(draft_cost, -0.1, "draft_cost");
+    WITH(draft_cost, INFINITY, "draft_cost");
+    WITH(memory_reserve, 1, "memory_reserve");
+    WITH(memory_reserve, NAN, "memory_reserve");
+#undef WITH
+}
+END_TEST
+
+/* ---- the roofline ---- */
+
+/* The same formula in doubles, from the data: tells whether integers lose anything. */
+static double roofline_ms(const struct deployment *d, const struct sim_work *w) {
+    const struct model_shape *m = d->model;
+    double layer =
+        (double)m->width * m->head_size * 2 * (m->heads + m->kv_heads) + 3.0 * m->width * m->ffn;
+    double memory = layer * m->layers * d->weight_bits / 8 / (double)d->gpu->effective_bandwidth;
+    double padded =
+        w->new_tokens <= 64 ? (double)w->new_tokens : ceil((double)w->new_tokens / 128) * 128;
+    double compute = 2 * layer * m->layers * padded / (double)d->gpu->effective_flops;
+    double longer = fmax(memory, compute), shorter = fmin(memory, compute);
+    struct cost_model c = cost_of(d);
+    double matrices = longer + c.overlap_loss_1024 / 1024.0 * shorter * shorter / longer;
+    double kv = (double)w->context_tokens * 2 * m->layers * m->kv_heads * m->head_size *
+                d->kv_bits / 8 / (double)d->gpu->effective_bandwidth;
+    double attend = 4.0 * m->heads * m->head_size * m->layers * (double)w->attended /
+                    (double)d->gpu->effective_flops;
+    double head = (double)m->width * m->vocabulary * 2;
+    head = fmax(head / (double)d->gpu->effective_bandwidth,
+                head * w->requests / (double)d->gpu->effective_flops);
+    double overhead = (double)d->gpu->overhead_ns * m->layers / 32e9;
+    return 1e3 * (matrices + fmax(kv, attend) + head + overhead);
+}
+
+START_TEST(integers_give_what_doubles_give) {
+    struct rng r;
+    rng_seed(&r, 3);
+    for (int i = 0; i < N_MODELS - 1; i++)
+        for (int trial = 0; trial < 400; trial++) {
+            struct deployment d = deploy(MODELS[i], trial % 2 ? "a100" : "h100");
+            struct cost_model c = cost_of(&d);
+            struct sim_work w = {.requests = 1 + (int32_t)rng_below(&r, 300)};
+            w.new_tokens = w.requests * (trial % 3 ? 1 : 1 + (int64_t)rng_below(&r, 2000));
+            w.context_tokens = w.new_tokens + w.requests * (int64_t)rng_below(&r, 4000);
+            w.attended = w.new_tokens * (1 + (int64_t)rng_below(&r, 4000));
+            double got = (double)cost_iteration_ns(&c, &w) / 1e6, want = roofline_ms(&d, &w);
+            ck_assert_msg(fabs(got / want - 1) < 2e-4, "%s: got %.4f ms, want %.4f", MODELS[i], got,
+                          want);
+        }
+}
+END_TEST
+
+START_TEST(the_table_equals_the_formula_and_more_work_never_takes_less) {
+    struct deployment d = deploy("llama-2-7b", "a100");
+    struct cost_model c = cost_of(&d), without = c;
+    without.tabled = false;
+    int64_t before = 0;
+    for (int32_t n = 1; n < 2000; n++) {
+        int64_t ns = decode_ns(&c, n, 500);
+        ck_assert_int_eq(ns, decode_ns(&without, n, 500));
+        ck_assert_int_ge(ns, before);
+        before = ns;
+    }
+    struct deployment mixture = deploy("mixtral-8x7b", "a100");
+    mixture.weight_bits = 4;
+    c = cost_of(&mixture);
+    before = 0;
+    for (int32_t n = 1; n < 2000; n++) {
+        ck_assert_int_ge(decode_ns(&c, n, 500), before);
+        before = decode_ns(&c, n, 500);
+    }
+}
+END_TEST
+
+START_TEST(nothing_overflows_at_the_limits) {
+    struct deployment d = deploy("llama-2-7b", "a100");
+    d.draft_tokens = 64, d.draft_cost = 10;
+    struct cost_model c = cost_of(&d);
+    int64_t context = 131072;
+    int32_t n = 512;
+    /* decode: 67 million cached tokens of 0.5 MB at 1.5 TB/s are some 23 s; speculation multiplies
+     * the operations of attention by 65 */
+    double plain_s = 67108864.0 * 524288 / (double)d.gpu->effective_bandwidth;
+    double got_s = (double)decode_ns(&c, n, context) / 1e9;
+    double most_s =
+        65 * 67108864.0 * 4 * 4096 * 32 / (double)d.gpu->effective_flops + 640 * plain_s;
+    ck_assert_msg(got_s > plain_s && got_s < 2 * most_s, "%.1f s", got_s);
+    /* prefill of all of it in one iteration */
+    double attended = 512.0 * 131072 * 131073 / 2, tokens = 512.0 * 131072;
+    double want_s =
+        (attended * 4 * 4096 * 32 + tokens * 2 * 6.476e9) / (double)d.gpu->effective_flops;
+    got_s = (double)prefill_ns(&c, n, context) / 1e9;
+    ck_assert_msg(fabs(got_s / want_s - 1) < 1e-3, "got %.1f s, want %.1f", got_s, want_s);
+    /* one such iteration after the other fits the clock for 200 million years of them */
+    ck_assert(got_s * 1e9 * 1e4 < 9.2e18);
+}
+END_TEST
+
+/* ---- switches, in their limiting cases ---- */
+
+START_TEST(fewer_weight_bits_cut_reading_and_nothing_else) {
+    struct deployment d = deploy("llama-2-7b", "a100");
+    struct cost_model c16 = cost_of(&d);
+    d.weight_bits = 4;
+    struct cost_model c4 = cost_of(&d);
+    /* batch 1 waits for memory: the layers' weights take a quarter of the time */
+    ck_assert_int_le(llabs(c16.memory_fixed_ps - 4 * c4.memory_fixed_ps), 4);
+    int64_t saved_ns = decode_ns(&c16, 1, 1) - decode_ns(&c4, 1, 1);
+    double share = (double)saved_ns / (0.75 * (double)c16.memory_fixed_ps / 1000);
+    ck_assert_msg(fabs(share - 1) < 0.01, "%.4f", share);
+    /* operations don't change */
+    ck_assert_int_eq(c16.compute_per_token_ps, c4.compute_per_token_ps);
+    ck_assert_int_eq(c16.compute_per_attended_fs, c4.compute_per_attended_fs);
+    ck_assert_int_eq(c16.memory_per_context_ps, c4.memory_per_context_ps);
+    double prefill = (double)prefill_ns(&c4, 1, 8192) / (double)prefill_ns(&c16, 1, 8192);
+    ck_assert_msg(prefill <= 1 && prefill > 0.995, "%.4f", prefill); /* hidden behind operations */
+    /* and there is more room for the cache: exactly what the weights gave up */
+    struct err e;
+    int64_t block = deployment_kv_bytes_per_token(&d) * KV_BLOCK_TOKENS;
+    int64_t blocks4 = deployment_kv_blocks(&d, &e), bytes4 = deployment_weight_bytes(&d);
+    d.weight_bits = 16;
+    int64_t freed = deployment_weight_bytes(&d) - bytes4;
+    ck_assert_int_le(llabs(blocks4 - deployment_kv_blocks(&d, &e) - freed / block), 1);
+}
+END_TEST
+
+START_TEST(fewer_cache_bits_cut_attention_in_decode_and_double_the_cache) {
+    struct deployment d = deploy("llama-2-7b", "h100");
+    struct cost_model c16 = cost_of(&d);
+    struct err e;
+    int64_t blocks16 = deployment_kv_blocks(&d, &e);
+    d.kv_bits = 8;
+    struct cost_model c8 = cost_of(&d);
+    ck_assert_int_le(llabs(deployment_kv_blocks(&d, &e) - 2 * blocks16), 1);
+    int64_t saved = decode_ns(&c16, 50, 2000) - decode_ns(&c8, 50, 2000);
+    ck_assert_int_le(llabs(saved - 100000 * c16.memory_per_context_ps / 2 / 1000), 100);
+    ck_assert_int_eq(prefill_ns(&c16, 1, 2048), prefill_ns(&c8, 1, 2048)); /* operations */
+}
+END_TEST
+
+START_TEST(speculation_in_its_limits) {
+    struct deployment d = deploy("llama-2-7b", "a100");
+    struct cost_model off = cost_of(&d);
+    d.acceptance = 0.9, d.draft_cost = 0.3; /* g = 0 is off, whatever the rest */
+    struct cost_model zero = cost_of(&d);
+    ck_assert_int_eq(decode_ns(&off, 7, 300), decode_ns(&zero, 7, 300));
+    ck_assert_double_eq(deployment_tokens_per_round(&d), 1);
+    d.draft_tokens = 4;
+    d.acceptance = 1; /* g + 1 tokens a round */
+    ck_assert_double_eq(deployment_tokens_per_round(&d), 5);
+    d.acceptance = 0; /* one token a round: only the cost is left */
+    ck_assert_double_eq(deployment_tokens_per_round(&d), 1);
+    struct cost_model none = cost_of(&d);
+    double plain = (double)decode_ns(&off, 1, 300), got = (double)decode_ns(&none, 1, 300);
+    ck_assert_msg(got > plain * (1 + 4 * 0.3), "%.3f", got / plain);
+    d.acceptance = 0.8;
+    double want = (1 - pow(0.8, 5)) / (1 - 0.8);
+    ck_assert_double_eq_tol(deployment_tokens_per_round(&d), want, 1e-8);
+    /* iterations with prefill in them are plain */
+    struct cost_model c = cost_of(&d);
+    ck_assert_int_eq(prefill_ns(&c, 3, 200), prefill_ns(&off, 3, 200));
+}
+END_TEST
+
+/* Theorem 3.8 of Leviathan et al.: with spare operations, walltime improves by
+ * (1 - a^(g+1)) / ((1 - a) (g c + 1)). At batch 1 a pass over g + 1 tokens is as long as over one.
+ */
+START_TEST(speculation_at_batch_1_speeds_up_as_the_paper_says_and_not_in_a_full_batch) {
+    for (int g = 1; g <= 8; g++)
+        for (int percent = 0; percent <= 100; percent += 20) {
+            struct deployment d = deploy("llama-2-7b", "h100");
+            struct cost_model off = cost_of(&d);
+            d.draft_tokens = g, d.acceptance = percent / 100.0, d.draft_cost = 0.05;
+            struct cost_model on = cost_of(&d);
+            double want = deployment_tokens_per_round(&d) / (g * 0.05 + 1);
+            double got = (double)decode_ns(&off, 1, 500) / (double)decode_ns(&on, 1, 500);
+            ck_assert_msg(fabs(got / want - 1) < 0.02, "g %d a %d %%: %.3f, paper %.3f", g, percent,
+                          got, want);
+        }
+    struct deployment d = deploy("mistral-7b", "h100");
+    struct cost_model off = cost_of(&d);
+    d.draft_tokens = 4, d.acceptance = 0.7, d.draft_cost = 0.05;
+    struct cost_model on = cost_of(&d);
+    ck_assert_int_lt(decode_ns(&on, 1, 500), decode_ns(&off, 1, 500) / 2);
+    ck_assert_int_gt(decode_ns(&on, 1024, 500), decode_ns(&off, 1024, 500)); /* nothing is spare */
+}
+END_TEST
+
+START_TEST(unfused_operators_set_a_floor_and_cost_nothing_above_it) {
+    struct deployment d = deploy("llama-2-7b", "a100");
+    struct cost_model fused = cost_of(&d);
+    d.fused = false;
+    struct cost_model unfused = cost_of(&d);
+    /* eager PyTorch's 25.5 tokens/s at batch 1 */
+    ck_assert_double_eq_tol(1e9 / (double)decode_ns(&unfused, 1, 100), 25.5, 0.02);
+    ck_assert_int_eq(decode_ns(&unfused, 1, 100), decode_ns(&unfused, 32, 100)); /* host-bound */
+    ck_assert_int_eq(prefill_ns(&unfused, 1, 2048), prefill_ns(&fused, 1, 2048));
+    ck_assert_int_gt(decode_ns(&unfused, 1, 100), 3 * decode_ns(&fused, 1, 100));
+}
+END_TEST
+
+START_TEST(experts_touched_in_its_limits) {
+    ck_assert_int_eq(experts_touched_65536(1, 1, 1), 65536);       /* dense */
+    ck_assert_int_eq(experts_touched_65536(8, 8, 1), 8 * 65536);   /* k = E: dense */
+    ck_assert_int_eq(experts_touched_65536(8, 2, 0), 0);           /* nobody there */
+    ck_assert_int_eq(experts_touched_65536(8, 2, 1), 2 * 65536);   /* one token: its k */
+    ck_assert_int_eq(experts_touched_65536(8, 2, 100), 8 * 65536); /* many: all */
+    ck_assert_int_eq(experts_touched_65536(256, 8, 1), 8 * 65536);
+    for (int t = 0; t < 500; t++) {
+        double want = 256 * (1 - pow(1 - 8 / 256.0, t));
+        double got = (double)experts_touched_65536(256, 8, t) / 65536;
+        ck_assert_msg(fabs(got - want) < 0.01, "%d tokens: %.4f, want %.4f", t, got, want);
+    }
+}
+END_TEST
+
+START_TEST(a_mixture_with_all_experts_active_is_a_dense_model) {
+    struct deployment d = deploy("mixtral-8x7b", "a100");
+    d.weight_bits = 4;
+    struct model_shape all = *d.model, dense = *d.model;
+    all.active_experts = 8;
+    dense.experts = dense.active_experts = 1;
+    dense.ffn *= 8;
+    struct deployment a = d, b = d;
+    a.model = &all, b.model = &dense;
+    struct cost_model ca = cost_of(&a), cb = cost_of(&b), c = cost_of(&d);
+    for (int32_t n = 1; n < 1000; n = n * 3 / 2 + 1) { /* but for the router: 0.004 % */
+        double ratio = (double)decode_ns(&ca, n, 100) / (double)decode_ns(&cb, n, 100);
+        ck_assert_msg(fabs(ratio - 1) < 1e-4, "%d: %.6f", n, ratio);
+    }
+    /* two of eight: at batch 1 it reads little, in a batch nearly all, and computes little */
+    ck_assert_int_lt(c.known_ps[1], c.memory_fixed_ps * 3 / 10);
+    ck_assert_int_gt(c.known_ps[16], c.memory_fixed_ps * 98 / 100);
+    double active = (double)c.compute_per_token_ps / (double)ca.compute_per_token_ps;
+    ck_assert_msg(active > 0.25 && active < 0.28, "%.3f", active);
+}
+END_TEST
+
+/* ---- the cache ---- */
+
+START_TEST(the_cache_is_what_weights_and_reserve_leave) {
+    struct deployment d = deploy("llama-2-7b", "a100");
+    struct err e;
+    d.memory_reserve = 0;
+    int64_t want = ((INT64_C(80) << 30) - deployment_weight_bytes(&d)) / (524288 * 16);
+    ck_assert_int_eq(deployment_kv_blocks(&d, &e), want);
+    d.memory_reserve = 0.5;
+    want = ((INT64_C(40) << 30) - deployment_weight_bytes(&d)) / (524288 * 16);
+    ck_assert_int_eq(deployment_kv_blocks(&d, &e), want);
+    d.memory_reserve = 0.9; /* 8.6 GB are left, 13.5 are needed */
+    ck_assert_int_eq(deployment_kv_blocks(&d, &e), -1);
+    ck_assert_ptr_nonnull(strstr(e.text, "llama-2-7b at 16 bits needs 13.5 GB"));
+    d = deploy("mixtral-8x7b", "h100"); /* 93 GB of weights */
+    ck_assert_int_eq(deployment_kv_blocks(&d, &e), -1);
+    d.weight_bits = 8;
+    ck_assert_int_gt(deployment_kv_blocks(&d, &e), 10000);
+}
+END_TEST
+
+START_TEST(only_the_last_block_is_partly_used) {
+    int64_t unused = 0;
+    for (int32_t t = 1; t <= 4096; t++) {
+        int32_t u = kv_unused_slots(t);
+        ck_assert(u >= 0 && u < KV_BLOCK_TOKENS && (t + u) % KV_BLOCK_TOKENS == 0);
+        unused += u;
+    }
+    ck_assert_int_eq(unused * 2, 4096 * (KV_BLOCK_TOKENS - 1)); /* 7.5 on average */
+    ck_assert_int_eq(kv_unused_slots(2304), 0);
+    ck_assert_int_eq(kv_unused_slots(2305), 15);
+}
+END_TEST
+
+/* ---- published measurements ---- */
+
+static bool file_has(const char *path, const char *line) {
+    static char text[1 << 16];
+    FILE *f = fopen(path, "r");
+    ck_assert_msg(f != NULL, "%s: run from the top of the tree", path);
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    return strstr(text, line) != NULL;
+}
+
+/* A static batch: all prompts in one iteration, then `out` tokens each, the first of them by it. */
+static double static_batch_tokens_per_s(const struct cost_model *c, int32_t n, int32_t prompt,
+                                        int32_t out) {
+    int64_t ns = prefill_ns(c, n, prompt);
+    for (int32_t i = 1; i < out; i++) ns += decode_ns(c, n, prompt + i);
+    return (double)n * out / ((double)ns / 1e9);
+}
+
+/* One line of calibration/README.md's table. */
+static void published(const char *what, double measured, double model, const char *unit,
+                      double within) {
+    char line[200];
+    snprintf(line, sizeof line, "| %s | %.4g %s | %.4g %s | %+.0f %% |", what, measured, unit,
+             model, unit, 100 * (model / measured - 1));
+    ck_assert_msg(fabs(model / measured - 1) <= within, "%s", line);
+    ck_assert_msg(file_has("common/sim/calibration/README.md", line),
+                  "calibration/README.md should say: %s", line);
+}
+
+START_TEST(published_measurements_come_out) {
+    struct deployment d = deploy("llama-2-7b", "a100");
+    struct cost_model c = cost_of(&d);
+    published("prefill of 2,048 tokens, TensorRT-LLM", 133, (double)prefill_ns(&c, 1, 2048) / 1e6,
+              "ms", 0.10);
+    published("prefill of 128 tokens, TensorRT-LLM", 16, (double)prefill_ns(&c, 1, 128) / 1e6, "ms",
+              0.30);
+    published("decode at batch 1, gpt-fast", 104.9, 1e9 / (double)decode_ns(&c, 1, 105), "tokens/s",
+              0.05);
+    published("384 of 128 + 128 tokens, TensorRT-LLM", 5586,
+              static_batch_tokens_per_s(&c, 384, 128, 128), "tokens/s", 0.15);
+    published("60 of 128 + 2,048 tokens, TensorRT-LLM", 1928,
+              static_batch_tokens_per_s(&c, 60, 128, 2048), "tokens/s", 0.15);
+    published("52 of 2,048 + 128 tokens, TensorRT-LLM", 591,
+              static_batch_tokens_per_s(&c, 52, 2048, 128), "tokens/s", 0.20);
+    d.weight_bits = 8;
+    c = cost_of(&d);
+    published("decode at batch 1, 8-bit weights, gpt-fast", 155.58,
+              1e9 / (double)decode_ns(&c, 1, 105), "tokens/s", 0.30);
+    d.weight_bits = 4;
+    c = cost_of(&d);
+    published("decode at batch 1, 4-bit weights, gpt-fast", 196.8,
+              1e9 / (double)decode_ns(&c, 1, 105), "tokens/s", 0.75);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("hardware");
+    TCase *t = tcase_create("hardware");
+    tcase_add_test(t, shapes_give_the_published_number_of_parameters);
+    tcase_add_test(t, cache_bytes_per_token_are_the_published_ones);
+    tcase_add_test(t, unknown_names_are_refused_with_a_suggestion);
+    tcase_add_test(t, members_that_make_no_sense_are_named);
+    tcase_add_test(t, integers_give_what_doubles_give);
+    tcase_add_test(t, the_table_equals_the_formula_and_more_work_never_takes_less);
+    tcase_add_test(t, nothing_overflows_at_the_limits);
+    tcase_add_test(t, fewer_weight_bits_cut_reading_and_nothing_else);
+    tcase_add_test(t, fewer_cache_bits_cut_attention_in_decode_and_double_the_cache);
+    tcase_add_test(t, speculation_in_its_limits);
+    tcase_add_test(t, speculation_at_batch_1_speeds_up_as_the_paper_says_and_not_in_a_full_batch);
+    tcase_add_test(t, unfused_operators_set_a_floor_and_cost_nothing_above_it);
+    tcase_add_test(t, experts_touched_in_its_limits);
+    tcase_add_test(t, a_mixture_with_all_experts_active_is_a_dense_model);
+    tcase_add_test(t, the_cache_is_what_weights_and_reserve_leave);
+    tcase_add_test(t, only_the_last_block_is_partly_used);
+    tcase_add_test(t, published_measurements_come_out);
+    suite_add_tcase(s, t);
+    return check_main(s);
+}
