@@ -73,7 +73,7 @@ const char *decimal_whole(const char *text, size_t n, int64_t most, int64_t *out
     for (size_t i = 0; i < n; i++) {
         if (!is_digit(text[i])) return NO_NUMBER;
         int digit = text[i] - '0';
-        if (v > (most - digit) / 10) return LARGE;
+        if (digit > most || v > (most - digit) / 10) return LARGE;
         v = v * 10 + digit;
     }
     *out = v;
