@@ -1,91 +1,178 @@
 /* kernels.h: the device kernels of the CUDA backend. Lab 03 writes them, one .cu a kernel.
  *
- * Every kernel is device code only, with C linkage and the exact signature below; its launch shape
- * is data (struct launch_shape, read from the file's comment line `// launch: threads=256
- * shared_bytes=1024 rows_per_block=1`), so that a grader can run it without running any host code
- * of the learner's. Matrices are row-major; `bf16` is
- * __nv_bfloat16. Sums are taken in float. No kernel may write outside its outputs or change its
- * inputs.
+ * A kernel is device code only, with C linkage and the exact signature below. How it is launched is
+ * data, launch.json beside it (launch.h), so that no host code of the learner's ever runs. What a
+ * program needs to know about a kernel (shapes, bytes, operations, budgets) is data as well:
+ * kernel_spec.h. A plain C file may include this header and gets the constants only.
+ *
+ * Types, and why these. Weights are bf16 and so is the KV cache: they are nearly all of the bytes
+ * that decoding moves, and bf16 is how models are published. Everything else that passes from one
+ * kernel to the next (the residual stream, q, k and v, the gate, the logits) is float, and every
+ * sum is taken in float: that traffic is small, and with it the CUDA backend computes the same
+ * numbers as the native one up to the order of its sums, so that the two can be compared token for
+ * token. A bf16 value widens to float exactly. Norm weights are float, as the native backend has
+ * them.
+ *
+ * Rules for all of them. Matrices are row-major and shapes are written outermost first. Every
+ * tensor starts at a multiple of 256 bytes (cudaMalloc sees to that); every row is a whole number
+ * of 16-byte words where "% 8" is stated below, so that vector loads are legal. Sizes are at least
+ * 1. A kernel writes nothing but its outputs, and of those every element; inputs stay as they were.
  */
 #ifndef SERVELAB_BACKEND_KERNELS_H
 #define SERVELAB_BACKEND_KERNELS_H
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-#define KERNEL_ABI extern "C"
-#else
-#define KERNEL_ABI
-#endif
-
-struct launch_shape {
-    int32_t threads;      /* per block, 1..1024 */
-    int32_t shared_bytes; /* dynamic shared memory */
-    int32_t
-        items_per_block; /* rows, tokens or columns one block handles: the grid follows from it */
+enum {
+    KERNEL_BLOCK_TOKENS = 16, /* slots of a KV block; sched/policy.h's KV_BLOCK_TOKENS */
+    KERNEL_MAX_NORM = 8192,   /* widest row of rmsnorm: 256 threads keep 32 values each */
+    KERNEL_MAX_HEAD_DIM = 128
 };
 
-#if defined(__CUDACC__) || defined(SERVELAB_SIMT)
+/* Stands in a starter where the kernel's body belongs. While a file has it, the kernel counts as
+ * not attempted (kernel_spec.h: kernel_not_attempted). It does nothing, so that a starter compiles
+ * with every compiler. */
+#define LAB_TODO_KERNEL(name) ((void)0)
+
+#if defined(__CUDACC__) || defined(SERVELAB_SIMT) || defined(__SIMT__)
 #include <cuda_bf16.h>
 typedef __nv_bfloat16 bf16;
+#define KERNEL extern "C" __global__ void
 
-/* out[r] = weight * (x[r] + residual[r]) / sqrt(mean_square + eps); residual is updated in place
- * when not NULL. x, residual, out: (rows, d); weight: (d). */
-KERNEL_ABI __global__ void rmsnorm(bf16 *out, const bf16 *x, bf16 *residual, const bf16 *weight,
-                                   int32_t rows, int32_t d, float eps);
+/* ---- the warm-up ---- */
 
-/* Rotates q in place and writes rotated k, and v, into the paged cache. q: (tokens, q_heads,
- * head_dim); k, v: (tokens, kv_heads, head_dim); kpool, vpool: (block, kv_head, slot, head_dim);
- * slot_of: (tokens) = block * 16 + slot. */
-KERNEL_ABI __global__ void rope_kv_write(bf16 *q, const bf16 *k, const bf16 *v, bf16 *kpool,
-                                         bf16 *vpool, const int32_t *position,
-                                         const int32_t *slot_of, int32_t tokens, int32_t q_heads,
-                                         int32_t kv_heads, int32_t head_dim, float theta);
+/* out[i] = in[i]. */
+KERNEL copy(float *out,      // (n)
+            const float *in, // (n)
+            int32_t n);
 
-/* out = silu(gate) * up; all (rows, d). gate_up: (rows, 2 d), gate first. */
-KERNEL_ABI __global__ void swiglu(bf16 *out, const bf16 *gate_up, int32_t rows, int32_t d);
+/* out[r][c] = in[r][c]: a part of a wider matrix, as the queries are of a row that holds q, k and
+ * v. cols % 8 == 0, stride % 8 == 0, stride >= cols. */
+KERNEL copy_strided(float *out,      // (rows, cols)
+                    const float *in, // (rows, stride), of which the first cols columns are read
+                    int32_t rows, int32_t cols, int32_t stride);
 
-/* out[t] = table[id[t]]; table: (vocab, d). */
-KERNEL_ABI __global__ void embedding(bf16 *out, const bf16 *table, const int32_t *id,
-                                     int32_t tokens, int32_t d);
+/* ---- single rows ---- */
 
-/* y = W x for one token; W: (rows, cols). */
-KERNEL_ABI __global__ void gemv_bf16(float *y, const bf16 *w, const bf16 *x, int32_t rows,
-                                     int32_t cols);
-/* The same with int8 weights and one scale per row. */
-KERNEL_ABI __global__ void gemv_int8(float *y, const int8_t *w, const float *scale, const bf16 *x,
-                                     int32_t rows, int32_t cols);
-/* C = A B; A: (m, k), B: (k, n), C: (m, n). */
-KERNEL_ABI __global__ void gemm(bf16 *c, const bf16 *a, const bf16 *b, int32_t m, int32_t n,
-                                int32_t k);
+/* residual[r] += x[r], then out[r] = weight * residual[r] / sqrt(mean(residual[r]^2) + eps).
+ * d % 8 == 0, d <= KERNEL_MAX_NORM. */
+KERNEL rmsnorm(float *out,          // (rows, d)
+               float *residual,     // (rows, d), updated in place
+               const float *x,      // (rows, d)
+               const float *weight, // (d)
+               int32_t rows, int32_t d, float eps);
 
-/* Row softmax, numerically safe, one pass over the maximum and the sum. x, out: (rows, d). */
-KERNEL_ABI __global__ void softmax(float *out, const float *x, int32_t rows, int32_t d);
+/* out[r][i] = exp(x[r][i] - max) / sum of exp(x[r][j] - max). d % 8 == 0. */
+KERNEL softmax(float *out,     // (rows, d)
+               const float *x, // (rows, d)
+               int32_t rows, int32_t d);
 
-/* Causal attention of one sequence's new tokens over its paged cache. q, out: (tokens, q_heads,
- * head_dim); position of token t is pos0 + t; scale is 1 / sqrt(head_dim). */
-KERNEL_ABI __global__ void attention_prefill(bf16 *out, const bf16 *q, const bf16 *kpool,
-                                             const bf16 *vpool, const int32_t *block_table,
-                                             int32_t pos0, int32_t tokens, int32_t q_heads,
-                                             int32_t kv_heads, int32_t head_dim, float scale);
-/* One new token of each of `seqs` sequences, split over the keys. block_tables: (seqs, max_blocks);
- * length: (seqs), the new token included. partial: (seqs, q_heads, splits, head_dim + 2) float
- * scratch. */
-KERNEL_ABI __global__ void attention_decode(float *partial, const bf16 *q, const bf16 *kpool,
-                                            const bf16 *vpool, const int32_t *block_tables,
-                                            const int32_t *length, int32_t seqs, int32_t max_blocks,
-                                            int32_t q_heads, int32_t kv_heads, int32_t head_dim,
-                                            int32_t splits, float scale);
-KERNEL_ABI __global__ void attention_decode_merge(bf16 *out, const float *partial, int32_t seqs,
-                                                  int32_t q_heads, int32_t head_dim,
-                                                  int32_t splits);
+/* Turns q in place, and writes the turned k, and v, into the paged cache. A head's value i, below
+ * half = head_dim / 2, pairs with value i + half: (a, b) becomes (a cos - b sin, a sin + b cos),
+ * with the angle at [position[t]][i]. (A model that pairs neighbours has the rows of its query and
+ * key matrices reordered when it is loaded.) The tables come from the host, computed in double.
+ * slot[t] = physical block * 16 + slot in it, all different. Slots that are not named stay as they
+ * are. head_dim % 8 == 0. */
+KERNEL rope(float *q,                // (tokens, q_heads, head_dim), turned in place
+            bf16 *kpool,             // (pool_blocks, kv_heads, 16, head_dim)
+            bf16 *vpool,             // (pool_blocks, kv_heads, 16, head_dim)
+            const float *k,          // (tokens, kv_heads, head_dim)
+            const float *v,          // (tokens, kv_heads, head_dim)
+            const float *cosines,    // (positions, head_dim / 2)
+            const float *sines,      // (positions, head_dim / 2)
+            const int32_t *position, // (tokens), each below positions
+            const int32_t *slot,     // (tokens)
+            int32_t tokens, int32_t q_heads, int32_t kv_heads, int32_t head_dim);
 
-/* Index of the greatest logit of each row, the lowest index on a tie. logits: (rows, vocab). */
-KERNEL_ABI __global__ void argmax(int32_t *out, const float *logits, int32_t rows, int32_t vocab);
-/* One sample of each row after temperature, top-k and top-p; uniform: (rows) in [0, 1). */
-KERNEL_ABI __global__ void sample(int32_t *out, const float *logits, const float *uniform,
-                                  int32_t rows, int32_t vocab, float temperature, int32_t top_k,
-                                  float top_p);
+/* out = gate / (1 + exp(-gate)) * up. d % 8 == 0. */
+KERNEL swiglu(float *out,           // (rows, d)
+              const float *gate_up, // (rows, 2 d): a row's gate, then its up
+              int32_t rows, int32_t d);
+
+/* out[t] = table[id[t]]. d % 8 == 0. */
+KERNEL embedding(float *out,        // (tokens, d)
+                 const bf16 *table, // (vocab, d)
+                 const int32_t *id, // (tokens), each below vocab
+                 int32_t tokens, int32_t d);
+
+/* ---- matrix products ---- */
+
+/* C = A B. n % 4 == 0, k % 4 == 0; m is free. */
+KERNEL gemm(float *c,       // (m, n)
+            const float *a, // (m, k)
+            const float *b, // (k, n)
+            int32_t m, int32_t n, int32_t k);
+
+/* y = W x, the product of decoding one token. cols % 8 == 0. */
+KERNEL gemv(float *y,       // (rows)
+            const bf16 *w,  // (rows, cols)
+            const float *x, // (cols)
+            int32_t rows, int32_t cols);
+
+/* y[r] = scale[r] * (W x)[r] with weights of one byte. cols % 16 == 0. */
+KERNEL gemv_int8(float *y,           // (rows)
+                 const int8_t *w,    // (rows, cols), -127 .. 127
+                 const float *scale, // (rows)
+                 const float *x,     // (cols)
+                 int32_t rows, int32_t cols);
+
+/* ---- attention over the paged cache ----
+ * Query head h reads KV head h / (q_heads / kv_heads). A sequence's key at position p stands in
+ * slot p % 16 of block table[p / 16]; blocks come in any order. Slots of a listed block that hold
+ * no key yet hold finite numbers (the server clears its pool once) and must not count.
+ * head_dim: a multiple of 16, at most KERNEL_MAX_HEAD_DIM. scale is 1 / sqrt(head_dim). */
+
+/* Causal attention of one sequence's new tokens; token t stands at position pos0 + t and its key is
+ * in the cache already. */
+KERNEL attention_prefill(float *out,                 // (tokens, q_heads, head_dim)
+                         const float *q,             // (tokens, q_heads, head_dim)
+                         const bf16 *kpool,          // (pool_blocks, kv_heads, 16, head_dim)
+                         const bf16 *vpool,          // (pool_blocks, kv_heads, 16, head_dim)
+                         const int32_t *block_table, // (ceil((pos0 + tokens) / 16))
+                         int32_t pos0, int32_t tokens, int32_t q_heads, int32_t kv_heads,
+                         int32_t head_dim, float scale);
+
+/* One new token of each of seqs sequences, its keys shared out over `splits` blocks of threads.
+ * With B = ceil(length / 16) and S = ceil(B / splits), split i has the table's blocks i S up to
+ * (i + 1) S or B, whichever comes first. It leaves its greatest score, the sum of exp(score -
+ * greatest), and the values weighted so, not divided by that sum. A split without keys leaves
+ * zeros in all three. */
+KERNEL attention_decode(float *partial,              // (seqs, q_heads, splits, head_dim)
+                        float *split_max,            // (seqs, q_heads, splits)
+                        float *split_sum,            // (seqs, q_heads, splits)
+                        const float *q,              // (seqs, q_heads, head_dim)
+                        const bf16 *kpool,           // (pool_blocks, kv_heads, 16, head_dim)
+                        const bf16 *vpool,           // (pool_blocks, kv_heads, 16, head_dim)
+                        const int32_t *block_tables, // (seqs, max_blocks)
+                        const int32_t *length,       // (seqs), the new token included
+                        int32_t seqs, int32_t max_blocks, int32_t q_heads, int32_t kv_heads,
+                        int32_t head_dim, int32_t splits, float scale);
+
+/* Joins the splits: out = sum of e_i partial_i / sum of e_i sum_i, e_i = exp(max_i - greatest max)
+ * over the splits with sum_i > 0. */
+KERNEL attention_merge(float *out,             // (seqs, q_heads, head_dim)
+                       const float *partial,   // (seqs, q_heads, splits, head_dim)
+                       const float *split_max, // (seqs, q_heads, splits)
+                       const float *split_sum, // (seqs, q_heads, splits)
+                       int32_t seqs, int32_t q_heads, int32_t head_dim, int32_t splits);
+
+/* ---- the next token ---- */
+
+/* The index of the greatest logit, the lowest one on a tie. vocab % 8 == 0. */
+KERNEL argmax(int32_t *out,        // (rows)
+              const float *logits, // (rows, vocab), finite
+              int32_t rows, int32_t vocab);
+
+/* Draws an index: token i has the weight w_i = exp((logit_i - greatest) / temperature). In the
+ * order of falling weight, and of rising index where weights are equal, the first top_k are kept
+ * (all of them when top_k is 0 or at least vocab), and of those the fewest whose weights reach
+ * top_p of the kept ones' sum, at least one. out is the first kept index, in rising order, at which
+ * the running sum of kept weights exceeds uniform times their total. vocab % 8 == 0, temperature >
+ * 0, 0 < top_p <= 1. */
+KERNEL sample(int32_t *out,         // (rows)
+              const float *logits,  // (rows, vocab), finite
+              const float *uniform, // (rows), in [0, 1)
+              int32_t rows, int32_t vocab, int32_t top_k, float temperature, float top_p);
 #endif
 
 #endif
