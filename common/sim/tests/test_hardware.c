@@ -438,6 +438,65 @@ START_TEST(published_measurements_come_out) {
 }
 END_TEST
 
+/* ---- what hardware.h tells learners ---- */
+
+enum { PROMPT = 2048, ANSWER = 256, MIDDLE = PROMPT + ANSWER / 2 };
+
+static void told(const char *label, const char *format, double a100, double h100) {
+    char a[20], h[20], line[120];
+    snprintf(a, sizeof a, format, a100);
+    snprintf(h, sizeof h, format, h100);
+    snprintf(line, sizeof line, " *   %-48s %10s %10s\n", label, a, h);
+    ck_assert_msg(file_has("common/sim/hardware.h", line), "hardware.h should say:\n%s", line);
+}
+
+struct recurring { /* of one GPU */
+    double prefill_ms, alone_ms, answer_s, fit, together_ms, tokens_alone, tokens_together,
+        requests, ridge, cache_over_weights;
+};
+
+static struct recurring recurring_case(const char *gpu) {
+    struct deployment d = deploy("llama-2-7b", gpu);
+    struct cost_model c = cost_of(&d);
+    struct err e;
+    int32_t fit = (int32_t)(deployment_kv_blocks(&d, &e) / policy_blocks_for(PROMPT + ANSWER));
+    struct recurring r = {.prefill_ms = (double)prefill_ns(&c, 1, PROMPT) / 1e6,
+                          .alone_ms = (double)decode_ns(&c, 1, MIDDLE) / 1e6,
+                          .fit = fit,
+                          .together_ms = (double)decode_ns(&c, fit, MIDDLE) / 1e6};
+    int64_t ns = prefill_ns(&c, 1, PROMPT); /* which makes the first token */
+    for (int i = 1; i < ANSWER; i++) ns += decode_ns(&c, 1, PROMPT + i);
+    r.answer_s = (double)ns / 1e9;
+    r.tokens_alone = 1e3 / r.alone_ms;
+    r.tokens_together = fit * 1e3 / r.together_ms;
+    r.requests = 1e3 / (r.prefill_ms + (ANSWER - 1) * r.together_ms / fit);
+    r.ridge = (double)c.memory_fixed_ps / (double)c.compute_per_token_ps;
+    r.cache_over_weights =
+        (double)fit * MIDDLE * (double)c.memory_per_context_ps / (double)c.memory_fixed_ps;
+    return r;
+}
+
+START_TEST(the_recurring_case_is_told_as_computed) {
+    struct recurring a = recurring_case("a100"), h = recurring_case("h100");
+    told("prefill of the prompt", "%.0f ms", a.prefill_ms, h.prefill_ms);
+    told("one more token, alone", "%.1f ms", a.alone_ms, h.alone_ms);
+    told("the whole answer, alone", "%.2f s", a.answer_s, h.answer_s);
+    told("requests whose cache fits", "%.0f", a.fit, h.fit);
+    told("one more token for each, all of these together", "%.1f ms", a.together_ms, h.together_ms);
+    told("tokens/s in decode, alone", "%.0f", a.tokens_alone, h.tokens_alone);
+    told("tokens/s in decode, together", "%.0f", a.tokens_together, h.tokens_together);
+    told("requests/s at most, prefill included", "%.1f", a.requests, h.requests);
+    told("tokens in a pass where operations overtake bytes", "%.0f", a.ridge, h.ridge);
+    told("cache read / weights read, together", "%.1f", a.cache_over_weights, h.cache_over_weights);
+    /* what the text says about them */
+    ck_assert(a.prefill_ms / a.alone_ms > 13 && a.prefill_ms / a.alone_ms < 14);
+    ck_assert(a.tokens_together / a.tokens_alone > 10 && a.tokens_together / a.tokens_alone < 11);
+    ck_assert(a.prefill_ms / 1e3 / a.answer_s > 0.04 && a.prefill_ms / 1e3 / a.answer_s < 0.06);
+    double share = a.requests * a.prefill_ms / 1e3;
+    ck_assert_msg(share > 0.34 && share < 0.37, "%.3f", share);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("hardware");
     TCase *t = tcase_create("hardware");
@@ -458,6 +517,7 @@ int main(void) {
     tcase_add_test(t, the_cache_is_what_weights_and_reserve_leave);
     tcase_add_test(t, only_the_last_block_is_partly_used);
     tcase_add_test(t, published_measurements_come_out);
+    tcase_add_test(t, the_recurring_case_is_told_as_computed);
     suite_add_tcase(s, t);
     return check_main(s);
 }
