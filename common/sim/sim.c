@@ -129,9 +129,9 @@ static void reserve_actions(struct sim *s) {
 static int ask(struct sim *s, struct err *e) {
     reserve_actions(s);
     struct policy_view view = {.now_ns = s->now_ns,
-                               .waiting = s->waiting.seen + s->waiting.head,
+                               .waiting = lane_view(&s->waiting),
                                .n_waiting = s->waiting.n,
-                               .running = s->running.seen + s->running.head,
+                               .running = lane_view(&s->running),
                                .n_running = s->running.n,
                                .free_kv_blocks = s->free_blocks,
                                .total_kv_blocks = s->c.kv_blocks,

@@ -26,6 +26,12 @@ static inline int32_t lane_slot(const struct lane *l, size_t i) {
     return l->slot[l->head + i];
 }
 
+/* All entries as a policy sees them; NULL when there are none (a lane that never had any has no
+ * array to point into). */
+static inline const struct policy_request *lane_view(const struct lane *l) {
+    return l->n > 0 ? lane_seen(l, 0) : NULL;
+}
+
 /* Room for one more at the back. */
 void lane_grow(struct lane *l);
 
