@@ -192,17 +192,22 @@ static void measure_whole(const struct run *r, const struct run_spec *spec,
 }
 
 static void measure_waits(const struct run *r, struct run_measures *m) {
+    int64_t *waits = malloc((r->n + 1) * sizeof *waits);
+    INVARIANT(waits);
     double sum = 0;
-    int64_t n = 0;
+    size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
         const struct point_request *p = &r->list[i];
         if (p->arrival_ns < m->from_ns || point_classify(p) != POINT_COMPLETE) continue;
         struct point_intervals iv;
         point_intervals(p, &iv);
         sum += (double)iv.queue_delay_ns;
-        n++;
+        waits[n++] = iv.queue_delay_ns;
     }
     m->mean_wait_ns = n ? sum / (double)n : NAN;
+    size_t others = (size_t)(m->point.requests - m->point.complete);
+    m->queue_delay_p50 = percentile_nearest_rank(waits, n, others, 50000);
+    free(waits);
 }
 
 int run_measure(const struct run *r, const struct run_spec *spec, struct run_measures *out,

@@ -78,7 +78,9 @@ struct run_measures {
     int64_t from_ns, to_ns;       /* the window is [from, to): to is 1 ns past the last arrival */
     bool has_rates; /* false: all its arrivals are one instant, and nothing can be said per second
                        of it (offered load, throughput within it, stability) */
-    double mean_wait_ns; /* queue delay, over its complete requests; NaN without any */
+    /* of the complete requests of the window; as everywhere the others count as failed */
+    double mean_wait_ns; /* of the queue delay; NaN without any */
+    struct percentile queue_delay_p50;
 
     /* of the whole run, from the first arrival to the last completion */
     int64_t interval_ns;

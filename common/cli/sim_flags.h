@@ -1,0 +1,73 @@
+/* sim_flags.h: the flags of `servelab sim run` and `servelab sim sweep`, in one table: what they
+ * take, which of the two has them, which exclude or need each other, and the --help made from it.
+ *
+ * Offers: argv in, a run_spec out, or a message that names the flag. Not here: what a workload
+ * makes of its fields (workload/spec.h), names of models and GPUs (sim/hardware.h), running.
+ */
+#ifndef SERVELAB_CLI_SIM_FLAGS_H
+#define SERVELAB_CLI_SIM_FLAGS_H
+
+#include "cli/cli.h"
+#include "sim/hardware.h"
+#include "sim/run.h"
+
+enum sim_mode { SIM_RUN = 1, SIM_SWEEP = 2 };
+
+struct sim_flags {
+    enum sim_mode mode;
+    const char *arrivals_ms, *arrivals, *trace, *trace_format, *prompt_tokens, *output_tokens;
+    double rate_rps, cv, on_s, off_s, think_s, fail_rate, time_scale;
+    long long requests, seed, clients, max_output_tokens;
+    bool skip_bad_rows;
+
+    const char *policy, *model, *gpu;
+    double setup_ms, per_request_ms, acceptance;
+    long long weight_bits, kv_bits, draft_tokens;
+    bool no_fusion;
+    long long kv_blocks, token_budget, max_running, max_in_system, prefix_tokens;
+
+    long long servers;
+    const char *router;
+
+    double ttft_below_ms, tpot_below_ms, e2e_below_ms, warm_up_s;
+    double usd_per_gpu_hour, reserve_fraction;
+
+    const char *records;
+    bool json, per_request;
+
+    const char *rates, *policies, *out;
+    long long jobs;
+
+    uint64_t given; /* bit i: flag i of the table stood in argv */
+};
+
+/* Fills *f: defaults, then argv. 0; -1 after --help (printed); otherwise an exit status, its
+ * message printed. */
+int sim_flags_parse(struct sim_flags *f, enum sim_mode mode, int argc, char **argv);
+
+bool sim_flag_given(const struct sim_flags *f, const char *name);
+
+/* What the flags mean. `list` is owned here, sim_setup_release frees it. */
+struct sim_setup {
+    struct run_spec run;
+    struct deployment deployment; /* .model NULL: the cost is setup plus per request */
+    int64_t *list_ns;
+    bool default_limits; /* the limits are ours, not the user's */
+};
+
+/* The limits taken with a model where none is given, from a benchmark that the field agreed on. */
+#define SIM_DEFAULT_LIMITS "those of MLPerf Inference for llama3.1-8b in its server scenario"
+enum { SIM_DEFAULT_TTFT_MS = 2000, SIM_DEFAULT_TPOT_MS = 100 };
+
+/* 0, or -1 and *e with the flag in e->field. */
+int sim_setup_make(const struct sim_flags *f, struct sim_setup *out, struct err *e);
+void sim_setup_release(struct sim_setup *s);
+
+/* One line each on what arrives and on what serves it, for headings: "poisson arrivals at 5
+ * requests/s, 2000 requests, ...". Returns buf. */
+const char *sim_workload_text(const struct sim_flags *f, const struct sim_setup *s, char *buf,
+                              size_t cap);
+const char *sim_machine_text(const struct sim_flags *f, const struct sim_setup *s, char *buf,
+                             size_t cap);
+
+#endif

@@ -1,0 +1,204 @@
+/* sim_setup.c: from flags to a run. See sim_flags.h. */
+#include "base/clock.h"
+#include "cli/sim_flags.h"
+#include "workload/spec.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NO_LIMIT = 1 << 28, /* blocks, tokens, positions: more than any run here uses */
+    SWEEP_REQUESTS = 2000,
+    MODEL_PROMPT = 512,
+    MODEL_OUTPUT = 128,
+    MODEL_BUDGET = 2048,  /* a usual size of a chunk: prefill of so many tokens saturates a GPU */
+    MODEL_POSITIONS = 256 /* what servers of this size commonly allow */
+};
+
+/* ---- what arrives ---- */
+
+static int make_workload(const struct sim_flags *f, struct sim_setup *s, struct err *e) {
+    struct workload_spec *w = &s->run.workload;
+    *w = (struct workload_spec){.requests = f->requests,
+                                .rate_rps = f->rate_rps,
+                                .cv = f->cv,
+                                .on_s = f->on_s,
+                                .off_s = f->off_s,
+                                .clients = (int32_t)f->clients,
+                                .think_s = f->think_s,
+                                .seed = (uint64_t)f->seed,
+                                .max_output_tokens = (int32_t)f->max_output_tokens,
+                                .fail_rate = f->fail_rate,
+                                .trace = f->trace,
+                                .time_scale = f->time_scale,
+                                .skip_bad_rows = f->skip_bad_rows};
+    if (f->arrivals_ms) {
+        w->arrivals = ARRIVALS_LIST;
+        if (spec_list_ms("--arrivals-ms", f->arrivals_ms, &s->list_ns, &w->requests, e)) return -1;
+        w->list_ns = s->list_ns;
+    } else if (f->trace) {
+        w->arrivals = ARRIVALS_TRACE;
+        if (spec_trace_format("--trace-format", f->trace_format, &w->trace_format, e)) return -1;
+    } else if (!f->arrivals) {
+        return err_set(e, "say when requests arrive: %s--arrivals KIND, or --trace",
+                       f->mode == SIM_RUN ? "--arrivals-ms, " : "");
+    } else if (spec_arrivals("--arrivals", f->arrivals, &w->arrivals, e)) {
+        return -1;
+    }
+    if (f->mode == SIM_SWEEP && w->arrivals == ARRIVALS_CLOSED)
+        return err_at(e, 0, "--arrivals",
+                      "a closed loop has no offered load to sweep over: the server sets its pace; "
+                      "take poisson, gamma or on-off, or run `servelab sim run` with --clients");
+    if (f->mode == SIM_SWEEP && !w->requests && w->arrivals != ARRIVALS_TRACE)
+        w->requests = SWEEP_REQUESTS;
+    if (f->model && w->arrivals != ARRIVALS_TRACE) {
+        w->prompt_tokens = (struct lengths){MODEL_PROMPT, MODEL_PROMPT};
+        w->output_tokens = (struct lengths){MODEL_OUTPUT, MODEL_OUTPUT};
+    }
+    if (f->prompt_tokens && spec_lengths("--prompt-tokens", f->prompt_tokens, &w->prompt_tokens, e))
+        return -1;
+    if (f->output_tokens && spec_lengths("--output-tokens", f->output_tokens, &w->output_tokens, e))
+        return -1;
+    struct workload_spec probe = *w;
+    /* a sweep brings its own rates */
+    if (f->mode == SIM_SWEEP && w->arrivals != ARRIVALS_TRACE) probe.rate_rps = 1;
+    return spec_check(&probe, e);
+}
+
+/* ---- what serves it ---- */
+
+static int make_model(const struct sim_flags *f, struct sim_setup *s, struct err *e) {
+    struct deployment *d = &s->deployment;
+    if (deployment_find(f->model, f->gpu, d, e)) return -1;
+    d->weight_bits = (int)f->weight_bits;
+    d->kv_bits = (int)f->kv_bits;
+    d->draft_tokens = (int)f->draft_tokens;
+    if (f->draft_tokens > 0 && isnan(f->acceptance))
+        return err_at(e, 0, "--draft-tokens", "needs --acceptance, which decides what it is worth");
+    if (f->draft_tokens > 0) d->acceptance = f->acceptance;
+    d->fused = !f->no_fusion;
+    if (deployment_cost(d, &s->run.cost, e)) return -1;
+    int64_t blocks = f->kv_blocks ? f->kv_blocks : deployment_kv_blocks(d, e);
+    if (blocks < 0) return -1;
+    s->run.kv_blocks = (int32_t)(blocks < NO_LIMIT ? blocks : NO_LIMIT);
+    s->run.token_budget = MODEL_BUDGET;
+    s->run.max_running = MODEL_POSITIONS;
+    return 0;
+}
+
+static void make_plain(const struct sim_flags *f, struct sim_setup *s) {
+    s->run.cost =
+        (struct cost_model){.kind = COST_PER_REQUEST,
+                            .setup_ns = llround(f->setup_ms * (double)NS_PER_MS),
+                            .per_request_ns = llround(f->per_request_ms * (double)NS_PER_MS)};
+    s->run.kv_blocks = f->kv_blocks ? (int32_t)f->kv_blocks : NO_LIMIT;
+    s->run.token_budget = s->run.max_running = NO_LIMIT;
+}
+
+static int64_t limit_ns(double ms) {
+    return ms > 0 ? llround(ms * (double)NS_PER_MS) : INT64_MAX;
+}
+
+static void make_limits(const struct sim_flags *f, struct sim_setup *s) {
+    s->run.limits = (struct point_limits){limit_ns(f->ttft_below_ms), limit_ns(f->tpot_below_ms),
+                                          limit_ns(f->e2e_below_ms)};
+    s->default_limits = f->model && !f->ttft_below_ms && !f->tpot_below_ms && !f->e2e_below_ms;
+    if (!s->default_limits) return;
+    s->run.limits.ttft_below_ns = limit_ns(SIM_DEFAULT_TTFT_MS);
+    s->run.limits.tpot_below_ns = limit_ns(SIM_DEFAULT_TPOT_MS);
+}
+
+int sim_setup_make(const struct sim_flags *f, struct sim_setup *out, struct err *e) {
+    *out = (struct sim_setup){.run = {.policy = f->policy,
+                                      .max_in_system = f->max_in_system,
+                                      .prefix_tokens = f->prefix_tokens,
+                                      .servers = (int32_t)f->servers,
+                                      .router = f->router,
+                                      .warm_up_ns = llround(f->warm_up_s * (double)NS_PER_S)}};
+    int rc = make_workload(f, out, e);
+    if (!rc && f->model) rc = make_model(f, out, e);
+    if (!rc && !f->model) make_plain(f, out);
+    if (!rc && f->token_budget) out->run.token_budget = (int32_t)f->token_budget;
+    if (!rc && f->max_running) out->run.max_running = (int32_t)f->max_running;
+    make_limits(f, out);
+    if (rc) sim_setup_release(out);
+    return rc;
+}
+
+void sim_setup_release(struct sim_setup *s) {
+    free(s->list_ns);
+    s->list_ns = NULL;
+}
+
+/* ---- in words ---- */
+
+/* snprintf at the end of what is there; what doesn't fit is cut. */
+static void say(char *buf, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void say(char *buf, size_t cap, const char *fmt, ...) {
+    size_t n = strlen(buf);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(buf + n, cap - n, fmt, ap);
+    va_end(ap);
+}
+
+static void say_lengths(char *buf, size_t cap, const char *what, struct lengths l) {
+    if (l.lo == l.hi)
+        say(buf, cap, ", %d %s tokens", l.lo, what);
+    else
+        say(buf, cap, ", %d to %d %s tokens", l.lo, l.hi, what);
+}
+
+const char *sim_workload_text(const struct sim_flags *f, const struct sim_setup *s, char *buf,
+                              size_t cap) {
+    const struct workload_spec *w = &s->run.workload;
+    buf[0] = 0;
+    if (w->arrivals == ARRIVALS_TRACE) {
+        const char *slash = strrchr(w->trace, '/');
+        say(buf, cap, "trace %s", slash ? slash + 1 : w->trace);
+        if (w->requests) say(buf, cap, ", its first %lld requests", (long long)w->requests);
+    } else if (w->arrivals == ARRIVALS_LIST) {
+        say(buf, cap, "%lld arrivals at given times", (long long)w->requests);
+    } else {
+        say(buf, cap, "%s arrivals, %lld requests", spec_arrivals_name(w->arrivals),
+            (long long)w->requests);
+    }
+    if (w->rate_rps > 0) say(buf, cap, ", %g requests/s offered", w->rate_rps);
+    if (w->cv > 0) say(buf, cap, ", cv %g", w->cv);
+    if (w->on_s > 0) say(buf, cap, ", on %g s, off %g s", w->on_s, w->off_s);
+    if (w->clients > 0) say(buf, cap, ", %d clients, think %g s", w->clients, w->think_s);
+    if (w->time_scale > 0) say(buf, cap, ", gaps times %g", w->time_scale);
+    if (w->prompt_tokens.hi) say_lengths(buf, cap, "prompt", w->prompt_tokens);
+    if (w->output_tokens.hi) say_lengths(buf, cap, "output", w->output_tokens);
+    if (w->max_output_tokens) say(buf, cap, ", cut at %d", w->max_output_tokens);
+    if (w->fail_rate > 0) say(buf, cap, ", %g %% break", w->fail_rate * 100);
+    if (w->arrivals != ARRIVALS_LIST && w->arrivals != ARRIVALS_TRACE)
+        say(buf, cap, ", seed %lld", f->seed);
+    return buf;
+}
+
+const char *sim_machine_text(const struct sim_flags *f, const struct sim_setup *s, char *buf,
+                             size_t cap) {
+    const struct deployment *d = &s->deployment;
+    buf[0] = 0;
+    if (f->servers > 1) say(buf, cap, "%lld servers behind %s, each ", f->servers, f->router);
+    if (!d->model) {
+        say(buf, cap, "setup %g ms a group, %g ms a request", f->setup_ms, f->per_request_ms);
+    } else {
+        say(buf, cap, "%s on one %s, weights %d bit, KV %d bit", d->model->name, d->gpu->name,
+            d->weight_bits, d->kv_bits);
+        if (d->draft_tokens)
+            say(buf, cap, ", %d drafted, %g accepted", d->draft_tokens, d->acceptance);
+        if (!d->fused) say(buf, cap, ", operators not fused");
+    }
+    if (s->run.kv_blocks < NO_LIMIT) say(buf, cap, ", %d KV blocks", s->run.kv_blocks);
+    if (s->run.token_budget < NO_LIMIT)
+        say(buf, cap, ", at most %d tokens an iteration", s->run.token_budget);
+    if (s->run.max_running < NO_LIMIT) say(buf, cap, ", %d positions", s->run.max_running);
+    if (f->max_in_system < INT64_MAX) say(buf, cap, ", at most %lld in it", f->max_in_system);
+    if (f->prefix_tokens) say(buf, cap, ", store of %lld prefix tokens", f->prefix_tokens);
+    return buf;
+}
