@@ -1,0 +1,310 @@
+/* evidence.c: see evidence.h. What the findings should say isn't written down anywhere: the
+ * simulator runs each setting that the learner states, under the two reference policies, and means
+ * and rates are worked out here, with no code that a learner or the reference solution wrote.
+ */
+#include "lab02/evidence.h"
+
+#include "lab02/findings.h"
+#include "lab02/protocol.h"
+
+#include "collect.h"
+#include "text.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/lab_todo.h"
+#include "sched/policies.h"
+#include "sim/sim.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BYTES = 1024 * 1024 };
+
+/* Two decimals, and a little for how they were rounded. */
+static const double TOLERANCE = 0.00501;
+
+static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...) {
+    char text[sizeof out->message];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    out->outcome = outcome;
+    text_clean(out->message, sizeof out->message, text, strlen(text));
+}
+
+/* One file under examination: its text is kept for the lines. */
+struct examined {
+    const char *file, *text;
+    size_t n;
+    const cJSON *doc;
+};
+
+static int line_of(const struct examined *x, const char *field) {
+    return json_line_of(x->text, x->n, 1, field);
+}
+
+/* "protocol.json:12: load.arrivals: ...", with how many more faults there are. */
+static void lost(struct evidence *out, const struct examined *x, const struct err *e, int more) {
+    char text[600], and_more[40] = "";
+    struct err at = *e;
+    if (at.line == 0 && x->doc) at.line = line_of(x, at.field);
+    if (more > 0) snprintf(and_more, sizeof and_more, " (and %d more)", more);
+    say(out, OUTCOME_LOST, "%s%s", err_format(&at, x->file, text, sizeof text), and_more);
+}
+
+/* ---- findings.json --------------------------------------------------------------------------- */
+
+static const double handout_arrivals_ms[] = {0, 1, 2, 3}, handout_setups_ms[] = {4, 2, 0};
+static const double handout_per_request_ms = 1;
+enum { HANDOUT_ARRIVALS = 4, HANDOUT_SETUPS = 3 };
+
+static int64_t ns_of(double ms) {
+    return llround(ms * 1e6);
+}
+
+struct ends {
+    int64_t completion_ns[FINDINGS_MAX_ARRIVALS];
+};
+
+static void note_end(void *ctx, const struct sim_outcome *o) {
+    struct ends *ends = ctx;
+    ends->completion_ns[o->request.id] = o->completion_ns;
+}
+
+/* Runs the learner's setting. 0, or -1 with *e: our fault, since the form was checked. */
+static int simulate(const struct findings *f, const char *policy_text, double setup_ms,
+                    struct finding *out, struct err *e) {
+    const char *arg;
+    const struct policy_ops *policy = policy_find(policy_text, &arg, e);
+    void *state = policy ? policy->create(arg, e) : NULL;
+    if (!state) return -1;
+    struct ends ends = {{0}};
+    struct sim_config c = {.policy = policy,
+                           .policy_state = state,
+                           .cost = {.kind = COST_PER_REQUEST,
+                                    .setup_ns = ns_of(setup_ms),
+                                    .per_request_ns = ns_of(f->per_request_ms)},
+                           .kv_blocks = INT32_MAX / 2,
+                           .token_budget = INT32_MAX / 2,
+                           .max_running = INT32_MAX / 2,
+                           .max_in_system = INT64_MAX,
+                           .each = note_end,
+                           .ctx = &ends};
+    struct sim *s = sim_create(&c, e);
+    int failed = s == NULL;
+    for (int i = 0; i < f->n_arrivals && !failed; i++) {
+        struct sim_request r = {.id = i,
+                                .arrival_ns = ns_of(f->arrivals_ms[i]),
+                                .prompt_tokens = 1,
+                                .output_tokens = 1,
+                                .max_output_tokens = 1};
+        failed = sim_run_until(s, r.arrival_ns, e) || sim_push(s, &r, e);
+    }
+    failed = failed || sim_finish(s, e);
+    sim_free(s);
+    policy->destroy(state);
+    if (failed) return -1;
+    double sum_ms = 0, last_ms = 0;
+    for (int i = 0; i < f->n_arrivals; i++) {
+        double end_ms = (double)ends.completion_ns[i] / 1e6, arrival_ms = f->arrivals_ms[i];
+        sum_ms += end_ms - arrival_ms;
+        last_ms = fmax(last_ms, end_ms);
+        if (i == 0) out->first_latency_ms = end_ms - arrival_ms;
+    }
+    out->mean_latency_ms = sum_ms / f->n_arrivals;
+    out->throughput_rps = f->n_arrivals / ((last_ms - f->arrivals_ms[0]) / 1000);
+    return 0;
+}
+
+static const char *const policy_of[] = {"single", "wait-for-n:4"};
+static const char *const member_of[] = {"single", "wait_for_n_4"};
+
+static void check_setting(const struct examined *x, const struct findings *f,
+                          struct evidence *out) {
+    struct err e;
+    bool same = f->n_arrivals == HANDOUT_ARRIVALS;
+    for (int i = 0; same && i < HANDOUT_ARRIVALS; i++)
+        same = f->arrivals_ms[i] == handout_arrivals_ms[i];
+    out->outcome = OUTCOME_EARNED;
+    if (!same) {
+        err_at(&e, 0, "arrivals_ms", "are the handout's four arrivals: 0, 1, 2, 3");
+        lost(out, x, &e, 0);
+    } else if (f->per_request_ms != handout_per_request_ms) {
+        err_at(&e, 0, "per_request_ms", "is 1 in the handout; only the set-up varies");
+        lost(out, x, &e, 0);
+    }
+    int others = 0;
+    for (int k = 0; k < HANDOUT_SETUPS && out->outcome == OUTCOME_EARNED; k++) {
+        bool there = false;
+        for (int i = 0; i < f->n_runs; i++) there |= f->runs[i].setup_ms == handout_setups_ms[k];
+        if (!there) {
+            err_at(&e, 0, "runs", "hold no run with a set-up of %g ms", handout_setups_ms[k]);
+            lost(out, x, &e, 0);
+        }
+        others = f->n_runs - HANDOUT_SETUPS;
+    }
+    if (out->outcome == OUTCOME_EARNED && others < 1) {
+        err_at(&e, 0, "runs", "hold 4, 2 and 0 ms; choose one more set-up yourself");
+        lost(out, x, &e, 0);
+    }
+}
+
+/* The first of the three numbers that isn't as it should be, or NULL. */
+static const char *wrong_number(const struct finding *got, const struct finding *want) {
+    if (fabs(got->mean_latency_ms - want->mean_latency_ms) > TOLERANCE) return "mean_latency_ms";
+    if (fabs(got->first_latency_ms - want->first_latency_ms) > TOLERANCE) return "first_latency_ms";
+    if (fabs(got->throughput_rps - want->throughput_rps) > TOLERANCE) return "throughput_rps";
+    return NULL;
+}
+
+static int check_numbers(const struct examined *x, const struct findings *f, struct evidence *out,
+                         struct err *e) {
+    int wrong = 0;
+    struct err first;
+    for (int i = 0; i < f->n_runs; i++)
+        for (int k = 0; k < 2; k++) {
+            struct finding want;
+            const struct findings_run *r = &f->runs[i];
+            char field[96];
+            if (simulate(f, policy_of[k], r->setup_ms, &want, e)) return -1;
+            const char *which = wrong_number(k ? &r->grouped : &r->single, &want);
+            if (!which || wrong++ > 0) continue;
+            snprintf(field, sizeof field, "runs[%d].%s.%s", i, member_of[k], which);
+            err_at(&first, 0, field,
+                   "isn't what the simulator says; try servelab sim run --arrivals-ms 0,1,2,3 "
+                   "--policy %s --setup-ms %g --per-request-ms 1",
+                   policy_of[k], r->setup_ms);
+        }
+    out->outcome = OUTCOME_EARNED;
+    if (wrong > 0) lost(out, x, &first, wrong - 1);
+    return 0;
+}
+
+/* Both sides of the matter in the learner's words? We can only look for the words. */
+static bool speaks_of_both(const char *conclusion) {
+    return strstr(conclusion, "throughput") &&
+           (strstr(conclusion, "latency") || strstr(conclusion, "wait"));
+}
+
+static int check_answers(const struct examined *x, const struct findings *f, struct evidence *out,
+                         struct err *e) {
+    int wrong = 0;
+    struct err first;
+    for (int i = 0; i < f->n_runs; i++) {
+        const struct findings_run *r = &f->runs[i];
+        struct finding single, grouped;
+        if (simulate(f, policy_of[0], r->setup_ms, &single, e) ||
+            simulate(f, policy_of[1], r->setup_ms, &grouped, e))
+            return -1;
+        const struct {
+            const char *name;
+            bool got, want;
+        } answers[] = {{"batching_lowers_mean", r->lowers_mean,
+                        grouped.mean_latency_ms < single.mean_latency_ms - 1e-9},
+                       {"batching_raises_throughput", r->raises_throughput,
+                        grouped.throughput_rps > single.throughput_rps + 1e-9},
+                       {"first_waits_longer", r->first_waits_longer,
+                        grouped.first_latency_ms > single.first_latency_ms + 1e-9}};
+        for (int k = 0; k < 3; k++) {
+            char field[96];
+            if (answers[k].got == answers[k].want || wrong++ > 0) continue;
+            snprintf(field, sizeof field, "runs[%d].%s", i, answers[k].name);
+            err_at(&first, 0, field, "disagrees with the two tables of a set-up of %g ms",
+                   r->setup_ms);
+        }
+    }
+    struct finding single, grouped;
+    if (simulate(f, policy_of[0], f->break_even_setup_ms, &single, e) ||
+        simulate(f, policy_of[1], f->break_even_setup_ms, &grouped, e))
+        return -1;
+    if (fabs(single.mean_latency_ms - grouped.mean_latency_ms) > TOLERANCE && wrong++ == 0)
+        err_at(&first, 0, "break_even_setup_ms",
+               "is no such set-up: with %g ms the two mean latencies differ",
+               f->break_even_setup_ms);
+    if (!speaks_of_both(f->conclusion) && wrong++ == 0)
+        err_at(&first, 0, "conclusion",
+               "must name both sides: what batching does to the throughput, and to the latency of "
+               "the first (by those words)");
+    out->outcome = OUTCOME_EARNED;
+    if (wrong > 0) lost(out, x, &first, wrong - 1);
+    return 0;
+}
+
+static void examine_findings(const struct examined *x, const char *which, struct evidence *out) {
+    struct findings f;
+    struct err e;
+    int fault = 0;
+    if (findings_read(&f, x->doc, &e))
+        lost(out, x, &e, 0);
+    else
+        check_setting(x, &f, out);
+    if (!strcmp(which, "findings_valid")) return;
+    if (out->outcome != OUTCOME_EARNED)
+        say(out, OUTCOME_NOT_RUN,
+            "findings.json must have its form first (evidence.findings_valid)");
+    else if (!strcmp(which, "findings_numbers"))
+        fault = check_numbers(x, &f, out, &e);
+    else
+        fault = check_answers(x, &f, out, &e);
+    if (fault)
+        say(out, OUTCOME_GRADER_FAULT, "the simulator failed on a setting of findings.json: %s",
+            e.text);
+}
+
+/* ---- protocol.json --------------------------------------------------------------------------- */
+
+static void examine_protocol(const struct examined *x, const char *which, struct evidence *out) {
+    struct protocol p;
+    struct err e;
+    bool valid = protocol_read(&p, x->doc, &e) == 0;
+    if (!strcmp(which, "protocol_valid")) {
+        out->outcome = OUTCOME_EARNED;
+        if (!valid) lost(out, x, &e, 0);
+        return;
+    }
+    if (!valid) {
+        say(out, OUTCOME_NOT_RUN,
+            "protocol.json must have its form first (evidence.protocol_valid)");
+        return;
+    }
+    int faults = !strcmp(which, "protocol_complete") ? protocol_gaps(&p, &e)
+                                                     : protocol_contradictions(&p, &e);
+    out->outcome = OUTCOME_EARNED;
+    if (faults > 0) lost(out, x, &e, faults - 1);
+}
+
+/* ---- entry ----------------------------------------------------------------------------------- */
+
+void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out) {
+    struct examined x = {.file = def->file};
+    char where[160];
+    struct err e;
+    const char *which = def->id + strlen("evidence.");
+    char *text = collect_read(folder, def->file, MAX_BYTES, &x.n);
+    if (!text) {
+        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
+        return;
+    }
+    x.text = text;
+    cJSON *doc = json_parse(text, x.n, 1, &e);
+    x.doc = doc;
+    if (!doc) {
+        lost(out, &x, &e, 0);
+    } else if (lab_todo_find(doc, where, sizeof where)) {
+        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
+        out->todo = true;
+    } else if (!strcmp(def->file, "findings.json")) {
+        examine_findings(&x, which, out);
+    } else {
+        examine_protocol(&x, which, out);
+    }
+    cJSON_Delete(doc);
+    free(text);
+}

@@ -1,0 +1,139 @@
+/* strict.c: see strict.h. */
+#include "lab02/strict.h"
+
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_MAX_LEN = 40 }; /* longer than any name we know */
+
+/* How many letters must be inserted, removed or exchanged to make b of a (Levenshtein). Both at
+ * most NAME_MAX_LEN long. */
+static int edits(const char *a, const char *b) {
+    int row[NAME_MAX_LEN + 1], nb = (int)strlen(b);
+    for (int j = 0; j <= nb; j++) row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        int before = row[0];
+        row[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            int exchanged = before + (a[i - 1] != b[j - 1]);
+            int shifted = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            before = row[j];
+            row[j] = exchanged < shifted ? exchanged : shifted;
+        }
+    }
+    return row[nb];
+}
+
+static const char *nearest(const char *name, const char *const *known) {
+    const char *best = known[0];
+    int fewest = NAME_MAX_LEN;
+    if (strlen(name) > NAME_MAX_LEN) return best;
+    for (; *known; known++) {
+        int n = edits(name, *known);
+        if (n < fewest) best = *known, fewest = n;
+    }
+    return best;
+}
+
+static int unknown(struct err *e, const char *path, const char *what, const char *name,
+                   const char *const *known) {
+    char shown[64];
+    text_clean(shown, sizeof shown, name, strlen(name));
+    return err_at(e, 0, path, "\"%s\" is no %s I know; the nearest one is \"%s\"", shown, what,
+                  nearest(name, known));
+}
+
+const char *strict_path(char *dst, const char *path, const char *key, int index) {
+    int n = key ? snprintf(dst, STRICT_PATH_BYTES, "%s%s%s", path, path[0] ? "." : "", key)
+                : snprintf(dst, STRICT_PATH_BYTES, "%s[%d]", path, index);
+    INVARIANT(n >= 0); /* a long name is cut, as err.field would cut it */
+    return dst;
+}
+
+int strict_members(const cJSON *obj, const char *path, const char *const *known, struct err *e) {
+    char place[STRICT_PATH_BYTES];
+    if (!cJSON_IsObject(obj))
+        return err_at(e, 0, path[0] ? path : NULL, "must be an object, {...}");
+    for (const cJSON *c = obj->child; c; c = c->next) {
+        int i = 0;
+        while (known[i] && strcmp(known[i], c->string) != 0) i++;
+        if (known[i]) continue;
+        char shown[64]; /* a name of the learner's goes no further than it is safe to show */
+        text_clean(shown, sizeof shown, c->string, strlen(c->string));
+        return unknown(e, strict_path(place, path, shown, 0), "member", c->string, known);
+    }
+    for (int i = 0; known[i]; i++)
+        if (!cJSON_GetObjectItemCaseSensitive(obj, known[i]))
+            return err_at(e, 0, strict_path(place, path, known[i], 0),
+                          "is missing; write null where it doesn't apply");
+    return 0;
+}
+
+const cJSON *strict_at(const cJSON *obj, const char *key) {
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(obj, key);
+    return v && !cJSON_IsNull(v) ? v : NULL;
+}
+
+static bool blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+int strict_text(const cJSON *v, const char *path, size_t least, char *dst, size_t cap,
+                struct err *e) {
+    if (!cJSON_IsString(v)) return err_at(e, 0, path, "must be a text");
+    const char *text = v->valuestring;
+    size_t n = strlen(text);
+    if (n < least || n >= cap)
+        return err_at(e, 0, path, "must have %zu to %zu bytes; it has %zu", least, cap - 1, n);
+    if (n > 0 && (blank(text[0]) || blank(text[n - 1])))
+        return err_at(e, 0, path, "begins or ends with blank space");
+    memcpy(dst, text, n + 1);
+    return 0;
+}
+
+int strict_choice(const cJSON *v, const char *path, const char *const *names, int *out,
+                  struct err *e) {
+    if (!cJSON_IsString(v))
+        return err_at(e, 0, path, "must be one of a few words, like \"%s\"", names[0]);
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], v->valuestring)) {
+            *out = i;
+            return 0;
+        }
+    return unknown(e, path, "value", v->valuestring, names);
+}
+
+int strict_bool(const cJSON *v, const char *path, bool *out, struct err *e) {
+    if (!cJSON_IsBool(v)) return err_at(e, 0, path, "must be true or false");
+    *out = cJSON_IsTrue(v);
+    return 0;
+}
+
+int strict_number(const cJSON *v, const char *path, double lo, double hi, double *out,
+                  struct err *e) {
+    if (!cJSON_IsNumber(v)) return err_at(e, 0, path, "must be a number");
+    if (!(v->valuedouble >= lo && v->valuedouble <= hi))
+        return err_at(e, 0, path, "is %g; it must be from %g to %g", v->valuedouble, lo, hi);
+    *out = v->valuedouble;
+    return 0;
+}
+
+int strict_int(const cJSON *v, const char *path, int64_t lo, int64_t hi, int64_t *out,
+               struct err *e) {
+    double d = 0;
+    if (strict_number(v, path, (double)lo, (double)hi, &d, e)) return -1;
+    if (d != floor(d)) return err_at(e, 0, path, "is %g; it must be a whole number", d);
+    *out = (int64_t)d;
+    return 0;
+}
+
+int strict_list(const cJSON *v, const char *path, int lo, int hi, int *n, struct err *e) {
+    if (!cJSON_IsArray(v)) return err_at(e, 0, path, "must be a list, [...]");
+    *n = cJSON_GetArraySize(v);
+    if (*n < lo || *n > hi)
+        return err_at(e, 0, path, "must have %d to %d entries; it has %d", lo, hi, *n);
+    return 0;
+}
