@@ -91,9 +91,12 @@ static struct fleet *make_fleet(const struct run_spec *spec, struct keeper *k, s
     return fleet_create(&c, arg, spec->servers, spec->router, spec->workload.seed, e);
 }
 
-/* Lets the servers run to the next arrival. In a closed loop an end on the way may bring an earlier
- * one, so that it stops at each end and looks again. */
+/* Lets the servers run to the next arrival; not beyond the last one, because they must know that it
+ * was the last (fleet_finish) before they go on: a short group doesn't wait for more then. In a
+ * closed loop an end on the way may bring an earlier arrival, so that it stops at each end and
+ * looks again. */
 static int run_to_arrival(struct keeper *k, struct fleet *f, struct err *e) {
+    if (workload_over(k->workload)) return 0;
     if (k->spec->workload.arrivals != ARRIVALS_CLOSED) {
         int64_t t_ns = workload_peek_ns(k->workload);
         return t_ns == INT64_MAX ? 0 : fleet_run_until(f, t_ns, e);

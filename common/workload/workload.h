@@ -97,7 +97,7 @@ int workload_next(struct workload *w, struct sim_request *out, struct err *e);
 
 /* When the request that workload_next would give arrives; INT64_MAX at the end and where it would
  * answer WORKLOAD_WAIT. What a closed loop says here can become earlier by workload_ended: let the
- * server run only to its own next end before you take the arrival (drive.h does). */
+ * server run only to its own next end, and look again, before you take the arrival. */
 int64_t workload_peek_ns(struct workload *w);
 
 /* No further arrival will come, whatever the server does. */
