@@ -83,10 +83,9 @@ static int copy_headers(const char *home, const char *concern, const char *given
 
 static int stage(const struct lab *lab, const char *home, const char *given, bool sanitised,
                  struct err *e) {
-    static const char *const concerns[] = {"base", "record", "objective"};
     char from[512], name[64];
-    for (size_t i = 0; i < sizeof concerns / sizeof *concerns; i++)
-        if (copy_headers(home, concerns[i], given, e)) return -1;
+    for (const char *const *concern = lab->headers; *concern; concern++)
+        if (copy_headers(home, *concern, given, e)) return -1;
     snprintf(from, sizeof from, "%s/build/grader", home);
     snprintf(name, sizeof name, "%s.a", lab->child);
     if (copy(from, name, given, e)) return -1;

@@ -75,17 +75,45 @@ enum channel_answer channel_greet(struct channel *ch, struct sandbox_run *run) {
                                                                           : CHANNEL_GARBAGE;
 }
 
-enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, const void *bytes,
-                                size_t n, int64_t *slots, size_t n_slots, char todo[64]) {
-    struct wire_header h = {WIRE_MAGIC, WIRE_CASE, 0, (uint32_t)n, 0};
+static enum channel_answer send_with_nonce(struct channel *ch, struct sandbox_run *run,
+                                           enum wire_type type, const void *bytes, size_t n,
+                                           uint64_t *nonce) {
+    struct wire_header h = {WIRE_MAGIC, type, 0, (uint32_t)n, 0};
     if (getrandom(&h.nonce, sizeof h.nonce, 0) != sizeof h.nonce) return CHANNEL_LATE;
-    struct wire_header back;
+    *nonce = h.nonce;
     enum channel_answer a = transfer(ch, run, &h, sizeof h, true);
-    if (a == CHANNEL_OK) a = transfer(ch, run, (void *)(uintptr_t)bytes, n, true);
-    /* a child that ended may still have left an answer, or a TODO, for what it had read */
-    if (a == CHANNEL_OK || a == CHANNEL_CLOSED) a = transfer(ch, run, &back, sizeof back, false);
+    return a == CHANNEL_OK ? transfer(ch, run, (void *)(uintptr_t)bytes, n, true) : a;
+}
+
+/* Takes a query of n bytes and replies to it, with a new nonce. */
+static enum channel_answer serve_query(struct channel *ch, struct sandbox_run *run, size_t n,
+                                       const struct channel_server *server, uint64_t *nonce) {
+    unsigned char query[WIRE_MAX_QUERY], reply[WIRE_MAX_REPLY];
+    if (n > sizeof query) return CHANNEL_GARBAGE;
+    enum channel_answer a = transfer(ch, run, query, n, false);
     if (a != CHANNEL_OK) return a;
-    if (back.magic != WIRE_MAGIC || back.nonce != h.nonce || back.pad != 0) return CHANNEL_GARBAGE;
+    int len = server->serve(server->ctx, query, n, reply, sizeof reply);
+    if (len < 0) return CHANNEL_GARBAGE;
+    return send_with_nonce(ch, run, WIRE_REPLY, reply, (size_t)len, nonce);
+}
+
+enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, const void *bytes,
+                                size_t n, int64_t *slots, size_t n_slots,
+                                const struct channel_server *server, char todo[64]) {
+    struct wire_header back;
+    uint64_t nonce = 0;
+    enum channel_answer a = send_with_nonce(ch, run, WIRE_CASE, bytes, n, &nonce);
+    for (;;) {
+        /* a child that ended may still have left an answer, or a TODO, for what it had read */
+        if (a == CHANNEL_OK || a == CHANNEL_CLOSED)
+            a = transfer(ch, run, &back, sizeof back, false);
+        if (a != CHANNEL_OK) return a;
+        if (back.magic != WIRE_MAGIC || back.nonce != nonce || back.pad != 0)
+            return CHANNEL_GARBAGE;
+        if (back.type != WIRE_QUERY || !server) break;
+        a = serve_query(ch, run, back.length, server, &nonce);
+        if (a == CHANNEL_GARBAGE) return a;
+    }
     if (back.type == WIRE_TODO) return receive_todo(ch, run, back.length, todo);
     if (back.type != WIRE_ANSWER || back.length != n_slots * sizeof *slots) return CHANNEL_GARBAGE;
     return transfer(ch, run, slots, n_slots * sizeof *slots, false);

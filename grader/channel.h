@@ -31,8 +31,17 @@ enum channel_answer {
 /* Waits for the child's greeting, which it sends before any function of the submission runs. */
 enum channel_answer channel_greet(struct channel *ch, struct sandbox_run *run);
 
-/* Sends bytes[0..n) as one case, and waits for n_slots values. */
+/* Answers what the child asks back in the middle of a case. serve returns the reply's length, at
+ * most cap; -1 when bytes[0..n) is no question, which makes it CHANNEL_GARBAGE. */
+struct channel_server {
+    int (*serve)(void *ctx, const void *bytes, size_t n, void *reply, size_t cap);
+    void *ctx;
+};
+
+/* Sends bytes[0..n) as one case, and waits for n_slots values. `server` is NULL where the child has
+ * nothing to ask back. */
 enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, const void *bytes,
-                                size_t n, int64_t *slots, size_t n_slots, char todo[64]);
+                                size_t n, int64_t *slots, size_t n_slots,
+                                const struct channel_server *server, char todo[64]);
 
 #endif

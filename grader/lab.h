@@ -19,7 +19,8 @@
 enum slot_kind {
     SLOT_INT,  /* equal */
     SLOT_REAL, /* a double's bits: finite, and equal to 1e-9 of its magnitude */
-    SLOT_MIN   /* at least `value` */
+    SLOT_MIN,  /* at least `value` */
+    SLOT_NAN   /* a double that is no number */
 };
 
 /* One number of an answer and what it should be. */
@@ -50,6 +51,7 @@ enum check_kind {
     CHECK_READ_ONLY, /* cases whose inputs can't be written */
     CHECK_HEAP,      /* the heap doesn't grow over many calls */
     CHECK_QUIET,     /* prints nothing */
+    CHECK_DIALOGUE,  /* what is asked next depends on the answer: the lab judges (dialogue.h) */
     CHECK_EVIDENCE   /* looks at data files; no submission code runs */
 };
 
@@ -81,6 +83,8 @@ struct evidence {
     char message[320];
 };
 
+struct dialogue;
+
 struct lab {
     const char *number;      /* "01" */
     const char *name;        /* "01_request_record" */
@@ -90,13 +94,17 @@ struct lab {
     size_t n_files;
     const struct check_def *checks;
     size_t n_checks;
-    const char *child;        /* name of the prebuilt child: "lab01" */
-    const char *const *given; /* functions of ours that a submission may call, NULL at the end */
+    const char *child;          /* name of the prebuilt child: "lab01" */
+    const char *const *given;   /* functions of ours that a submission may call, NULL at the end */
+    const char *const *headers; /* folders of common/ that it may include, NULL at the end */
 
     /* Makes case k of a check for a seed; the same seed gives the same case everywhere. For the
      * safety kinds it may return a case of any check of the same file. -1 with *e: our fault. */
     int (*make)(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
                 struct err *e);
+    /* Judges a check of kind CHECK_DIALOGUE: asks through *d (dialogue.h), sets r->outcome and says
+     * why. NULL where a lab has none. */
+    void (*judge)(const struct check_def *def, struct dialogue *d, struct check_result *r);
     /* Examines data files in `folder` (a collected copy). */
     void (*examine)(const struct check_def *def, const char *folder, struct evidence *out);
 };

@@ -36,6 +36,7 @@ static void add_check(cJSON *list, const struct check_result *c) {
     add_text(o, "section", c->section);
     add_text(o, "rerun", c->rerun);
     add_text(o, "hint", c->hint);
+    add_text(o, "note", c->note);
 }
 
 int render_json(const struct grade_verdict *v, FILE *out) {

@@ -144,6 +144,8 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
         fprintf(out, "\n  The first %d are told in detail; CHECK=name shows any other.\n",
                 DETAILED);
     print_not_run(v, s, out);
+    for (size_t i = 0; i < v->n; i++)
+        if (v->checks[i].note[0]) fprintf(out, "\n  %s: %s\n", v->checks[i].id, v->checks[i].note);
     if (verdict_exit_status(v) == 0 && !v->partial)
         fprintf(out, "\n  Everything is there. The functions of this lab now carry the rest of the "
                      "system.\n");

@@ -43,6 +43,7 @@ struct check_result {
     char printed[400];   /* practice only: what the submission printed meanwhile */
     char rerun[200];     /* practice only: the command that runs this check again */
     char hint[400];      /* when hints were asked for */
+    char note[240];      /* worth saying though it is earned: what was measured */
     const char *section; /* of the handout */
     int cases, cases_right;
 };

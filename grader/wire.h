@@ -23,6 +23,8 @@ enum {
     WIRE_MAX_PAYLOAD =
         1 << 20, /* the largest question, 4 attempts of 300 events, is about 120 kB */
     WIRE_MAX_STRING = 512,
+    WIRE_MAX_QUERY = 256,
+    WIRE_MAX_REPLY = 4096,
     WIRE_CHANNEL_FD = 3 /* where the child finds its end */
 };
 
@@ -31,7 +33,10 @@ enum wire_type {
                      * is ours: no function of the submission has run yet */
     WIRE_CASE = 1,  /* grader to child: one case */
     WIRE_ANSWER,    /* child to grader: int64 slots */
-    WIRE_TODO /* child to grader: the starter's LAB_TODO was reached; payload: function name */
+    WIRE_TODO,  /* child to grader: the starter's LAB_TODO was reached; payload: function name */
+    WIRE_QUERY, /* child to grader, in the middle of a case: the learner's function wants to know
+                   something that only the grader can work out */
+    WIRE_REPLY  /* grader to child: the reply, with a nonce that all that follows must repeat */
 };
 
 struct wire_header {

@@ -43,6 +43,8 @@ static const char *const given[] = {"record_event",
                                     "lab_todo",
                                     NULL};
 
+static const char *const headers[] = {"base", "record", "objective", NULL};
+
 const struct lab lab01 = {
     .number = "01",
     .name = "01_request_record",
@@ -56,6 +58,7 @@ const struct lab lab01 = {
     .n_checks = LAB01_CHECKS,
     .child = "lab01",
     .given = given,
+    .headers = headers,
     .make = lab01_make,
     .examine = lab01_examine,
 };
