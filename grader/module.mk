@@ -6,10 +6,13 @@ GRADER_SRC += $(wildcard grader/lab[0-9][0-9]/*.c)
 GRADER_CC := gcc
 CHILD_GIVEN := $(filter-out common/base/lab_todo.c,$(wildcard common/base/*.c)) $(wildcard common/record/*.c) \
                common/objective/names.c
-CHILD_lab01 := grader/child/child.c grader/child/child_seccomp.c grader/child/lab01.c grader/child/lab01_stubs.c \
-               grader/wire.c grader/lab01/cases.c $(CHILD_GIVEN)
+CHILD_BOTH := grader/child/child.c grader/child/child_seccomp.c grader/child/place.c grader/wire.c $(CHILD_GIVEN)
+CHILD_lab01 := grader/child/lab01.c grader/child/lab01_stubs.c grader/lab01/cases.c $(CHILD_BOTH)
+# Lab 02 stands on lab 01's functions: the reference's, whoever's lab 02 is graded.
+CHILD_lab02 := grader/child/lab02.c grader/child/lab02_stubs.c grader/lab02/questions.c common/sched/policy_check.c \
+               $(wildcard solutions/01_request_record/*.c) $(CHILD_BOTH)
 CHILD_FLAGS := -std=gnu17 -O1 -Icommon -Igrader -D_GNU_SOURCE $(WARN) -Wno-format-truncation $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP
-CHILDREN := build/grader/lab01.a build/grader/lab01.asan.a
+CHILDREN := build/grader/lab01.a build/grader/lab01.asan.a build/grader/lab02.a build/grader/lab02.asan.a
 EXTRA_PROGRAMS += $(CHILDREN)
 
 build/grader/plain/%.o: %.c
@@ -18,10 +21,12 @@ build/grader/plain/%.o: %.c
 build/grader/asan/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,cc,$< for the grader)$(GRADER_CC) $(CHILD_FLAGS) -g1 -fno-omit-frame-pointer -fsanitize=address -c $< -o $@
-build/grader/lab01.a: $(CHILD_lab01:%.c=build/grader/plain/%.o)
-	@rm -f $@
-	$(Q)$(AR) rcs $@ $^
-build/grader/lab01.asan.a: $(CHILD_lab01:%.c=build/grader/asan/%.o)
+define child_archives
+build/grader/$(1).a: $(CHILD_$(1):%.c=build/grader/plain/%.o)
+build/grader/$(1).asan.a: $(CHILD_$(1):%.c=build/grader/asan/%.o)
+endef
+$(foreach l,lab01 lab02,$(eval $(call child_archives,$(l))))
+$(CHILDREN):
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 -include $(shell find build/grader -name '*.d' 2>/dev/null)

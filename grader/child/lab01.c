@@ -1,68 +1,20 @@
 /* child/lab01.c: one case of lab 01 becomes one call of the learner's function. See child.h.
  *
- * Every input is given in memory of its own, so that a read past its end is seen; outputs are
- * poisoned, so that one left untouched is never right by luck.
+ * Inputs are placed (place.h); outputs are poisoned, so that one left untouched is never right by
+ * luck.
  */
 #include "child/child.h"
+#include "child/place.h"
 #include "lab01/cases.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-/* ---- memory for inputs ---- */
-
-enum { MAX_PLACED = 32 };
-
-struct placed {
-    void *base; /* what is given back */
-    size_t mapped;
-};
-
-static struct placed placed[MAX_PLACED];
-static size_t n_placed;
-
-/* Right-aligned at the end of a mapping whose next page can't be touched; then read-only. */
-static void *place_read_only(const void *from, size_t n) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t room = (n + page - 1) / page * page;
-    unsigned char *base =
-        mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED) abort();
-    unsigned char *at = base + room - (n + 7) / 8 * 8; /* our types need 8-byte alignment */
-    memcpy(at, from, n);
-    if (mprotect(base, room, PROT_READ) || mprotect(base + room, page, PROT_NONE)) abort();
-    placed[n_placed++] = (struct placed){base, room + page};
-    return at;
-}
-
-static void *place(enum case_memory memory, const void *from, size_t n) {
-    if (n == 0) return NULL;
-    if (n_placed == MAX_PLACED) abort();
-    if (memory == MEMORY_READ_ONLY) return place_read_only(from, n);
-    void *at = malloc(n);
-    if (!at) abort();
-    memcpy(at, from, n);
-    placed[n_placed++] = (struct placed){at, 0};
-    return at;
-}
-
-static void release_placed(void) {
-    while (n_placed > 0) {
-        struct placed *p = &placed[--n_placed];
-        if (p->mapped)
-            munmap(p->base, p->mapped);
-        else
-            free(p->base);
-    }
-}
-
-static struct record *place_record(enum case_memory memory, struct record *r) {
+static struct record *place_record(bool read_only, struct record *r) {
     struct record copy = *r;
-    copy.events = place(memory, r->events, r->n_events * sizeof *r->events);
-    return place(memory, &copy, sizeof copy);
+    copy.events = place(read_only, r->events, r->n_events * sizeof *r->events);
+    return place(read_only, &copy, sizeof copy);
 }
 
 /* ---- answers ---- */
@@ -109,7 +61,7 @@ struct call {
 };
 
 static void call_prepare(struct call *k, struct case_in *c) {
-    enum case_memory m = c->memory;
+    bool m = c->memory == MEMORY_READ_ONLY;
     memset(k, 0, sizeof *k);
     k->c = c;
     for (size_t i = 0; i < c->n_rec; i++) k->rec[i] = place_record(m, &c->rec[i]);
@@ -302,7 +254,7 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
         put(&a, growth);
     } else
         call_once(&k, &a);
-    release_placed();
+    place_release();
     case_release(&c);
     return (int)a.n;
 }

@@ -1,0 +1,283 @@
+/* child/lab02.c: one question of lab 02 becomes one call of the learner's function. See child.h.
+ * Inputs are placed (place.h); outputs are poisoned, so that one left untouched is never right by
+ * luck. A search's probe asks the grader, which simulates the load and keeps the count.
+ */
+#include "child/child.h"
+#include "child/place.h"
+#include "lab02/questions.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- answers ---- */
+
+struct answer {
+    int64_t *slots;
+    size_t n, cap;
+};
+
+static void put(struct answer *a, int64_t v) {
+    if (a->n < a->cap) a->slots[a->n++] = v;
+}
+
+/* A bool as the byte it is: reading poison as a bool would be undefined. */
+static void put_bool(struct answer *a, const bool *b) {
+    unsigned char byte;
+    memcpy(&byte, b, 1);
+    put(a, byte);
+}
+
+static void put_double(struct answer *a, double d) {
+    int64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    put(a, bits);
+}
+
+static void put_percentile(struct answer *a, const struct percentile *p) {
+    put_bool(a, &p->present);
+    put_bool(a, &p->infinite);
+    put(a, p->ns);
+    put(a, (int64_t)p->n);
+    put(a, (int64_t)p->failed);
+    put_bool(a, &p->few);
+}
+
+static void put_point(struct answer *a, const struct operating_point *p) {
+    const struct percentile *all[] = {&p->queue_delay_p99, &p->ttft_p50, &p->ttft_p99, &p->tpot_p50,
+                                      &p->tpot_p99,        &p->e2e_p50,  &p->e2e_p99};
+    put_double(a, p->offered_rps);
+    put(a, p->requests);
+    put(a, p->complete);
+    put(a, p->shed);
+    put(a, p->truncated);
+    put(a, p->broken);
+    put(a, p->good);
+    put_double(a, p->throughput_rps);
+    put_double(a, p->good_rps);
+    put_double(a, p->mean_latency_ns);
+    put_double(a, p->mean_in_system);
+    for (size_t i = 0; i < 7; i++) put_percentile(a, all[i]);
+    put_bool(a, &p->stable);
+}
+
+/* ---- calls: inputs are placed once; the call itself may be repeated ---- */
+
+struct call {
+    struct question *q;
+    const struct point_request *list;
+    const struct operating_point *points;
+    const struct point_limits *limits;
+    struct policy_view view;
+};
+
+static void call_prepare(struct call *k, struct question *q) {
+    bool read_only = q->memory == QMEM_READ_ONLY;
+    k->q = q;
+    k->list = place(read_only, q->list, q->n_list * sizeof *q->list);
+    k->points = place(read_only, q->points, q->n_points * sizeof *q->points);
+    k->limits = place(read_only, &q->limits, sizeof q->limits);
+    k->view = q->view;
+    k->view.waiting =
+        place(read_only, q->view.waiting, q->view.n_waiting * sizeof *q->view.waiting);
+    k->view.running =
+        place(read_only, q->view.running, q->view.n_running * sizeof *q->view.running);
+}
+
+static void call_intervals(struct call *k, struct answer *a) {
+    struct point_intervals got;
+    memset(&got, QUESTION_POISON, sizeof got);
+    point_intervals(k->list, &got);
+    put(a, got.queue_delay_ns);
+    put(a, got.ttft_ns);
+    put(a, got.tpot_ns);
+    put(a, got.e2e_ns);
+}
+
+static void call_measure(struct call *k, struct answer *a) {
+    struct operating_point got;
+    struct err e;
+    memset(&got, QUESTION_POISON, sizeof got);
+    put(a, point_measure(k->list, k->q->n_list, k->q->from_ns, k->q->to_ns, k->limits, &got, &e));
+    put_point(a, &got);
+}
+
+/* ---- the search ---- */
+
+/* What the search is given as ctx and must hand on. */
+struct probe_ctx {
+    double local_rps;
+};
+
+static int local_probe(const struct probe_ctx *c, double offered_rps, struct operating_point *out) {
+    if (!(offered_rps < 1000 * c->local_rps)) return -1;
+    *out = (struct operating_point){.offered_rps = offered_rps,
+                                    .requests = 100,
+                                    .complete = 100,
+                                    .throughput_rps = offered_rps,
+                                    .stable = offered_rps < c->local_rps};
+    out->ttft_p99 = (struct percentile){true, false, 1, 100, 0, false};
+    return 0;
+}
+
+static int probe(void *ctx, double offered_rps, struct operating_point *out, struct err *e) {
+    static unsigned char reply[WIRE_MAX_REPLY];
+    const struct probe_ctx *c = ctx;
+    unsigned char query[8];
+    struct probe_reply r;
+    struct wire w = wire_writer(query, sizeof query);
+    if (c->local_rps > 0)
+        return local_probe(c, offered_rps, out) ? err_set(e, "the load generator broke") : 0;
+    wire_f64(&w, &offered_rps);
+    w = wire_reader(reply, child_query(query, sizeof query, reply, sizeof reply));
+    probe_reply_codec(&w, &r);
+    if (w.bad || r.rc) return err_set(e, "the load generator broke");
+    *out = r.point;
+    return 0;
+}
+
+static void call_capacity(struct call *k, struct answer *a) {
+    struct probe_ctx ctx = {k->q->local_rps};
+    struct capacity got;
+    struct err e;
+    memset(&got, QUESTION_POISON, sizeof got);
+    put(a, capacity_find(probe, &ctx, k->q->lo_rps, k->q->hi_rps, k->q->resolution, k->limits, &got,
+                         &e));
+    put_bool(a, &got.found);
+    put_bool(a, &got.at_top);
+    put_double(a, got.rps);
+    put(a, got.probes);
+    put_point(a, &got.at);
+}
+
+/* ---- the policy: its state lives from one question to the next ---- */
+
+static const struct policy_ops *ops;
+static void *state;
+
+static void policy_end(void) {
+    if (ops && state) ops->destroy(state);
+    ops = NULL;
+    state = NULL;
+}
+
+static void policy_begin(const struct question *q) {
+    char group[16] = "";
+    struct err e;
+    policy_end();
+    if (q->batch) snprintf(group, sizeof group, "%d", q->group);
+    ops = q->batch ? policy_learner_batch() : policy_learner();
+    state = ops->create(group, &e);
+}
+
+static void put_actions(struct answer *a, const struct policy_action *actions, size_t n,
+                        size_t room) {
+    for (size_t i = 0; i < room; i++) {
+        bool there = i < n;
+        put(a, there ? (int)actions[i].verb : 0);
+        put(a, there ? actions[i].id : 0);
+        put(a, there ? actions[i].tokens : 0);
+        put(a, there && actions[i].verb == POLICY_REJECT && actions[i].reason != NULL);
+    }
+}
+
+/* In the plain build the plan has spare room after its end, and nobody may write there; in the
+ * sanitizers' build it ends where it ends. */
+static void call_plan(struct call *k, struct answer *a) {
+    size_t cap = k->view.n_waiting + k->view.n_running, spare = QUESTION_SPARE;
+#ifdef __SANITIZE_ADDRESS__
+    spare = 0;
+#endif
+    struct policy_action *actions = malloc((cap + spare) * sizeof *actions + 1);
+    if (!actions) abort();
+    memset(actions, QUESTION_POISON, (cap + spare) * sizeof *actions);
+    struct policy_plan plan = {.actions = actions, .cap_actions = cap, .valid_until_ns = INT64_MAX};
+    struct err e;
+    if (k->q->fresh || k->q->memory == QMEM_REPEAT) policy_begin(k->q);
+    int rc = ops && state ? ops->plan(state, &k->view, &plan, &e) : 0;
+    bool beyond = false;
+    const unsigned char *bytes = (const unsigned char *)(actions + cap);
+    for (size_t i = 0; i < spare * sizeof *actions; i++) beyond |= bytes[i] != QUESTION_POISON;
+    put(a, rc);
+    put(a, state != NULL);
+    put(a, (int64_t)plan.n_actions);
+    put(a, (int)plan.validity);
+    put(a, plan.valid_until_ns);
+    put(a, beyond || plan.actions != actions || plan.cap_actions != cap);
+    put_actions(a, actions, plan.n_actions, cap);
+    free(actions);
+    if (k->q->memory == QMEM_REPEAT) policy_end();
+}
+
+static void call_once(struct call *k, struct answer *a) {
+    switch (k->q->kind) {
+    case Q_CLASSIFY:
+        put(a, (int)point_classify(k->list));
+        break;
+    case Q_INTERVALS:
+        call_intervals(k, a);
+        break;
+    case Q_MEASURE:
+        call_measure(k, a);
+        break;
+    case Q_STABLE: {
+        bool stable = point_stable(k->list, k->q->n_list, k->q->from_ns, k->q->to_ns);
+        put_bool(a, &stable);
+        break;
+    }
+    case Q_VERDICT:
+        put(a, (int)point_verdict(k->points, k->limits));
+        break;
+    case Q_KNEE:
+        put(a, (int64_t)curve_knee(k->points, k->q->n_points));
+        break;
+    case Q_SATURATION:
+        put(a, (int64_t)curve_saturation(k->points, k->q->n_points));
+        break;
+    case Q_REGION:
+        put(a, (int)curve_region(k->points, k->q->n_points, k->q->at));
+        break;
+    case Q_CAPACITY:
+        call_capacity(k, a);
+        break;
+    case Q_PLAN:
+        call_plan(k, a);
+        break;
+    case Q_N:
+        break;
+    }
+}
+
+/* Bytes by which the heap grew over many calls. The first ones fill caches of the C library, which
+ * keeps up to seven freed blocks of a size and counts them as in use. */
+static int64_t heap_growth(struct call *k, struct answer *a) {
+    enum { WARM_CALLS = 16, CALLS = 64 };
+    struct answer scratch = *a;
+    size_t before = 0;
+    for (int i = 0; i < WARM_CALLS + CALLS; i++) {
+        if (i == WARM_CALLS) before = mallinfo2().uordblks;
+        scratch.n = a->n;
+        call_once(k, &scratch);
+    }
+    *a = scratch;
+    return (int64_t)mallinfo2().uordblks - (int64_t)before;
+}
+
+int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
+    static struct question q;
+    struct wire w = wire_reader(bytes, n);
+    if (question_codec(&w, &q)) return -1;
+    struct call k;
+    call_prepare(&k, &q);
+    struct answer a = {slots, 0, cap};
+    if (q.memory == QMEM_REPEAT) {
+        int64_t growth = heap_growth(&k, &a);
+        put(&a, growth);
+    } else {
+        call_once(&k, &a);
+    }
+    place_release();
+    question_release(&q);
+    return (int)a.n;
+}

@@ -1,0 +1,52 @@
+/* child/place.c: see child/place.h. */
+#include "child/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MAX_PLACED = 32 };
+
+struct placed {
+    void *base; /* what is given back */
+    size_t mapped;
+};
+
+static struct placed placed[MAX_PLACED];
+static size_t n_placed;
+
+/* Right-aligned at the end of a mapping whose next page can't be touched; then read-only. */
+static void *place_read_only(const void *from, size_t n) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t room = (n + page - 1) / page * page;
+    unsigned char *base =
+        mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) abort();
+    unsigned char *at = base + room - (n + 7) / 8 * 8; /* our types need 8-byte alignment */
+    memcpy(at, from, n);
+    if (mprotect(base, room, PROT_READ) || mprotect(base + room, page, PROT_NONE)) abort();
+    placed[n_placed++] = (struct placed){base, room + page};
+    return at;
+}
+
+void *place(bool read_only, const void *from, size_t n) {
+    if (n == 0) return NULL;
+    if (n_placed == MAX_PLACED) abort();
+    if (read_only) return place_read_only(from, n);
+    void *at = malloc(n);
+    if (!at) abort();
+    memcpy(at, from, n);
+    placed[n_placed++] = (struct placed){at, 0};
+    return at;
+}
+
+void place_release(void) {
+    while (n_placed > 0) {
+        struct placed *p = &placed[--n_placed];
+        if (p->mapped)
+            munmap(p->base, p->mapped);
+        else
+            free(p->base);
+    }
+}

@@ -1,0 +1,273 @@
+/* play.c: see play.h. */
+#include "lab02/play.h"
+
+#include "lab02/questions.h"
+
+#include "base/clock.h"
+#include "sched/policies.h"
+#include "sim/sim.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cost_model play_cost = {.kind = COST_TRANSFORMER,
+                                     .memory_fixed_ps = INT64_C(8000000000),
+                                     .memory_per_context_ps = 260000,
+                                     .compute_per_token_ps = 62000000,
+                                     .compute_per_attended_fs = 3000000,
+                                     .overhead_ns = 300000};
+
+enum { IDS = 1009 }; /* a prime above PLAY_MAX_REQUESTS */
+
+int64_t play_id(size_t index) {
+    return 2000 + (int64_t)((index * 617 + 5) % IDS);
+}
+
+/* Who plays, and what is known of the game so far. */
+struct player {
+    const struct play *play;
+    struct play_result *out;
+    struct dialogue *d;             /* a submission's policy */
+    const struct policy_ops *ops;   /* or one of ours */
+    void *state;
+    bool begun;
+    int most_calls;
+    int64_t now_ns;
+    bool admitted[PLAY_MAX_REQUESTS];
+    int overtaken[PLAY_MAX_REQUESTS];
+};
+
+static int violate(struct player *p, enum violation v, struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static int violate(struct player *p, enum violation v, struct err *e, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(p->out->text, sizeof p->out->text, fmt, ap);
+    va_end(ap);
+    p->out->violation = v;
+    p->out->at_ns = p->now_ns;
+    return err_set(e, "%.300s", p->out->text);
+}
+
+static size_t index_of(int64_t id) {
+    for (size_t i = 0; i < PLAY_MAX_REQUESTS; i++)
+        if (play_id(i) == id) return i;
+    return SIZE_MAX;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static int no_plan(struct player *p, enum dialogue_answer a, struct err *e) {
+    switch (a) {
+    case DIALOGUE_LATE:
+        return violate(p, VIOLATION_LOOP, e, "plan() didn't come back: %.280s", p->d->why);
+    case DIALOGUE_STRANGE:
+        return violate(p, VIOLATION_STRANGE, e, "%.300s", p->d->why);
+    case DIALOGUE_TODO:
+        return violate(p, VIOLATION_TODO, e, "%.300s", p->d->why);
+    case DIALOGUE_FAULT:
+        return violate(p, VIOLATION_OURS, e, "%.300s", p->d->why);
+    default:
+        return violate(p, VIOLATION_DIED, e, "plan() didn't answer: %.280s", p->d->why);
+    }
+}
+
+/* From the answer's slots to a plan. What no plan can hold is refused here; whether it respects its
+ * view is policy_check's business. */
+static int decode(struct player *p, const int64_t *slots, struct policy_plan *plan, struct err *e) {
+    if (!slots[PLAN_CREATED])
+        return violate(p, VIOLATION_GAVE_UP, e, "create() gave no state, so there is no policy");
+    if (slots[PLAN_RC] != 0)
+        return violate(p, VIOLATION_GAVE_UP, e, "plan() returned %" PRId64 " for a good view",
+                       slots[PLAN_RC]);
+    if (slots[PLAN_BEYOND] || slots[PLAN_N] < 0 || slots[PLAN_N] > (int64_t)plan->cap_actions)
+        return violate(p, VIOLATION_RULE, e, "the plan has more actions than its room, %zu",
+                       plan->cap_actions);
+    if (slots[PLAN_VALIDITY] != POLICY_ONE_ITERATION && slots[PLAN_VALIDITY] != POLICY_UNTIL_CHANGE)
+        return violate(p, VIOLATION_RULE, e, "the plan's validity is none of the two");
+    plan->n_actions = (size_t)slots[PLAN_N];
+    plan->validity = (enum policy_validity)slots[PLAN_VALIDITY];
+    plan->valid_until_ns = slots[PLAN_UNTIL];
+    for (size_t i = 0; i < plan->n_actions; i++) {
+        const int64_t *s = slots + PLAN_HEAD + i * QUESTION_ACTION_SLOTS;
+        if (s[0] < POLICY_RUN || s[0] > POLICY_REJECT)
+            return violate(p, VIOLATION_RULE, e, "an action is neither run, preempt nor reject");
+        if (s[2] < INT32_MIN || s[2] > INT32_MAX)
+            return violate(p, VIOLATION_STRANGE, e, "an action has an impossible token count");
+        plan->actions[i] = (struct policy_action){(enum policy_verb)s[0], s[1], (int32_t)s[2],
+                                                  s[3] ? "the policy says so" : NULL};
+    }
+    return 0;
+}
+
+static int ask_remote(struct player *p, const struct policy_view *view, struct policy_plan *plan,
+                      struct err *e) {
+    static unsigned char bytes[WIRE_MAX_PAYLOAD];
+    static int64_t slots[PLAN_HEAD + QUESTION_ACTION_SLOTS * 2 * QUESTION_MAX_LANE];
+    static int64_t again[sizeof slots / sizeof *slots];
+    struct question q = {.kind = Q_PLAN, .view = *view, .batch = p->play->batch};
+    q.group = p->play->group;
+    for (int round = 0; round <= p->play->ask_twice; round++) {
+        q.fresh = !p->begun;
+        p->begun = true;
+        struct wire w = wire_writer(bytes, sizeof bytes);
+        if (question_codec(&w, &q)) return violate(p, VIOLATION_OURS, e, "a view is too large");
+        size_t n = question_slots(&q);
+        enum dialogue_answer a =
+            dialogue_ask(p->d, bytes, sizeof bytes - w.left, round ? again : slots, n, NULL);
+        if (a != DIALOGUE_OK) return no_plan(p, a, e);
+        if (round && memcmp(slots, again, n * sizeof *slots) != 0)
+            return violate(p, VIOLATION_DIFFERS, e,
+                           "asked twice with one and the same view, it gave two different plans");
+    }
+    return decode(p, slots, plan, e);
+}
+
+/* ---- what a plan means for those that wait --------------------------------------------------- */
+
+static bool runs(const struct policy_plan *plan, int64_t id) {
+    for (size_t i = 0; i < plan->n_actions; i++)
+        if (plan->actions[i].id == id) return plan->actions[i].verb == POLICY_RUN;
+    return false;
+}
+
+/* A newcomer was let in: whoever came earlier and still waits was overtaken. */
+static int count_overtaken(struct player *p, const struct policy_view *v,
+                           const struct policy_plan *plan, size_t newcomer, struct err *e) {
+    for (size_t i = 0; i < v->n_waiting; i++) {
+        size_t at = index_of(v->waiting[i].id);
+        if (at >= newcomer || runs(plan, v->waiting[i].id)) continue;
+        if (++p->overtaken[at] > PLAY_MAX_OVERTAKEN)
+            return violate(p, VIOLATION_STARVED, e,
+                           "request %" PRId64 " (prompt %d) starves: it still waits, and %d that "
+                           "arrived later were let in before it; at most %d may be",
+                           v->waiting[i].id, v->waiting[i].prompt_tokens, p->overtaken[at],
+                           PLAY_MAX_OVERTAKEN);
+    }
+    return 0;
+}
+
+static int watch(struct player *p, const struct policy_view *v, const struct policy_plan *plan,
+                 struct err *e) {
+    for (size_t i = 0; i < plan->n_actions; i++) {
+        const struct policy_action *a = &plan->actions[i];
+        size_t at = index_of(a->id);
+        if (a->verb == POLICY_REJECT)
+            return violate(p, VIOLATION_REFUSED, e,
+                           "the policy refuses request %" PRId64 " (prompt %d, at most %d more "
+                           "tokens), which could run: the cache has %d blocks",
+                           a->id, p->play->request[at].prompt_tokens,
+                           p->play->request[at].max_output_tokens, v->total_kv_blocks);
+        if (a->verb != POLICY_RUN || p->admitted[at]) continue;
+        p->admitted[at] = true;
+        if (count_overtaken(p, v, plan, at, e)) return -1;
+    }
+    return 0;
+}
+
+static int player_plan(void *state, const struct policy_view *view, struct policy_plan *plan,
+                       struct err *e) {
+    struct player *p = state;
+    struct err why;
+    p->now_ns = view->now_ns;
+    if (p->out->calls++ >= p->most_calls)
+        return violate(p, VIOLATION_ROUND, e,
+                       "after %d plans the requests are not done: it goes round and round without "
+                       "getting work done (%" PRId64 " preemptions)",
+                       p->most_calls, p->out->preemptions);
+    int rc = p->d ? ask_remote(p, view, plan, e) : p->ops->plan(p->state, view, plan, e);
+    if (rc) return -1;
+    if (policy_check(view, plan, &why)) return violate(p, VIOLATION_RULE, e, "%.300s", why.text);
+    for (size_t i = 0; i < plan->n_actions; i++)
+        p->out->preemptions += plan->actions[i].verb == POLICY_PREEMPT;
+    return p->d ? watch(p, view, plan, e) : 0;
+}
+
+/* ---- a whole play ---------------------------------------------------------------------------- */
+
+static void take_outcome(void *ctx, const struct sim_outcome *o) {
+    struct player *p = ctx;
+    size_t at = index_of(o->request.id);
+    INVARIANT(at < p->play->n);
+    p->out->n++;
+    p->out->record[at] =
+        (struct point_request){.arrival_ns = o->request.arrival_ns,
+                               .admitted_ns = o->start_ns,
+                               .first_token_ns = o->first_token_ns,
+                               .end_ns = o->completion_ns,
+                               .output_tokens = o->request.output_tokens,
+                               .wanted_tokens = o->request.output_tokens,
+                               .end = o->end == SIM_COMPLETED ? POINT_DONE : POINT_REJECTED};
+}
+
+/* Four times what asking before every iteration takes, one request at a time, a prompt in pieces of
+ * 32. */
+static int most_calls(const struct play *p) {
+    int64_t sum = 100;
+    for (size_t i = 0; i < p->n; i++)
+        sum += p->request[i].output_tokens + 2 + p->request[i].prompt_tokens / 32;
+    return (int)(4 * sum);
+}
+
+static void run(struct player *p) {
+    static const struct policy_ops seat = {"player", NULL, player_plan, NULL};
+    const struct play *play = p->play;
+    struct sim_config c = {.policy = &seat,
+                           .policy_state = p,
+                           .cost = play_cost,
+                           .kv_blocks = play->kv_blocks,
+                           .token_budget = play->token_budget,
+                           .max_running = play->max_running,
+                           .max_in_system = INT64_MAX,
+                           .ask_always = play->ask_always,
+                           .each = take_outcome,
+                           .ctx = p};
+    struct err e;
+    *p->out = (struct play_result){0};
+    p->most_calls = most_calls(play);
+    struct sim *s = sim_create(&c, &e);
+    int rc = s ? 0 : -1;
+    for (size_t i = 0; i < play->n && !rc; i++) {
+        const struct play_request *r = &play->request[i];
+        struct sim_request q = {.id = play_id(i),
+                                .arrival_ns = r->arrival_ns,
+                                .prompt_tokens = r->prompt_tokens,
+                                .output_tokens = r->output_tokens,
+                                .max_output_tokens = r->max_output_tokens};
+        rc = sim_run_until(s, r->arrival_ns, &e);
+        if (!rc) rc = sim_push(s, &q, &e);
+    }
+    if (!rc) rc = sim_finish(s, &e);
+    if (rc && !p->out->violation) {
+        p->out->violation = VIOLATION_STUCK;
+        p->out->at_ns = p->now_ns;
+        snprintf(p->out->text, sizeof p->out->text, "%.300s", e.text);
+    }
+    sim_free(s);
+}
+
+void play_remote(const struct play *play, struct dialogue *d, struct play_result *out) {
+    struct player p = {.play = play, .out = out, .d = d};
+    run(&p);
+}
+
+int play_local(const struct play *play, const char *policy, struct play_result *out,
+               struct err *e) {
+    struct player p = {.play = play, .out = out};
+    const char *colon = strchr(policy, ':'), *arg = colon ? colon + 1 : "";
+    if (!strncmp(policy, "reference-batch", 15))
+        p.ops = reference_learner_batch();
+    else if (!strcmp(policy, "reference"))
+        p.ops = reference_learner();
+    else
+        p.ops = policy_find(policy, &arg, e);
+    if (!p.ops) return -1;
+    p.state = p.ops->create(arg, e);
+    if (!p.state) return -1;
+    run(&p);
+    p.ops->destroy(p.state);
+    return out->violation ? err_set(e, "policy %s: %.300s", policy, out->text) : 0;
+}
