@@ -61,6 +61,15 @@ void dialogue_fresh(struct dialogue *d) {
     sandbox_release(&d->session->run);
 }
 
+const struct check_result *dialogue_next_result(const struct dialogue *d,
+                                                const struct check_result *after) {
+    const struct bench *b = d->session->b;
+    const struct check_result *next = after ? after + 1 : b->results;
+    for (; next < b->results + b->lab->n_checks; next++)
+        if (next->id) return next;
+    return NULL;
+}
+
 /* Everything was answered: it must still end by itself, with status 0. */
 static void look_at_end(struct dialogue *d, struct check_result *r) {
     char how[280], text[320];

@@ -41,6 +41,11 @@ enum dialogue_answer dialogue_ask(struct dialogue *d, const void *bytes, size_t 
 /* Ends the process: the next question goes to a new one, with all its CPU time. */
 void dialogue_fresh(struct dialogue *d);
 
+/* What this run's other checks have found so far: the first with `after` NULL, then the next one;
+ * NULL at the end. */
+const struct check_result *dialogue_next_result(const struct dialogue *d,
+                                                const struct check_result *after);
+
 /* Runs the lab's judge for s->def. Used by run_check.c. */
 void dialogue_run(struct session *s);
 

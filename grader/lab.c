@@ -2,11 +2,12 @@
 #include "lab.h"
 
 #include "lab01/lab01.h"
+#include "lab02/lab02.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct lab *const known_labs[] = {&lab01};
+static const struct lab *const known_labs[] = {&lab01, &lab02};
 
 const struct lab *lab_find(const char *name) {
     for (size_t i = 0; i < sizeof known_labs / sizeof *known_labs; i++) {

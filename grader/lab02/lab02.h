@@ -51,7 +51,7 @@ enum ask {
     ASK_ANY,
     /* dialogues */
     JUDGE_RULES,
-    JUDGE_FINISHES,
+    JUDGE_TIGHT,
     JUDGE_FAIRNESS,
     JUDGE_REFUSES,
     JUDGE_SAME_PLAN,
@@ -97,8 +97,8 @@ uint64_t lab02_sequence(uint64_t seed, const char *id, int k);
 void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out);
 
 /* rubric.c */
-extern const struct check_def lab02_checks[];
-extern const size_t lab02_n_checks;
+enum { LAB02_CHECKS = 51 };
+extern const struct check_def lab02_checks[LAB02_CHECKS];
 
 extern const struct lab lab02;
 

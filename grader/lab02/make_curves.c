@@ -10,7 +10,7 @@
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-static struct percentile finite(int64_t ns) {
+static struct percentile some_percentile(int64_t ns) {
     return (struct percentile){true, false, ns, 200, 0, false};
 }
 
@@ -24,13 +24,13 @@ static struct operating_point ordinary(struct asking *a, double offered_rps) {
     p.good_rps = offered_rps * 0.95;
     p.mean_latency_ns = (double)ask_between(a, 10, 400) * NS_PER_MS;
     p.mean_in_system = offered_rps * p.mean_latency_ns / NS_PER_S;
-    p.queue_delay_p99 = finite(ask_between(a, 1, 90) * NS_PER_MS);
-    p.ttft_p50 = finite(ask_between(a, 10, 90) * NS_PER_MS);
-    p.ttft_p99 = finite(ask_between(a, 100, 900) * NS_PER_MS);
-    p.tpot_p50 = finite(ask_between(a, 5, 20) * NS_PER_MS);
-    p.tpot_p99 = finite(ask_between(a, 20, 90) * NS_PER_MS);
-    p.e2e_p50 = finite(ask_between(a, 500, 900) * NS_PER_MS);
-    p.e2e_p99 = finite(ask_between(a, 1000, 9000) * NS_PER_MS);
+    p.queue_delay_p99 = some_percentile(ask_between(a, 1, 90) * NS_PER_MS);
+    p.ttft_p50 = some_percentile(ask_between(a, 10, 90) * NS_PER_MS);
+    p.ttft_p99 = some_percentile(ask_between(a, 100, 900) * NS_PER_MS);
+    p.tpot_p50 = some_percentile(ask_between(a, 5, 20) * NS_PER_MS);
+    p.tpot_p99 = some_percentile(ask_between(a, 20, 90) * NS_PER_MS);
+    p.e2e_p50 = some_percentile(ask_between(a, 500, 900) * NS_PER_MS);
+    p.e2e_p99 = some_percentile(ask_between(a, 1000, 9000) * NS_PER_MS);
     p.stable = true;
     return p;
 }
@@ -125,7 +125,8 @@ static void curve(struct asking *a, size_t n, bool shuffled) {
         double offered = (double)(i + 1) * 2 + (double)ask_between(a, 0, 100) / 128;
         struct operating_point *p = &q->points[i];
         *p = ordinary(a, offered);
-        p->throughput_rps = offered < ceiling ? offered : ceiling - (double)ask_between(a, 0, 100) / 64;
+        p->throughput_rps =
+            offered < ceiling ? offered : ceiling - (double)ask_between(a, 0, 100) / 64;
         double load = offered / (ceiling + 1);
         p->mean_latency_ns = load < 0.95 ? 1e8 / (1 - load) : 2e9 * (1 + load);
         p->stable = offered <= ceiling || ask_chance(a, 15);

@@ -314,8 +314,8 @@ static void make_tpot_population(struct asking *a) {
 }
 
 static void make_counts(struct asking *a) {
-    static const struct mix mixes[] = {
-        {15, 10, 15}, {50, 0, 0}, {0, 50, 0}, {0, 0, 50}, {30, 30, 30}, {0, 0, 0}};
+    static const struct mix mixes[] = {{15, 10, 15}, {50, 0, 0},   {0, 50, 0},
+                                       {0, 0, 50},   {30, 30, 30}, {0, 0, 0}};
     run_of(a, (size_t)ask_between(a, 10, 60), mixes[a->k % 6]);
     a->focus = "requests|complete|shed|truncated|broken";
     ask_kind(a, "counts by what became of each request");
@@ -438,12 +438,12 @@ static void make_stable_trend(struct asking *a) {
         trend(a, at ? 0 : NS_PER_MS / 3, (int)ask_between(a, 0, 30), (int)ask_between(a, 1, 12));
         oracle_stable(q->list, q->n_list, q->from_ns, q->to_ns, &rise);
         found = rise != 0 && rise > zone[0] && rise < zone[1];
-        if (found && at && tries < 3000)
-            found = (rise > 3) != (rise_misread(q, a->k / 6 % 2) > 3);
+        if (found && at && tries < 3000) found = (rise > 3) != (rise_misread(q, a->k / 6 % 2) > 3);
     }
     INVARIANT(found);
     ask_kind(a, "too few end; the number in the system %s",
-             zone[0] > 3 ? "rises more than scatter explains" : "rises no more than scatter explains");
+             zone[0] > 3 ? "rises more than scatter explains"
+                         : "rises no more than scatter explains");
 }
 
 void ask_records(struct asking *a, enum ask which) {

@@ -65,7 +65,8 @@ static bool is_good(const struct point_request *r, const struct point_limits *l)
            (iv.tpot_ns == -1 || iv.tpot_ns < l->tpot_below_ns) && iv.e2e_ns < l->e2e_below_ns;
 }
 
-static double in_system(const struct point_request *list, size_t n, int64_t from_ns, int64_t to_ns) {
+static double in_system(const struct point_request *list, size_t n, int64_t from_ns,
+                        int64_t to_ns) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         int64_t a = list[i].arrival_ns > from_ns ? list[i].arrival_ns : from_ns;
@@ -261,7 +262,7 @@ static void next_percentile(struct wants *w, const char *const names[6],
 }
 
 #define SIX(name)                                                                                  \
-    {name ".present", name ".infinite", name ".ns", name ".n", name ".failed", name ".few"}
+    { name ".present", name ".infinite", name ".ns", name ".n", name ".failed", name ".few" }
 
 static void point_wants(struct wants *w, const struct operating_point *p) {
     static const char *const names[7][6] = {

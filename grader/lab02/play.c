@@ -30,8 +30,8 @@ int64_t play_id(size_t index) {
 struct player {
     const struct play *play;
     struct play_result *out;
-    struct dialogue *d;             /* a submission's policy */
-    const struct policy_ops *ops;   /* or one of ours */
+    struct dialogue *d;           /* a submission's policy */
+    const struct policy_ops *ops; /* or one of ours */
     void *state;
     bool begun;
     int most_calls;
@@ -204,11 +204,12 @@ static void take_outcome(void *ctx, const struct sim_outcome *o) {
 }
 
 /* Four times what asking before every iteration takes, one request at a time, a prompt in pieces of
- * 32. */
+ * 32, or of the budget where that is smaller. */
 static int most_calls(const struct play *p) {
+    int32_t piece = p->token_budget < 32 ? p->token_budget : 32;
     int64_t sum = 100;
     for (size_t i = 0; i < p->n; i++)
-        sum += p->request[i].output_tokens + 2 + p->request[i].prompt_tokens / 32;
+        sum += p->request[i].output_tokens + 2 + p->request[i].prompt_tokens / piece;
     return (int)(4 * sum);
 }
 

@@ -37,26 +37,26 @@ struct play {
 /* In the order in which a person should hear of them. */
 enum violation {
     VIOLATION_NONE,
-    VIOLATION_DIED,      /* the process ended: a crash, exit, ... */
-    VIOLATION_LOOP,      /* plan() doesn't return */
-    VIOLATION_STRANGE,   /* something that is no plan came through the channel */
-    VIOLATION_GAVE_UP,   /* create() or plan() failed */
-    VIOLATION_RULE,      /* policy_check's: unknown id, twice, budget, blocks, positions, ... */
-    VIOLATION_REFUSED,   /* refuses what could run */
-    VIOLATION_DIFFERS,   /* equal views, two plans */
-    VIOLATION_STUCK,     /* runs nothing although requests wait and nothing else will happen */
-    VIOLATION_ROUND,     /* plan after plan, and the work doesn't get done */
-    VIOLATION_STARVED,   /* overtaken by more than PLAY_MAX_OVERTAKEN */
-    VIOLATION_TODO,      /* not written yet */
-    VIOLATION_OURS       /* the grader's fault; the dialogue knows it */
+    VIOLATION_DIED,    /* the process ended: a crash, exit, ... */
+    VIOLATION_LOOP,    /* plan() doesn't return */
+    VIOLATION_STRANGE, /* something that is no plan came through the channel */
+    VIOLATION_GAVE_UP, /* create() or plan() failed */
+    VIOLATION_RULE,    /* policy_check's: unknown id, twice, budget, blocks, positions, ... */
+    VIOLATION_REFUSED, /* refuses what could run */
+    VIOLATION_DIFFERS, /* equal views, two plans */
+    VIOLATION_STUCK,   /* runs nothing although requests wait and nothing else will happen */
+    VIOLATION_ROUND,   /* plan after plan, and the work doesn't get done */
+    VIOLATION_STARVED, /* overtaken by more than PLAY_MAX_OVERTAKEN */
+    VIOLATION_TODO,    /* not written yet */
+    VIOLATION_OURS     /* the grader's fault; the dialogue knows it */
 };
 
 struct play_result {
     enum violation violation;
-    char text[320];   /* the sentence, clean */
-    int64_t at_ns;    /* when */
-    int calls;        /* how often the policy was asked */
-    size_t n;         /* outcomes */
+    char text[320]; /* the sentence, clean */
+    int64_t at_ns;  /* when */
+    int calls;      /* how often the policy was asked */
+    size_t n;       /* outcomes */
     int64_t preemptions;
     struct point_request record[PLAY_MAX_REQUESTS]; /* by index of the request */
 };

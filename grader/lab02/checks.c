@@ -1,0 +1,170 @@
+/* checks.c: lab 02 as the grader's core sees it, and the way from a check and a seed to its cases.
+ * The rubric stands in rubric.c. */
+#include "lab02/lab02.h"
+#include "lab02/make_plays.h"
+#include "lab02/oracle.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const analysis_functions[] = {"point_classify", "point_intervals",
+                                                 "point_measure", "point_stable", NULL};
+static const char *const capacity_functions[] = {
+    "point_verdict", "curve_knee", "curve_saturation", "curve_region", "capacity_find", NULL};
+static const char *const policy_functions[] = {"policy_learner", "policy_learner_batch", NULL};
+
+static const struct lab_file files[] = {
+    {"policy.c", true, policy_functions},     {"analysis.c", true, analysis_functions},
+    {"capacity.c", true, capacity_functions}, {"findings.json", false, NULL},
+    {"protocol.json", false, NULL},
+};
+
+static const char *const given[] = {"percentile_nearest_rank",
+                                    "interval_divide",
+                                    "slo_limit",
+                                    "slo_answer_name",
+                                    "policy_check",
+                                    "err_set",
+                                    "err_at",
+                                    "err_bug",
+                                    "rng_seed",
+                                    "rng_next",
+                                    "rng_below",
+                                    "lab_todo",
+                                    NULL};
+
+static const char *const headers[] = {"base", "record", "objective", "sched", NULL};
+
+static void judge(const struct check_def *def, struct dialogue *d, struct check_result *r) {
+    if (def->maker >= JUDGE_SEARCH_FINDS)
+        judge_search(def, d, r);
+    else
+        judge_policy(def, d, r);
+}
+
+static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
+                struct err *e);
+
+const struct lab lab02 = {
+    .number = "02",
+    .name = "02_queue_sim",
+    .first_step = "read the beginning of labs/02_queue_sim/README.md, then write point_classify "
+                  "and point_intervals in analysis.c: they are short, and the measurement stands "
+                  "on them",
+    .first_check = "intervals.ttft",
+    .files = files,
+    .n_files = sizeof files / sizeof *files,
+    .checks = lab02_checks,
+    .n_checks = LAB02_CHECKS,
+    .child = "lab02",
+    .given = given,
+    .headers = headers,
+    .make = make,
+    .judge = judge,
+    .examine = lab02_examine,
+};
+
+/* ---- pieces that the makers use -------------------------------------------------------------- */
+
+void ask_kind(struct asking *a, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(a->kind, KIND_ROOM, fmt, ap);
+    va_end(ap);
+}
+
+int64_t ask_between(struct asking *a, int64_t lo, int64_t hi) {
+    return lo + (int64_t)rng_below(&a->rng, (uint64_t)(hi - lo + 1));
+}
+
+bool ask_chance(struct asking *a, int percent) {
+    return ask_between(a, 0, 99) < percent;
+}
+
+/* FNV-1a over the check's name. */
+uint64_t lab02_sequence(uint64_t seed, const char *id, int k) {
+    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
+    for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    return (h ^ (uint64_t)k) * UINT64_C(0x100000001b3);
+}
+
+/* ---- from a check to its cases --------------------------------------------------------------- */
+
+void ask_view(struct asking *a) {
+    a->q->kind = Q_PLAN;
+    a->q->fresh = true;
+    a->q->batch = a->k % 3 == 2;
+    a->q->group = 1 + a->k % 5;
+    make_view(&a->rng, a->k, a->k % 4 == 1, &a->q->view);
+    ask_kind(a, "one plan for one view");
+}
+
+/* The makers whose cases a safety check borrows, one after the other. */
+static enum ask borrowed(int maker, int *k) {
+    static const int first[] = {0, ASK_VERDICT_LIMITS, ASK_VIEW, 0};
+    static const int end[] = {ASK_VERDICT_LIMITS, ASK_VIEW, ASK_N, ASK_N};
+    int which = maker - ASK_ANY_ANALYSIS, n = end[which] - first[which], at = *k;
+    *k = at / n;
+    return (enum ask)(first[which] + at % n);
+}
+
+static void set_focus(const char *focus, struct want *wants, size_t n) {
+    for (size_t i = 0; focus && i < n; i++) {
+        bool in = false;
+        for (const char *p = focus; p && !in; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+            in = !strncmp(wants[i].name, p, strcspn(p, "|"));
+        wants[i].care &= in;
+    }
+}
+
+/* Safety checks ask for survival, or for one slot of their own, not for right answers. */
+static void set_care(const struct check_def *def, const char *focus, struct want *wants, size_t n) {
+    if (def->kind == CHECK_CASES) {
+        set_focus(focus, wants, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) wants[i].care = def->kind == CHECK_HEAP && i + 1 == n;
+}
+
+static int encode(struct question *q, struct hidden_case *out, struct err *e) {
+    out->bytes = malloc(WIRE_MAX_PAYLOAD);
+    if (!out->bytes) return err_set(e, "no memory for a case");
+    struct wire w = wire_writer(out->bytes, WIRE_MAX_PAYLOAD);
+    if (question_codec(&w, q)) return err_set(e, "a case is larger than the channel allows");
+    out->n_bytes = WIRE_MAX_PAYLOAD - w.left;
+    return 0;
+}
+
+static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
+                struct err *e) {
+    static struct question q;
+    struct asking a = {.k = k, .q = &q, .kind = out->kind};
+    enum ask which = (enum ask)def->maker;
+    int rc = -1;
+    rng_seed(&a.rng, lab02_sequence(seed, def->id, k));
+    if (which >= ASK_N) which = borrowed(def->maker, &a.k);
+    question_init(&q);
+    if (which == ASK_VIEW)
+        ask_view(&a);
+    else if (which >= ASK_VERDICT_LIMITS)
+        ask_curves(&a, which);
+    else
+        ask_records(&a, which);
+    if (def->kind == CHECK_READ_ONLY) q.memory = QMEM_READ_ONLY;
+    if (def->kind == CHECK_HEAP) q.memory = QMEM_REPEAT;
+    out->n_wants = question_slots(&q);
+    out->wants = calloc(out->n_wants, sizeof *out->wants);
+    if (!out->wants)
+        err_set(e, "no memory for a case");
+    else
+        rc = encode(&q, out, e);
+    if (!rc) {
+        oracle_wants(&q, out->wants);
+        set_care(def, a.focus, out->wants, out->n_wants);
+        describe_question(&q, out->input, sizeof out->input);
+    }
+    question_release(&q);
+    return rc;
+}

@@ -1,0 +1,106 @@
+/* describe.c: a question, or a play, in words, for someone who reruns it with a practice seed. See
+ * lab02.h and play.h. */
+#include "lab02/lab02.h"
+#include "lab02/play.h"
+
+#include "text.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+struct out {
+    char *text;
+    size_t cap;
+};
+
+#define SAY(o, ...) text_append((o)->text, (o)->cap, __VA_ARGS__)
+
+static void say_ns(struct out *o, const char *name, int64_t ns) {
+    char digits[48];
+    SAY(o, "%s %s", name, ns == INT64_MAX ? "none" : text_ns(digits, sizeof digits, ns));
+}
+
+static void say_request(struct out *o, const struct point_request *r) {
+    static const char *const ends[] = {"done", "rejected", "failed"};
+    SAY(o, "\n  arrival %lld, admitted %lld, first_token %lld, end %lld %s, tokens %d of %d",
+        (long long)r->arrival_ns, (long long)r->admitted_ns, (long long)r->first_token_ns,
+        (long long)r->end_ns, ends[r->end], r->output_tokens, r->wanted_tokens);
+}
+
+static void say_limits(struct out *o, const struct point_limits *l) {
+    SAY(o, "\n  limits: ");
+    say_ns(o, "ttft", l->ttft_below_ns);
+    say_ns(o, ", tpot", l->tpot_below_ns);
+    say_ns(o, ", e2e", l->e2e_below_ns);
+}
+
+static void say_percentile(struct out *o, const char *name, const struct percentile *p) {
+    if (!p->present || p->infinite)
+        SAY(o, ", %s %s", name, p->present ? "infinite" : "absent");
+    else
+        SAY(o, ", %s %lld", name, (long long)p->ns);
+}
+
+static void say_point(struct out *o, const struct operating_point *p) {
+    SAY(o, "\n  offered %.6g, throughput %.6g, mean latency %.6g ns, %s", p->offered_rps,
+        p->throughput_rps, p->mean_latency_ns, p->stable ? "stable" : "not stable");
+}
+
+static void say_lane(struct out *o, const char *name, const struct policy_request *list, size_t n) {
+    SAY(o, "\n  %s: %zu", name, n);
+    for (size_t i = 0; i < n && i < 8; i++)
+        SAY(o, "\n    %lld: prompt %d, max output %d, computed %d, generated %d, blocks %d",
+            (long long)list[i].id, list[i].prompt_tokens, list[i].max_output_tokens,
+            list[i].computed_tokens, list[i].generated_tokens, list[i].kv_blocks);
+}
+
+static void say_view(struct out *o, const struct question *q) {
+    const struct policy_view *v = &q->view;
+    SAY(o, ", %s: %d of %d blocks free, budget %d, positions %d",
+        q->batch ? "learner-batch" : "learner", v->free_kv_blocks, v->total_kv_blocks,
+        v->token_budget, v->max_running);
+    say_lane(o, "running", v->running, v->n_running);
+    say_lane(o, "waiting", v->waiting, v->n_waiting);
+}
+
+void describe_question(const struct question *q, char *text, size_t cap) {
+    static const char *const functions[Q_N] = {
+        "point_classify", "point_intervals",  "point_measure", "point_stable",  "point_verdict",
+        "curve_knee",     "curve_saturation", "curve_region",  "capacity_find", "plan"};
+    enum { SHOWN = 8 };
+    struct out o = {text, cap};
+    text[0] = '\0';
+    SAY(&o, "%s", functions[q->kind]);
+    if (q->kind == Q_MEASURE || q->kind == Q_STABLE)
+        SAY(&o, ", window from %lld to %lld ns, %zu requests", (long long)q->from_ns,
+            (long long)q->to_ns, q->n_list);
+    if (q->kind == Q_MEASURE || q->kind == Q_VERDICT) say_limits(&o, &q->limits);
+    for (size_t i = 0; i < q->n_list && i < SHOWN; i++) say_request(&o, &q->list[i]);
+    if (q->n_list > SHOWN) SAY(&o, "\n  and %zu more", q->n_list - SHOWN);
+    if (q->kind == Q_REGION) SAY(&o, ", point %zu of", q->at);
+    for (size_t i = 0; i < q->n_points; i++) say_point(&o, &q->points[i]);
+    if (q->kind == Q_VERDICT) {
+        SAY(&o, ", %lld requests", (long long)q->points[0].requests);
+        say_percentile(&o, "ttft_p99", &q->points[0].ttft_p99);
+        say_percentile(&o, "tpot_p99", &q->points[0].tpot_p99);
+        say_percentile(&o, "e2e_p99", &q->points[0].e2e_p99);
+    }
+    if (q->kind == Q_CAPACITY)
+        SAY(&o, "(probe, ctx, %g, %g, %g, ...)", q->lo_rps, q->hi_rps, q->resolution);
+    if (q->kind == Q_PLAN) say_view(&o, q);
+}
+
+void play_describe(const struct play *p, char *text, size_t cap) {
+    struct out o = {text, cap};
+    text[0] = '\0';
+    SAY(&o, "%s: %d blocks, budget %d tokens, %d positions%s",
+        p->batch ? "learner-batch" : "learner", p->kv_blocks, p->token_budget, p->max_running,
+        p->ask_always ? ", asked before every iteration" : "");
+    if (p->batch) SAY(&o, ", groups of %d", p->group);
+    SAY(&o, "\n  request  arrival ms  prompt  output  max output");
+    for (size_t i = 0; i < p->n && strlen(text) + 60 < cap; i++)
+        SAY(&o, "\n  %7lld %11.3f %7d %7d %11d", (long long)play_id(i),
+            (double)p->request[i].arrival_ns / NS_PER_MS, p->request[i].prompt_tokens,
+            p->request[i].output_tokens, p->request[i].max_output_tokens);
+}

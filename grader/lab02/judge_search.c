@@ -1,0 +1,400 @@
+/* judge_search.c: does a search find the highest load within the limits? The search runs in the
+ * child; each load that it wants measured comes back here and is measured here, on a curve or on a
+ * trace that the child never sees. Judged by what was measured: the answer met the limits, and
+ * something within the resolution above it did not; then by the truth, which is known.
+ */
+#include "lab02/lab02.h"
+#include "lab02/make_plays.h"
+#include "lab02/oracle.h"
+#include "lab02/play.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What limits a hidden curve. */
+enum bound { BY_TTFT, BY_TPOT, BY_E2E, BY_STABILITY, BY_FAILURES, BOUNDS };
+
+struct measured {
+    double rps;
+    bool met;
+    struct operating_point point;
+};
+
+/* One hidden server, and what was asked of it. */
+struct server {
+    struct question q;
+    bool by_trace;
+    struct play trace; /* arrivals at one request a second */
+    enum bound bound;  /* otherwise a curve, whose verdict changes */
+    double truth_rps;  /* here: met below, missed from here on */
+    int fail_at;       /* the probe with this number fails; 0: none does */
+    struct measured asked[CAPACITY_MAX_PROBES + 1];
+    int n_asked;
+    char wrong[200]; /* what was asked that nobody may ask */
+};
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+static struct percentile ordinary_percentile(double ns) {
+    return (struct percentile){true, false, (int64_t)ns, 400, 0, false};
+}
+
+static void measure_curve(const struct server *s, double rps, struct operating_point *out) {
+    const struct point_limits *l = &s->q.limits;
+    double share = rps / s->truth_rps; /* 1 where the verdict changes */
+    *out = (struct operating_point){.offered_rps = rps, .requests = 400, .complete = 400};
+    out->throughput_rps = share < 1 ? rps : s->truth_rps;
+    out->good = 400;
+    out->good_rps = rps;
+    out->mean_latency_ns = 1e8 * (1 + share);
+    out->mean_in_system = out->throughput_rps * out->mean_latency_ns / NS_PER_S;
+    out->stable = s->bound != BY_STABILITY || share < 1;
+    out->queue_delay_p99 = ordinary_percentile(1e6 * share);
+    out->ttft_p50 = ordinary_percentile(1e6);
+    out->tpot_p50 = ordinary_percentile(1e6);
+    out->e2e_p50 = ordinary_percentile(1e8);
+    out->ttft_p99 =
+        ordinary_percentile((double)l->ttft_below_ns * (s->bound == BY_TTFT ? share : 0.5));
+    out->tpot_p99 =
+        ordinary_percentile((double)l->tpot_below_ns * (s->bound == BY_TPOT ? share : 0.5));
+    out->e2e_p99 =
+        ordinary_percentile((double)l->e2e_below_ns * (s->bound == BY_E2E ? share : 0.5));
+    if (s->bound == BY_FAILURES && share >= 1) {
+        out->complete = 380;
+        out->shed = 20;
+        out->ttft_p99 = (struct percentile){true, true, 0, 400, 20, false};
+    }
+}
+
+static void measure_trace(const struct server *s, double rps, struct operating_point *out) {
+    static struct play p;
+    static struct play_result r;
+    struct err e;
+    p = s->trace;
+    for (size_t i = 0; i < p.n; i++)
+        p.request[i].arrival_ns = (int64_t)((double)s->trace.request[i].arrival_ns / rps);
+    INVARIANT(play_local(&p, "chunked", &r, &e) == 0);
+    oracle_measure(r.record, p.n, p.request[p.n / 10].arrival_ns, p.request[p.n - 1].arrival_ns + 1,
+                   &s->q.limits, out);
+}
+
+static bool measure(const struct server *s, double rps, struct operating_point *out) {
+    if (s->by_trace)
+        measure_trace(s, rps, out);
+    else
+        measure_curve(s, rps, out);
+    return oracle_verdict(out, &s->q.limits) == SLO_MET;
+}
+
+/* The probe, from the channel. */
+static int serve(void *ctx, const void *bytes, size_t n, void *reply, size_t cap) {
+    struct server *s = ctx;
+    struct wire r = wire_reader(bytes, n), w = wire_writer(reply, cap);
+    struct probe_reply out = {0};
+    double rps = 0;
+    wire_f64(&r, &rps);
+    if (r.bad || r.left > 0) return -1;
+    if (!isfinite(rps) || rps <= 0) {
+        snprintf(s->wrong, sizeof s->wrong, "it asks to measure a load of %g requests/s", rps);
+        return -1;
+    }
+    if (s->n_asked == CAPACITY_MAX_PROBES) {
+        snprintf(s->wrong, sizeof s->wrong, "it asks for more than %d measurements",
+                 CAPACITY_MAX_PROBES);
+        return -1;
+    }
+    struct measured *m = &s->asked[s->n_asked++];
+    m->rps = rps;
+    if (s->n_asked == s->fail_at) {
+        out.rc = -1;
+    } else {
+        m->met = measure(s, rps, &m->point);
+        out.point = m->point;
+    }
+    probe_reply_codec(&w, &out);
+    return w.bad ? -1 : (int)(cap - w.left);
+}
+
+/* ---- hidden servers -------------------------------------------------------------------------- */
+
+static double uniform(struct rng *r, double lo, double hi) {
+    return lo + (hi - lo) * rng_unit(r);
+}
+
+static void curve_case(struct rng *r, int k, struct server *s) {
+    static const double resolutions[] = {0.01, 0.05, 0.002, 0.1, 0.001, 0.02};
+    struct question *q = &s->q;
+    s->bound = (enum bound)(k % BOUNDS);
+    q->lo_rps = uniform(r, 0.2, 4);
+    q->hi_rps = q->lo_rps * uniform(r, 2, 60);
+    q->resolution = resolutions[k % 6];
+    q->limits = (struct point_limits){800 * NS_PER_MS, 80 * NS_PER_MS, 20000 * NS_PER_MS};
+    s->truth_rps = q->lo_rps * pow(q->hi_rps / q->lo_rps, uniform(r, 0.05, 0.95));
+    if (k % 4 == 1) /* just above the lowest, just below the highest */
+        s->truth_rps = k % 8 == 1 ? q->lo_rps * 1.0001 : q->hi_rps * 0.9999;
+}
+
+static void edge_case(struct rng *r, int k, struct server *s) {
+    curve_case(r, 2 * k, s);
+    struct question *q = &s->q;
+    switch (k % 5) {
+    case 0:
+        s->truth_rps = q->lo_rps * uniform(r, 0.2, 0.9);
+        break;
+    case 1:
+        s->truth_rps = q->hi_rps * uniform(r, 1.1, 4);
+        break;
+    case 2: /* exactly at the lowest: it misses */
+        s->bound = BY_STABILITY;
+        s->truth_rps = q->lo_rps;
+        break;
+    case 3: /* lowest and highest are closer than the resolution */
+        q->resolution = 0.05;
+        q->hi_rps = q->lo_rps * 1.02;
+        s->truth_rps = q->lo_rps * 1.01;
+        break;
+    default: /* as close, and both meet the limits */
+        q->resolution = 0.05;
+        q->hi_rps = q->lo_rps * 1.02;
+        s->truth_rps = q->lo_rps * 2;
+    }
+}
+
+/* On a fine grid, does the verdict change once, well within lo and hi? Then that is the truth. */
+static bool trace_truth(struct server *s) {
+    double step = 1 + s->q.resolution / 3, last_met = 0, first_missed = 0;
+    struct operating_point p;
+    for (double rps = s->q.lo_rps; rps < s->q.hi_rps; rps *= step) {
+        bool met = measure(s, rps, &p);
+        if (met && first_missed > 0) return false;
+        if (met) last_met = rps;
+        if (!met && first_missed <= 0) first_missed = rps;
+    }
+    s->truth_rps = first_missed;
+    return last_met > 0 && first_missed > 0 && !measure(s, s->q.hi_rps, &p);
+}
+
+static void trace_case(struct rng *r, int k, struct server *s) {
+    char kind[KIND_ROOM];
+    s->by_trace = true;
+    s->q.lo_rps = 0.5;
+    s->q.hi_rps = 16;
+    s->q.resolution = 0.05;
+    s->q.limits = (struct point_limits){1200 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX};
+    for (int tries = 0; tries < 8; tries++) {
+        make_play(r, PLAY_LOAD, k, &s->trace, kind);
+        s->trace.n = 120;
+        double rate =
+            (double)s->trace.n / ((double)s->trace.request[s->trace.n - 1].arrival_ns / 1e9);
+        for (size_t i = 0; i < s->trace.n; i++)
+            s->trace.request[i].arrival_ns =
+                (int64_t)((double)s->trace.request[i].arrival_ns * rate);
+        if (trace_truth(s)) return;
+    }
+    s->truth_rps = 0; /* unknown: what was measured decides alone */
+}
+
+static void bad_case(struct rng *r, int k, struct server *s) {
+    static const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
+    struct question *q = &s->q;
+    curve_case(r, k, s);
+    switch (k % 8) {
+    case 0:
+        s->fail_at = 1;
+        break;
+    case 1:
+        s->fail_at = 2;
+        break;
+    case 2:
+        s->fail_at = 4;
+        break;
+    case 3:
+        q->lo_rps = bad[k / 8 % 3];
+        break;
+    case 4:
+        q->hi_rps = k / 8 % 2 ? q->lo_rps : q->lo_rps / 2;
+        break;
+    case 5:
+        q->resolution = k / 8 % 2 ? 0.0009 : bad[k / 8 % 3];
+        break;
+    case 6:
+        q->hi_rps = bad[2 + k / 8 % 2];
+        break;
+    default: /* so that no constant is right */
+        break;
+    }
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static double real(int64_t bits) {
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+static bool near(double a, double b) {
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+#define WRONG(...)                                                                                 \
+    do {                                                                                           \
+        snprintf(r->message, sizeof r->message, __VA_ARGS__);                                      \
+        return false;                                                                              \
+    } while (0)
+
+/* The last time that `rps` was measured, or NULL. */
+static const struct measured *asked_at(const struct server *s, double rps) {
+    for (int i = s->n_asked; i-- > 0;)
+        if (near(s->asked[i].rps, rps)) return &s->asked[i];
+    return NULL;
+}
+
+/* The answer's point is the one that was measured there. */
+static bool same_point(const int64_t *slots, const struct operating_point *p) {
+    const struct percentile *t = &p->ttft_p99;
+    return near(real(slots[0]), p->offered_rps) && slots[1] == p->requests &&
+           slots[2] == p->complete && near(real(slots[7]), p->throughput_rps) &&
+           slots[11 + 2 * 6] == t->present && slots[11 + 2 * 6 + 2] == t->ns &&
+           slots[POINT_SLOTS - 1] == p->stable;
+}
+
+static bool found_rightly(const struct server *s, const int64_t *slots, struct check_result *r) {
+    double rps = real(slots[FIND_RPS]), top = rps * (1 + s->q.resolution) * (1 + 1e-9);
+    const struct measured *m = isfinite(rps) ? asked_at(s, rps) : NULL;
+    bool above = false, higher = false;
+    snprintf(r->got, sizeof r->got, "%.6g requests/s after %d measurements", rps, s->n_asked);
+    if (!m) WRONG("the load that it found was never measured");
+    if (!m->met) WRONG("the load that it found misses the limits");
+    for (int i = 0; i < s->n_asked; i++) {
+        above |= !s->asked[i].met && s->asked[i].rps > rps && s->asked[i].rps <= top;
+        higher |= s->asked[i].met && s->asked[i].rps > rps * (1 + 1e-9);
+    }
+    if (higher) WRONG("a higher load that was measured met the limits, too");
+    if (!slots[FIND_AT_TOP] && !above)
+        WRONG(
+            "nothing within the resolution above the load that it found was measured to miss: the "
+            "true answer may be higher");
+    if (!same_point(slots + FIND_POINT, &m->point))
+        WRONG("the point that it gives isn't the one that was measured at that load");
+    if (s->truth_rps > 0 && !slots[FIND_AT_TOP] &&
+        (rps >= s->truth_rps * (1 + 1e-9) || top * (1 + s->q.resolution / 3) < s->truth_rps))
+        WRONG("the load that it found isn't within the resolution of the true one");
+    return true;
+}
+
+/* The truth by the definition, and the answer against it. */
+static bool right(struct server *s, const int64_t *slots, struct check_result *r) {
+    struct operating_point p;
+    bool lo_met = measure(s, s->q.lo_rps, &p), hi_met = measure(s, s->q.hi_rps, &p);
+    snprintf(r->want, sizeof r->want, "%s",
+             lo_met ? hi_met ? "found, at the top" : "" : "not found");
+    if (lo_met && !hi_met && s->truth_rps > 0)
+        snprintf(r->want, sizeof r->want, "from %.6g to just under %.6g requests/s",
+                 s->truth_rps / (1 + s->q.resolution), s->truth_rps);
+    snprintf(r->got, sizeof r->got, "returned %lld", (long long)slots[FIND_RC]);
+    if (slots[FIND_RC] != 0) WRONG("the search failed where nothing was wrong");
+    snprintf(r->got, sizeof r->got, "found %lld, at_top %lld", (long long)slots[FIND_FOUND],
+             (long long)slots[FIND_AT_TOP]);
+    if (slots[FIND_FOUND] != lo_met)
+        WRONG(lo_met ? "the lowest load meets the limits, so there is something to find"
+                     : "not even the lowest load meets the limits, so there is nothing to find");
+    if (slots[FIND_PROBES] != s->n_asked)
+        WRONG("it counts %lld measurements; %d were made", (long long)slots[FIND_PROBES],
+              s->n_asked);
+    if (!lo_met) return true;
+    if (slots[FIND_AT_TOP] != hi_met)
+        WRONG(hi_met ? "the highest load meets the limits: the true answer may be higher still"
+                     : "the highest load misses the limits: the answer isn't at the top");
+    if (hi_met && !near(real(slots[FIND_RPS]), s->q.hi_rps))
+        WRONG("the highest load meets the limits, and isn't the answer");
+    return found_rightly(s, slots, r);
+}
+
+static bool failed_rightly(const struct server *s, const int64_t *slots, struct check_result *r) {
+    snprintf(r->want, sizeof r->want, "returned -1");
+    snprintf(r->got, sizeof r->got, "returned %lld after %d measurements",
+             (long long)slots[FIND_RC], s->n_asked);
+    if (slots[FIND_RC] != -1)
+        WRONG(s->fail_at ? "a measurement failed, and the search went on as if it hadn't"
+                         : "arguments that make no sense are refused");
+    if (!s->fail_at && s->n_asked > 0) WRONG("it measures with arguments that make no sense");
+    if (s->fail_at && s->n_asked > s->fail_at) WRONG("it goes on measuring after a failure");
+    return true;
+}
+
+static void make_server(const struct check_def *def, uint64_t seed, int k, struct server *s,
+                        char kind[KIND_ROOM]) {
+    static const char *const edges[] = {
+        "not even the lowest load meets the limits", "the highest load meets the limits",
+        "the verdict changes exactly at the lowest load",
+        "lowest and highest are closer than the resolution",
+        "lowest and highest are closer than the resolution, and both meet the limits"};
+    static const char *const faults[] = {"the first measurement fails",
+                                         "the second measurement fails",
+                                         "the fourth measurement fails",
+                                         "a lowest load that makes no sense",
+                                         "a highest load that isn't above the lowest",
+                                         "a resolution that makes no sense",
+                                         "a highest load that makes no sense",
+                                         "nothing is wrong"};
+    struct rng rng;
+    memset(s, 0, sizeof *s);
+    s->q.kind = Q_CAPACITY;
+    rng_seed(&rng, lab02_sequence(seed, def->id, k));
+    if (def->maker == JUDGE_SEARCH_FINDS) curve_case(&rng, k, s);
+    if (def->maker == JUDGE_SEARCH_EDGES) edge_case(&rng, k, s);
+    if (def->maker == JUDGE_SEARCH_TRACE) trace_case(&rng, k, s);
+    if (def->maker == JUDGE_SEARCH_FAILS) bad_case(&rng, k, s);
+    snprintf(kind, KIND_ROOM, "%s",
+             def->maker == JUDGE_SEARCH_EDGES   ? edges[k % 5]
+             : def->maker == JUDGE_SEARCH_FAILS ? faults[k % 8]
+             : def->maker == JUDGE_SEARCH_TRACE ? "a simulated server under a hidden trace"
+                                                : "a server whose limit lies between two loads");
+}
+
+static void describe_server(const struct server *s, char *out, size_t cap) {
+    int n = snprintf(out, cap, "capacity_find(probe, ctx, %g, %g, %g, ...), measured:", s->q.lo_rps,
+                     s->q.hi_rps, s->q.resolution);
+    for (int i = 0; i < s->n_asked && n > 0 && (size_t)n < cap; i++)
+        n += snprintf(out + n, cap - (size_t)n, "%s%.6g %s", i % 4 ? ", " : "\n  ", s->asked[i].rps,
+                      s->asked[i].met ? "met" : "missed");
+}
+
+static bool search_case(const struct check_def *def, struct dialogue *d, int k,
+                        struct check_result *r) {
+    static unsigned char bytes[4096];
+    static struct server s;
+    int64_t slots[FIND_POINT + POINT_SLOTS];
+    make_server(def, d->seed, k, &s, r->kind);
+    struct channel_server server = {serve, &s};
+    struct wire w = wire_writer(bytes, sizeof bytes);
+    INVARIANT(question_codec(&w, &s.q) == 0 &&
+              question_slots(&s.q) == sizeof slots / sizeof *slots);
+    enum dialogue_answer a =
+        dialogue_ask(d, bytes, sizeof bytes - w.left, slots, sizeof slots / sizeof *slots, &server);
+    bool good = false;
+    r->endless = a == DIALOGUE_LATE;
+    if (a != DIALOGUE_OK)
+        snprintf(r->message, sizeof r->message, "the search gave no answer: %.280s",
+                 s.wrong[0] ? s.wrong : d->why);
+    else if (def->maker == JUDGE_SEARCH_FAILS && k % 8 != 7)
+        good = failed_rightly(&s, slots, r);
+    else
+        good = right(&s, slots, r);
+    if (!good) describe_server(&s, r->input, sizeof r->input);
+    return good;
+}
+
+void judge_search(const struct check_def *def, struct dialogue *d, struct check_result *r) {
+    for (int k = 0; k < def->n_cases; k++) {
+        if (!search_case(def, d, k, r)) return; /* the outcome is "lost" until it is earned */
+        r->cases_right++;
+    }
+    r->kind[0] = r->got[0] = r->want[0] = '\0';
+    r->outcome = OUTCOME_EARNED;
+}
