@@ -3,6 +3,11 @@
  *
  * When blocks run out, the two batching policies preempt the request admitted last: it has the
  * least to lose, and the first in can never be preempted, so that every run makes progress.
+ *
+ * Overtaking, that is being admitted after someone who arrived later: under all of them nobody is
+ * overtaken, by 0 later arrivals, except under shortest-first: there a request with a prompt of n
+ * tokens is overtaken only by some of those that arrive less than n ms after it. (What a policy of
+ * the learner promises stands in policy.c.)
  */
 // clang-format off
 /*   single              first come, first served, one at a time
