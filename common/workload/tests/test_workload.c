@@ -1,5 +1,7 @@
 /* test_workload.c: what holds of every sequence of requests, the digests that say that a seed means
- * the same everywhere, and what a bad spec is told. Arrival times: test_arrivals.c. */
+ * the same everywhere, and what a bad spec is told. Arrival times: test_arrivals.c.
+ *
+ *   test_workload --print SPEC N   the first N requests of SPECS[SPEC], for test_sequences.py */
 #include "workload/workload.h"
 
 #include "testing/check_main.h"
@@ -399,7 +401,24 @@ START_TEST(decimals_become_nanoseconds) {
 }
 END_TEST
 
-int main(void) {
+static int print_requests(size_t spec, int64_t n) {
+    struct workload_spec s = whole_spec(spec);
+    struct sim_request *r = malloc((size_t)N * sizeof *r);
+    struct err e = {0};
+    struct workload *w = workload_open(&s, &e);
+    if (!r || !w) return 2;
+    n = take_requests(w, r, n, &e);
+    for (int64_t i = 0; i < n; i++)
+        printf("%lld %lld %d %d %d %d\n", (long long)r[i].id, (long long)r[i].arrival_ns,
+               r[i].prompt_tokens, r[i].output_tokens, r[i].wanted_tokens, r[i].fail_after);
+    workload_close(w);
+    free(r);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4 && !strcmp(argv[1], "--print"))
+        return print_requests(strtoul(argv[2], NULL, 10), strtoll(argv[3], NULL, 10));
     Suite *s = suite_create("workload");
     TCase *t = tcase_create("sequences");
     tcase_add_loop_test(t, digests_are_those_committed, 0, N_SPECS);
