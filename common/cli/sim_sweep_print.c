@@ -82,6 +82,7 @@ enum row {
     SATURATION,
     HIGHEST,
     PER_GPU,
+    CAME,
     GOOD_RPS,
     ATTAINMENT,
     PER_USD,
@@ -102,6 +103,8 @@ static double row_value(const struct sweep_report *r, const struct sweep_policy 
         return g.rps;
     case PER_GPU:
         return g.per_gpu;
+    case CAME:
+        return isnan(g.rps) ? NAN : p->capacity.at.offered_rps;
     case GOOD_RPS:
         return g.good_rps;
     case ATTAINMENT:
@@ -148,6 +151,13 @@ static void print_notes(const struct sweep_report *r) {
         if (p->has_capacity && !p->capacity.found)
             printf("  %s: not even %.3g requests/s were within the limits\n", p->name,
                    p->capacity.at.offered_rps);
+        for (size_t k = 0; k < p->n; k++) {
+            const struct operating_point *o = &p->points[k].point;
+            if (!o->stable || o->throughput_rps > 0.9 * o->offered_rps) continue;
+            printf("  %s: at %.3g requests/s it completes %.3g; that counts as stable because the "
+                   "queue grew before the second half,\n    where the rule looks\n",
+                   p->name, o->offered_rps, o->throughput_rps);
+        }
         if (p->n && p->saturation == p->n - 1)
             printf("  %s: the highest load was still served; saturation may lie higher\n", p->name);
         struct goodput g = goodput_of(r, p);
@@ -170,10 +180,10 @@ static void print_summary(const struct sweep_report *r) {
     if (limits) {
         print_row(r, "highest load within the limits, requests/s", HIGHEST);
         print_row(r, "  the same per GPU", PER_GPU);
-        print_row(r, "good requests/s at that load", GOOD_RPS);
+        print_row(r, "at that load: requests/s that came", CAME);
+        print_row(r, "  good requests/s", GOOD_RPS);
         print_row(r, "  % of all requests that are good", ATTAINMENT);
-        if (r->flags->usd_per_gpu_hour)
-            print_row(r, "complete responses per dollar at that load", PER_USD);
+        if (r->flags->usd_per_gpu_hour) print_row(r, "  complete responses per dollar", PER_USD);
         print_limits(r);
         printf("  the highest load is found to %g %%; good: complete, and within each limit by "
                "itself\n",

@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 1280, HEIGHT = 720, TOP = 132, PANEL_HEIGHT = 368, STRIP = 22, STRIP_STEP = 32 };
+enum {
+    WIDTH = 1280,
+    LEAST_HEIGHT = 720,
+    TOP = 132,
+    PANEL_HEIGHT = 368,
+    STRIP = 22,
+    STRIP_STEP = 32
+};
 
 /* Okabe and Ito's colours: told apart with the usual kinds of colour blindness. */
 static const struct style {
@@ -38,6 +45,7 @@ struct panel {
 struct drawing {
     FILE *out;
     const struct sweep *s;
+    int height; /* grows with the strips */
     struct operating_point *points[SWEEP_MAX_POLICIES];
 };
 
@@ -157,7 +165,7 @@ static void y_axis(const struct drawing *d, const struct panel *p) {
     snprintf(turn, sizeof turn, "transform=\"rotate(-90 %.1f %.1f)\"", p->left - 56,
              TOP + PANEL_HEIGHT / 2.0);
     text(d->out, p->left - 56, TOP + PANEL_HEIGHT / 2.0, "middle", 17, turn,
-         "mean end-to-end latency, s");
+         "mean end-to-end latency, s (log scale)");
 }
 
 /* ---- regions ---- */
@@ -203,8 +211,8 @@ static void strips(const struct drawing *d, const struct panel *p) {
     for (size_t i = 0; i < d->s->n_policies; i++, y += STRIP_STEP) {
         const struct sweep_policy *q = &d->s->policies[i];
         const struct capacity *c = &q->capacity;
-        char name[24];
-        snprintf(name, sizeof name, "%.16s", q->name);
+        char name[24]; /* as much as stands left of the axis */
+        snprintf(name, sizeof name, "%.18s", q->name);
         fprintf(d->out, "<g class=\"strip\" data-policy=\"");
         escaped(d->out, q->name);
         fputs("\">\n", d->out);
@@ -221,6 +229,20 @@ static void strips(const struct drawing *d, const struct panel *p) {
     if (arrows)
         text(d->out, p->left, y + 14, "start", 14, "fill=\"#444\"",
              "\u25B2 highest load within the limits");
+}
+
+/* With one policy the panel itself is shaded, and the highest load within the limits is a line. */
+static void within(const struct drawing *d, const struct panel *p) {
+    const struct sweep_policy *q = &d->s->policies[0];
+    if (!q->has_capacity || !q->capacity.found || q->capacity.rps > p->x_max) return;
+    double x = x_px(p, q->capacity.rps), y = TOP + PANEL_HEIGHT - 12;
+    char turn[80];
+    fprintf(d->out,
+            "<path class=\"within\" data-rate-rps=\"%.17g\" d=\"M%.1f,%dv%d\" stroke=\"#000\" "
+            "stroke-width=\"2\" stroke-dasharray=\"6 4\"/>\n",
+            q->capacity.rps, x, TOP + 30, PANEL_HEIGHT - 30);
+    snprintf(turn, sizeof turn, "transform=\"rotate(-90 %.1f %.1f)\"", x + 17, y);
+    text(d->out, x + 17, y, "start", 15, turn, "highest load within the limits");
 }
 
 /* ---- curves ---- */
@@ -276,7 +298,8 @@ static void draw_panel(const struct drawing *d, const struct panel *p) {
             "stroke=\"#333\"/>\n",
             p->left, TOP, p->width, PANEL_HEIGHT);
     for (size_t i = 0; i < d->s->n_policies; i++) curve(d, p, i);
-    if (!p->x_is_throughput) strips(d, p);
+    if (!p->x_is_throughput && d->s->n_policies > 1) strips(d, p);
+    if (!p->x_is_throughput && d->s->n_policies == 1) within(d, p);
     fputs("</g>\n", d->out);
 }
 
@@ -311,7 +334,7 @@ static void legend(const struct drawing *d, double left) {
         figures(d, i, words, sizeof words);
         text(d->out, left, y, "start", 15, "", words);
     }
-    text(d->out, left - 60, HEIGHT - 14, "start", 14, "fill=\"#444\"",
+    text(d->out, left - 60, d->height - 14, "start", 14, "fill=\"#444\"",
          "In requests/s. Hollow: underloaded; filled: knee region; crossed: overloaded; ring: "
          "knee.");
 }
@@ -322,7 +345,7 @@ static void head(const struct drawing *d, const struct curve_text *t) {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" "
             "aria-labelledby=\"title desc\" font-family=\"Liberation Sans, Arial, "
             "sans-serif\">\n<title id=\"title\">Latency and throughput under load: ",
-            WIDTH, HEIGHT);
+            WIDTH, d->height);
     escaped(d->out, t->workload);
     fputs("</title>\n<desc id=\"desc\">Mean latency against offered load, and against throughput. ",
           d->out);
@@ -346,7 +369,8 @@ static void head(const struct drawing *d, const struct curve_text *t) {
 }
 
 int curve_svg_write(FILE *out, const struct sweep *s, const struct curve_text *t) {
-    struct drawing d = {.out = out, .s = s};
+    int below = TOP + PANEL_HEIGHT + 56 + STRIP_STEP * (int)s->n_policies + 60;
+    struct drawing d = {.out = out, .s = s, .height = below > LEAST_HEIGHT ? below : LEAST_HEIGHT};
     double lo, hi;
     for (size_t i = 0; i < s->n_policies; i++) d.points[i] = sweep_points(&s->policies[i]);
     fit_latency(&d, &lo, &hi);
