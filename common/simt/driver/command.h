@@ -1,0 +1,25 @@
+/* command.h: one call of simtcc. */
+#ifndef SIMT_COMMAND_H
+#define SIMT_COMMAND_H
+
+#include <stdbool.h>
+
+struct words {
+    const char **list; /* NULL-terminated */
+    int count;
+};
+void words_add(struct words *w, const char *word);
+
+struct command {
+    bool check, keep, only_object, only_text, shared;
+    const char *cxx, *output;
+    struct words inputs, compile, link; /* files; what goes to the compiler; to the linker */
+};
+
+/* Compiles and links; an exit status. */
+int command_run(const struct command *c);
+
+int annotate_main(int argc, char **argv); /* annotate.c */
+int roofline_main(int argc, char **argv); /* roofline.c */
+
+#endif

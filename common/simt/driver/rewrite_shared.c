@@ -1,0 +1,165 @@
+/* rewrite_shared.c: __shared__ declarations. */
+#include "rewrite_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_any(const struct tokens *t, int i, const char *const *words) {
+    while (*words && !token_is(t, i, *words)) words++;
+    return *words != NULL;
+}
+
+static const char *const dropped[] = {"__shared__", "extern", "static", "__device__", NULL};
+static const char *const before_shared[] = {"extern", "static",     "volatile",
+                                            "const",  "__device__", NULL};
+static const char *const alignments[] = {"alignas", "__attribute__", NULL};
+
+/* The declaration's first token: qualifiers may stand before __shared__. */
+static int declaration_start(const struct tokens *t, int at) {
+    for (;;) {
+        int before = token_before(t, at);
+        if (is_any(t, before, before_shared)) {
+            at = before;
+        } else if (token_is(t, before, ")")) {
+            int name = token_before(t, token_opener(t, before));
+            if (!is_any(t, name, alignments)) return at;
+            at = name;
+        } else {
+            return at;
+        }
+    }
+}
+
+static int statement_end(const struct tokens *t, int i) {
+    for (; i < t->count && !token_is(t, i, ";"); i++)
+        if (token_is(t, i, "(") || token_is(t, i, "[") || token_is(t, i, "{"))
+            i = token_closer(t, i);
+    return i;
+}
+
+/* A declarator ends at a comma outside of brackets and template arguments. */
+static int declarator_end(const struct tokens *t, int i, int end) {
+    for (; i < end && !token_is(t, i, ","); i = token_next(t, i)) {
+        if (token_is(t, i, "(") || token_is(t, i, "[") || token_is(t, i, "{"))
+            i = token_closer(t, i);
+        else if (token_is(t, i, "<")) {
+            int close = token_angle_closer(t, i);
+            if (close > 0 && close < end) i = close;
+        }
+    }
+    return i < end ? i : end;
+}
+
+struct declarator {
+    int name, dims, end; /* tokens; dims == end where it is no array */
+};
+static struct declarator declarator(const struct tokens *t, int from, int end) {
+    struct declarator d = {.name = -1, .dims = end, .end = end};
+    for (int i = from; i < end; i = token_next(t, i)) {
+        if (token_is(t, i, "<")) {
+            int close = token_angle_closer(t, i);
+            if (close > 0 && close < end) i = close;
+        } else if (token_is(t, i, "[")) {
+            d.dims = i;
+            break;
+        } else if (token_is(t, i, "(") || token_is(t, i, "{")) {
+            i = token_closer(t, i);
+        } else if (t->list[i].kind == TOKEN_NAME) {
+            d.name = i;
+        }
+    }
+    return d;
+}
+
+/* Type tokens [from, to) without the words that the rewriting replaces; alignment apart. */
+static char *type_text(const struct rewriter *r, int from, int to, char **alignment) {
+    const struct tokens *t = &r->t;
+    char *out = calloc(1, 1);
+    *alignment = NULL;
+    for (int i = from; i < to; i = token_next(t, i)) {
+        int last = i;
+        if (is_any(t, i, dropped)) continue;
+        bool align = is_any(t, i, alignments);
+        if (align) last = token_closer(t, token_next(t, i));
+        char *piece = rewrite_text(r, i, last + 1);
+        if (align && !*alignment) {
+            *alignment = piece;
+        } else {
+            char *longer = malloc(strlen(out) + strlen(piece) + 2);
+            if (longer) strcat(strcat(strcpy(longer, out), " "), piece);
+            free(out);
+            free(piece);
+            out = longer;
+        }
+        i = last;
+    }
+    return out;
+}
+
+static void rewrite_one(struct rewriter *r, int at) {
+    static int serial;
+    const struct tokens *t = &r->t;
+    int start = declaration_start(t, at), end = statement_end(t, at), comma;
+    if (rewrite_at_file_scope(r, at)) {
+        rewrite_fail(r, at,
+                     "declare __shared__ memory inside the kernel that uses it; simtcc "
+                     "doesn't support it outside of a function");
+        return;
+    }
+    bool dynamic = false;
+    for (int i = start; i < at + 8 && i < end; i = token_next(t, i))
+        dynamic |= token_is(t, i, "extern");
+    comma = declarator_end(t, start, end);
+    struct declarator d = declarator(t, start, comma);
+    int type_end = d.name;
+    while (type_end > start && token_is(t, token_before(t, type_end), "*"))
+        type_end = token_before(t, type_end);
+    if (d.name <= at || end >= t->count) {
+        rewrite_fail(r, at, "this __shared__ declaration names no variable");
+        return;
+    }
+    char *alignment, *type = type_text(r, start, type_end, &alignment);
+    int base = serial++, from = start;
+    rewrite_edit(r, from, from, "typedef %s simt_base_%d; ", type, base);
+    if (alignment)
+        rewrite_edit(r, from, from, "struct simt_align_%d { %s char c; }; ", base, alignment);
+    for (int first = type_end;; first = comma + 1, comma = declarator_end(t, first, end),
+             d = declarator(t, first, comma)) {
+        int pointer = first;
+        while (pointer < d.name && !token_is(t, pointer, "*")) pointer++;
+        char *stars = rewrite_text(r, pointer, d.name > pointer ? d.name : pointer);
+        char *name = d.name < 0 ? strdup("") : rewrite_text(r, d.name, d.name + 1);
+        char *dims = rewrite_text(r, d.dims, d.end);
+        int n = serial++;
+        if (d.name < 0)
+            rewrite_fail(r, at, "this __shared__ declaration names no variable");
+        else if (strchr(dims, '=') || strchr(dims, '{'))
+            rewrite_fail(r, d.name,
+                         "a __shared__ variable can't be initialised where it is "
+                         "declared: let one thread write it, then __syncthreads()");
+        else if (dynamic)
+            rewrite_edit(r, from, from,
+                         "simt_base_%d %s *%s = (simt_base_%d %s *)simt_shared_dynamic()%s", base,
+                         stars, name, base, stars, comma < end ? "; " : "");
+        else
+            rewrite_edit(r, from, from,
+                         "typedef simt_base_%d %s simt_type_%d%s; static simt_shared_var "
+                         "simt_var_%d = {0, \"%s\"}; simt_type_%d &%s = *(simt_type_%d "
+                         "*)simt_shared(&simt_var_%d, sizeof(simt_type_%d), alignof(%s_%d))%s",
+                         base, stars, n, dims, n, name, n, name, n, n, n,
+                         alignment ? "simt_align" : "simt_type", alignment ? base : n,
+                         comma < end ? "; " : "");
+        free(stars);
+        free(name);
+        free(dims);
+        if (comma >= end || r->failed) break;
+    }
+    rewrite_edit(r, start, end, "%s", "");
+    free(type);
+    free(alignment);
+}
+
+void rewrite_shared(struct rewriter *r) {
+    for (int i = 0; i < r->t.count && !r->failed; i++)
+        if (r->t.list[i].kind == TOKEN_NAME && token_is(&r->t, i, "__shared__")) rewrite_one(r, i);
+}

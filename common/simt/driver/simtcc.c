@@ -1,0 +1,156 @@
+/* simtcc.c: stands in for nvcc on a machine without a GPU: CUDA C into a program for the CPU.
+ *
+ * Preprocesses, rewrites CUDA's syntax (rewrite.h), compiles with g++ or clang++, links the simt
+ * runtime that stands beside this program. Not here: what a kernel may use (common/simt/simt.h).
+ */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "simtcc: compiles CUDA C for the CPU\n"
+    "\n"
+    "  simtcc [--check] FILE.cu [FILE.c FILE.o ...] -o PROGRAM\n"
+    "  simtcc --annotate REPORT.json [FILE.cu]\n"
+    "  simtcc --roofline REPORT.json [-o FILE.svg]\n"
+    "\n"
+    "  --check        find races, bad accesses and divergent barriers, count memory requests.\n"
+    "                 The program then exits 86 when it found an error; SIMT_REPORT=FILE writes\n"
+    "                 its findings and counts as JSON\n"
+    "  --cxx=COMPILER g++ (default) or clang++, or SIMTCC_CXX in the environment\n"
+    "  -c, -shared    an object or a plug-in instead of a program\n"
+    "  -E             the rewritten text on standard output\n"
+    "  --keep         leave the temporary files and say where\n"
+    "  -I -D -U -O -std= -W -f -l -L -g as the compiler takes them. nvcc's -arch, -gencode,\n"
+    "  -lineinfo, -Xptxas, -Xcompiler, --use_fast_math are accepted\n"
+    "\n"
+    "  Example:  simtcc --check common/simt/tests/hello.cu -o build/hello && \\\n"
+    "            SIMT_REPORT=build/hello.json build/hello && simtcc --annotate build/hello.json\n"
+    "\n"
+    "The program reads SIMT_THREADS, SIMT_TIME_LIMIT_S (120), SIMT_REPORT. Exit status of simtcc: "
+    "0\n"
+    "done, 1 the compiler refused a file, 2 bad usage or CUDA that can't run here, 4 our own "
+    "fault.\n";
+
+/* Options of nvcc that mean nothing here; `takes` says that a value follows as its own word. */
+static const struct {
+    const char *name;
+    bool takes;
+} ignored[] = {
+    {"-arch", true},
+    {"--gpu-architecture", true},
+    {"-gencode", true},
+    {"--generate-code", true},
+    {"-code", true},
+    {"-Xptxas", true},
+    {"--ptxas-options", true},
+    {"-lineinfo", false},
+    {"--generate-line-info", false},
+    {"-use_fast_math", false},
+    {"--use_fast_math", false},
+    {"-rdc", true},
+    {"-G", false},
+    {"-lcudart", false},
+    {"-lcublas", false},
+    {"-lcublasLt", false},
+    {"-lcuda", false},
+    {"-maxrregcount", true},
+    {"--expt-relaxed-constexpr", false},
+    {"--extended-lambda", false},
+    {"-cudart", true},
+    {"-ccbin", true},
+    {"-diag-suppress", true},
+};
+
+static bool is_ignored(const char *arg, bool *takes) {
+    size_t n = strcspn(arg, "=");
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        if (strlen(ignored[i].name) == n && strncmp(ignored[i].name, arg, n) == 0) {
+            *takes = ignored[i].takes && arg[n] == 0;
+            return true;
+        }
+    return false;
+}
+
+static bool ends(const char *s, const char *tail) {
+    size_t n = strlen(s), k = strlen(tail);
+    return n > k && strcmp(s + n - k, tail) == 0;
+}
+
+static const char *value_of(int argc, char **argv, int *i) {
+    if (*i + 1 >= argc) {
+        fprintf(stderr, "simtcc: %s needs a value\n", argv[*i]);
+        exit(2);
+    }
+    return argv[++*i];
+}
+
+static void one_argument(struct command *c, int argc, char **argv, int *i) {
+    const char *arg = argv[*i];
+    bool takes = false;
+    if (strcmp(arg, "--check") == 0)
+        c->check = true;
+    else if (strcmp(arg, "--keep") == 0)
+        c->keep = true;
+    else if (strncmp(arg, "--cxx=", 6) == 0)
+        c->cxx = arg + 6;
+    else if (strcmp(arg, "-c") == 0)
+        c->only_object = true;
+    else if (strcmp(arg, "-E") == 0)
+        c->only_text = true;
+    else if (strcmp(arg, "-shared") == 0 || strcmp(arg, "--shared") == 0)
+        c->shared = true;
+    else if (strcmp(arg, "-o") == 0)
+        c->output = value_of(argc, argv, i);
+    else if (strcmp(arg, "-Xcompiler") == 0) {
+        char *list = strdup(value_of(argc, argv, i));
+        for (char *p = strtok(list, ","); p; p = strtok(NULL, ",")) words_add(&c->compile, p);
+    } else if (is_ignored(arg, &takes)) {
+        if (takes) value_of(argc, argv, i);
+    } else if (strncmp(arg, "--std=", 6) == 0) {
+        words_add(&c->compile, arg + 1);
+    } else if (strcmp(arg, "-I") == 0 || strcmp(arg, "-D") == 0 || strcmp(arg, "-U") == 0 ||
+               strcmp(arg, "-include") == 0 || strcmp(arg, "-isystem") == 0) {
+        words_add(&c->compile, arg);
+        words_add(&c->compile, value_of(argc, argv, i));
+    } else if (strncmp(arg, "-l", 2) == 0 || strncmp(arg, "-L", 2) == 0 ||
+               strncmp(arg, "-Wl,", 4) == 0) {
+        words_add(&c->link, arg);
+    } else if (arg[0] == '-') {
+        words_add(&c->compile, arg);
+    } else if (ends(arg, ".cu") || ends(arg, ".c") || ends(arg, ".cpp") || ends(arg, ".cc") ||
+               ends(arg, ".o") || ends(arg, ".a") || ends(arg, ".so")) {
+        words_add(&c->inputs, arg);
+    } else {
+        fprintf(stderr,
+                "simtcc: %s: don't know what to do with it: give .cu, .c, .cpp, .o, .a or "
+                ".so files (simtcc --help)\n",
+                arg);
+        exit(2);
+    }
+}
+
+int main(int argc, char **argv) {
+    struct command c = {0};
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(usage, argc < 2 ? stderr : stdout);
+        return argc < 2 ? 2 : 0;
+    }
+    if (strcmp(argv[1], "--annotate") == 0) return annotate_main(argc - 2, argv + 2);
+    if (strcmp(argv[1], "--roofline") == 0) return roofline_main(argc - 2, argv + 2);
+    for (int i = 1; i < argc; i++) one_argument(&c, argc, argv, &i);
+    if (!c.inputs.count) {
+        fputs("simtcc: no file to compile (simtcc --help)\n", stderr);
+        return 2;
+    }
+    if (c.only_object && c.inputs.count > 1 && c.output) {
+        fputs("simtcc: -c with -o takes one file\n", stderr);
+        return 2;
+    }
+    if (!c.cxx) c.cxx = getenv("SIMTCC_CXX");
+    if (!c.cxx || !*c.cxx) c.cxx = "g++";
+    return command_run(&c);
+}

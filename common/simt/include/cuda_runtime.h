@@ -1,0 +1,30 @@
+/* cuda_runtime.h: CUDA C++ for plain g++ and clang++; simtcc puts it before every .cu file.
+ *
+ * In a C file it is cuda_runtime_api.h. What a kernel may use is listed in common/simt/simt.h.
+ */
+#ifndef SIMT_CUDA_RUNTIME_H
+#define SIMT_CUDA_RUNTIME_H
+
+#include "cuda_runtime_api.h"
+
+#ifdef __cplusplus
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#define SIMT_UNSEEN __attribute__((no_sanitize("thread")))
+#define SIMT_INLINE static inline __attribute__((always_inline))
+
+#include "simt_launch.h"
+#include "simt_warp.h"
+#include "simt_atomic.h"
+#include "simt_math.h"
+#include "simt_host.h"
+#endif
+
+#endif

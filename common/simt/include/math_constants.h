@@ -1,0 +1,16 @@
+/* math_constants.h: the constants of that name, in float and double. */
+#ifndef SIMT_MATH_CONSTANTS_H
+#define SIMT_MATH_CONSTANTS_H
+#define CUDART_INF_F        __builtin_inff()
+#define CUDART_NAN_F        __builtin_nanf("")
+#define CUDART_INF          __builtin_inf()
+#define CUDART_NAN          __builtin_nan("")
+#define CUDART_MAX_NORMAL_F 3.402823466e38f
+#define CUDART_MIN_DENORM_F 1.401298464e-45f
+#define CUDART_PI_F         3.141592654f
+#define CUDART_PI           3.1415926535897931
+#define CUDART_L2E_F        1.442695041f
+#define CUDART_LN2_F        0.693147181f
+#define CUDART_SQRT_HALF_F  0.707106781f
+#define CUDART_2PI_F        6.283185307f
+#endif

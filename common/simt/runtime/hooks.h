@@ -1,0 +1,52 @@
+/* hooks.h: where the scheduler tells the checks what happens.
+ *
+ * Built without SIMT_CHECK every hook but the one for a stuck block is empty.
+ */
+#ifndef SIMT_HOOKS_H
+#define SIMT_HOOKS_H
+
+#include "block.h"
+
+void hook_block_stuck(struct worker *w); /* no thread of the block can go on */
+
+#ifdef SIMT_CHECK
+void hook_launch(struct job *j);
+void hook_launch_end(struct job *j);
+void hook_launch_refused(const struct simt_launch *l, const char *why);
+void hook_block(struct worker *w);
+void hook_at_barrier(struct worker *w, unsigned site);
+void hook_barrier(struct worker *w); /* every thread has arrived */
+void hook_barrier_after_exit(struct worker *w);
+void hook_barriers_differ(struct worker *w, unsigned site);
+void hook_warp_stuck(struct worker *w, int warp); /* all its lanes wait or are done */
+void hook_mask_without_self(struct worker *w, unsigned site, uint32_t mask);
+void hook_mask_absent(struct worker *w, unsigned site, uint32_t mask);
+void hook_ops_differ(struct worker *w, int other_lane, unsigned site, uint32_t mask);
+void hook_lane_left(struct worker *w, struct warp *p, int waiting_lane);
+void hook_syncwarp(struct worker *w, struct warp *p, uint32_t group);
+void hook_shared_var(struct job *j, const simt_shared_var *var, uint32_t offset, size_t bytes);
+void hook_malloc(void *p, size_t bytes);
+void hook_free(void *p);
+void hook_written(void *p, size_t bytes); /* by the host */
+#else
+#define hook_launch(j)                     ((void)0)
+#define hook_launch_end(j)                 ((void)0)
+#define hook_launch_refused(l, why)        ((void)(l), (void)(why))
+#define hook_block(w)                      ((void)0)
+#define hook_at_barrier(w, site)           ((void)0)
+#define hook_barrier(w)                    ((void)0)
+#define hook_barrier_after_exit(w)         ((void)0)
+#define hook_barriers_differ(w, site)      ((void)0)
+#define hook_warp_stuck(w, warp)           ((void)0)
+#define hook_mask_without_self(w, site, m) ((void)0)
+#define hook_mask_absent(w, site, m)       ((void)0)
+#define hook_ops_differ(w, other, site, m) ((void)0)
+#define hook_lane_left(w, p, lane)         ((void)0)
+#define hook_syncwarp(w, p, group)         ((void)0)
+#define hook_shared_var(j, var, offset, n) ((void)0)
+#define hook_malloc(p, n)                  ((void)0)
+#define hook_free(p)                       ((void)0)
+#define hook_written(p, n)                 ((void)0)
+#endif
+
+#endif

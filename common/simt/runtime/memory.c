@@ -1,0 +1,369 @@
+/* memory.c: cudaMalloc, cudaMemcpy and their kin; errors; device variables.
+ *
+ * Freed memory is used again in fast mode. Check mode keeps it apart, so that a use after free is
+ * seen, until the range is used up.
+ */
+#include "memory.h"
+#include "hooks.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+uintptr_t memory_start;
+size_t memory_bytes;
+uint32_t *memory_granules;
+struct allocation *memory_allocations;
+
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* guards all below and the above's writes */
+static uint32_t count, capacity;
+static size_t top; /* bytes of the range ever handed out */
+static _Atomic int last_error;
+
+/* ---- errors --------------------------------------------------------------------------------- */
+cudaError_t memory_error(int error) {
+    if (error && last_error < cudaErrorIllegalAddress) last_error = error;
+    return (cudaError_t)error;
+}
+
+bool memory_dead(void) {
+    return last_error >= cudaErrorIllegalAddress;
+}
+
+cudaError_t cudaPeekAtLastError(void) {
+    return (cudaError_t)last_error;
+}
+
+cudaError_t cudaGetLastError(void) {
+    int e = last_error;
+    if (e < cudaErrorIllegalAddress) last_error = cudaSuccess;
+    return (cudaError_t)e;
+}
+
+cudaError_t cudaDeviceReset(void) {
+    last_error = cudaSuccess;
+    return cudaSuccess;
+}
+
+/* ---- the range ------------------------------------------------------------------------------ */
+static void *reserve(size_t bytes) {
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* As much as the system lets us name: pages are taken only when they are touched. Under a limit on
+ * address space a quarter of it, so that shadow memory has room. */
+static bool range_create(void) {
+    if (memory_start) return true;
+    struct rlimit r;
+    size_t want = (size_t)64 << 30;
+    if (getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 4 < want)
+        want = r.rlim_cur / 4;
+    for (; want >= (size_t)16 << 20; want /= 2) {
+        void *p = reserve(want);
+        uint32_t *g = p ? reserve(want / GRANULE_BYTES * sizeof *g) : NULL;
+        if (g) {
+            memory_start = (uintptr_t)p, memory_bytes = want, memory_granules = g;
+            top = GRANULE_BYTES;
+            return true;
+        }
+        if (p) munmap(p, want);
+    }
+    return false;
+}
+
+static size_t granules(size_t bytes) {
+    return (bytes + GRANULE_BYTES - 1) / GRANULE_BYTES;
+}
+
+/* A dead allocation that is large enough and not more than twice as large; or NULL. */
+static struct allocation *reuse(size_t bytes) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct allocation *a = &memory_allocations[i];
+        size_t room = granules(a->bytes) * GRANULE_BYTES;
+        if (!a->live && room >= bytes && room / 2 <= bytes + GRANULE_BYTES) return a;
+    }
+    return NULL;
+}
+
+static struct allocation *take(size_t bytes) {
+    size_t need = (granules(bytes) + 1) * GRANULE_BYTES;
+    struct allocation *a = NULL;
+    bool full = need > memory_bytes - top;
+    if (full || !simt_checking()) a = reuse(bytes);
+    if (a || full) return a;
+    if (count == capacity) {
+        uint32_t more = capacity ? capacity * 2 : 1024;
+        struct allocation *grown = realloc(memory_allocations, more * sizeof *grown);
+        if (!grown) return NULL;
+        memory_allocations = grown, capacity = more;
+    }
+    a = &memory_allocations[count++];
+    *a = (struct allocation){.start = (char *)memory_start + top};
+    for (size_t i = 0; i < granules(bytes); i++) memory_granules[top / GRANULE_BYTES + i] = count;
+    top += need;
+    return a;
+}
+
+static cudaError_t allocate(void **p, size_t bytes, bool managed) {
+    if (!p) return memory_error(cudaErrorInvalidValue);
+    *p = NULL;
+    if (!bytes) return cudaSuccess;
+    pthread_mutex_lock(&lock);
+    struct allocation *a = range_create() && bytes < memory_bytes ? take(bytes) : NULL;
+    if (a) {
+        size_t room = granules(a->bytes) * GRANULE_BYTES;
+        (void)room;
+        a->bytes = bytes, a->live = true, a->managed = managed;
+        *p = a->start;
+        hook_malloc(a->start, bytes);
+    }
+    pthread_mutex_unlock(&lock);
+    return a ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaMalloc(void **p, size_t bytes) {
+    return allocate(p, bytes, false);
+}
+
+cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    return allocate(p, bytes, false);
+}
+
+cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags) {
+    (void)flags;
+    return allocate(p, bytes, true);
+}
+
+cudaError_t cudaFree(void *p) {
+    if (!p) return cudaSuccess;
+    pthread_mutex_lock(&lock);
+    struct allocation *a = memory_find((uintptr_t)p);
+    bool good = a && a->live && a->start == p;
+    if (good) {
+        a->live = false;
+        hook_free(p);
+        if (a->bytes >= (size_t)1 << 20) /* give the pages back */
+            madvise((void *)(((uintptr_t)p + 4095) & ~(uintptr_t)4095), a->bytes & ~(size_t)8191,
+                    MADV_DONTNEED);
+    }
+    pthread_mutex_unlock(&lock);
+    return good ? cudaSuccess : memory_error(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
+    (void)stream;
+    return cudaFree(p);
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
+    pthread_mutex_lock(&lock);
+    bool good = range_create();
+    *total_bytes = memory_bytes, *free_bytes = memory_bytes - top;
+    pthread_mutex_unlock(&lock);
+    return good ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);
+}
+
+/* ---- page-locked host memory ---------------------------------------------------------------- */
+static struct {
+    char *start;
+    size_t bytes;
+} pinned[1024];
+static int pinned_count;
+
+bool memory_is_pinned(const void *p, size_t bytes) {
+    for (int i = 0; i < pinned_count; i++) {
+        size_t at = (size_t)((const char *)p - pinned[i].start);
+        if (at < pinned[i].bytes && bytes <= pinned[i].bytes - at) return true;
+    }
+    return false;
+}
+
+cudaError_t cudaMallocHost(void **p, size_t bytes) {
+    if (!p) return memory_error(cudaErrorInvalidValue);
+    pthread_mutex_lock(&lock);
+    bool room = pinned_count < (int)(sizeof pinned / sizeof *pinned);
+    *p = room ? aligned_alloc(64, (bytes + 63) & ~(size_t)63) : NULL;
+    if (*p) pinned[pinned_count].start = *p, pinned[pinned_count++].bytes = bytes;
+    pthread_mutex_unlock(&lock);
+    return *p ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags) {
+    (void)flags;
+    return cudaMallocHost(p, bytes);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags) {
+    (void)flags;
+    *device = host;
+    return memory_is_pinned(host, 1) ? cudaSuccess : memory_error(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaFreeHost(void *p) {
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (i < pinned_count && pinned[i].start != p) i++;
+    bool good = i < pinned_count || !p;
+    if (i < pinned_count) pinned[i] = pinned[--pinned_count];
+    pthread_mutex_unlock(&lock);
+    if (good) free(p);
+    return good ? cudaSuccess : memory_error(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p) {
+    const struct allocation *a = memory_find((uintptr_t)p);
+    bool host = memory_is_pinned(p, 1);
+    *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered};
+    if (a && a->live)
+        attributes->type = a->managed ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
+    else if (host)
+        attributes->type = cudaMemoryTypeHost;
+    attributes->devicePointer = (a && a->live) || host ? (void *)(uintptr_t)p : NULL;
+    attributes->hostPointer = host || (a && a->managed) ? (void *)(uintptr_t)p : NULL;
+    return cudaSuccess;
+}
+
+/* ---- copies --------------------------------------------------------------------------------- */
+static bool on_device(const void *p) {
+    return (uintptr_t)p - memory_start < memory_bytes;
+}
+
+/* In a live allocation as a whole; host memory always is. */
+static bool inside(const void *p, size_t bytes) {
+    if (!on_device(p)) return true;
+    const struct allocation *a = memory_find((uintptr_t)p);
+    if (!a || !a->live) return false;
+    size_t at = (size_t)((const char *)p - a->start);
+    return at <= a->bytes && bytes <= a->bytes - at;
+}
+
+static bool direction_holds(const void *p, bool device) {
+    const struct allocation *a = memory_find((uintptr_t)p);
+    return on_device(p) == device || (a && a->managed) || (device && memory_is_pinned(p, 1)) ||
+           (device && symbol_find(p));
+}
+
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+    if (memory_dead()) return cudaPeekAtLastError();
+    if (!bytes) return cudaSuccess;
+    if (!dst || !src || !inside(dst, bytes) || !inside(src, bytes) || (unsigned)kind > 4)
+        return memory_error(cudaErrorInvalidValue);
+    if (kind != cudaMemcpyDefault &&
+        (!direction_holds(dst, kind & 1) || !direction_holds(src, kind >= cudaMemcpyDeviceToHost)))
+        return memory_error(cudaErrorInvalidMemcpyDirection);
+    memmove(dst, src, bytes);
+    hook_written(dst, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+    (void)stream;
+    return cudaMemcpy(dst, src, bytes, kind);
+}
+
+cudaError_t cudaMemcpy2D(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
+                         size_t width_bytes, size_t height, enum cudaMemcpyKind kind) {
+    if (width_bytes > dst_pitch || width_bytes > src_pitch)
+        return memory_error(cudaErrorInvalidValue);
+    for (size_t i = 0; i < height; i++) {
+        cudaError_t e = cudaMemcpy((char *)dst + i * dst_pitch, (const char *)src + i * src_pitch,
+                                   width_bytes, kind);
+        if (e != cudaSuccess) return e;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
+                              size_t width_bytes, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+    (void)stream;
+    return cudaMemcpy2D(dst, dst_pitch, src, src_pitch, width_bytes, height, kind);
+}
+
+cudaError_t cudaMemset(void *p, int value, size_t bytes) {
+    if (memory_dead()) return cudaPeekAtLastError();
+    if (!bytes) return cudaSuccess;
+    if ((!on_device(p) && !memory_is_pinned(p, bytes) && !symbol_find(p)) || !inside(p, bytes))
+        return memory_error(cudaErrorInvalidValue);
+    memset(p, value, bytes);
+    hook_written(p, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    return cudaMemset(p, value, bytes);
+}
+
+cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width_bytes, size_t height) {
+    for (size_t i = 0; i < height; i++) {
+        cudaError_t e = cudaMemset((char *)p + i * pitch, value, width_bytes);
+        if (e != cudaSuccess) return e;
+    }
+    return cudaSuccess;
+}
+
+/* ---- device variables ----------------------------------------------------------------------- */
+static struct simt_symbol *symbols;
+
+void simt_register_symbol(struct simt_symbol *symbol) {
+    symbol->next = symbols;
+    symbols = symbol;
+}
+
+const struct simt_symbol *symbol_find(const void *p) {
+    const struct simt_symbol *s = symbols;
+    while (s && (uintptr_t)p - (uintptr_t)s->address >= s->bytes) s = s->next;
+    return s;
+}
+
+static cudaError_t symbol_range(const void *symbol, size_t bytes, size_t offset) {
+    const struct simt_symbol *s = symbol_find(symbol);
+    if (!s) return memory_error(cudaErrorInvalidSymbol);
+    if (offset > s->bytes || bytes > s->bytes - offset) return memory_error(cudaErrorInvalidValue);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyToSymbol_(const void *symbol, const void *src, size_t bytes, size_t offset,
+                                enum cudaMemcpyKind kind) {
+    cudaError_t e = symbol_range(symbol, bytes, offset);
+    if (e != cudaSuccess) return e;
+    if (!inside(src, bytes)) return memory_error(cudaErrorInvalidValue);
+    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+        kind != cudaMemcpyDefault)
+        return memory_error(cudaErrorInvalidMemcpyDirection);
+    memcpy((char *)(uintptr_t)symbol + offset, src, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyFromSymbol_(void *dst, const void *symbol, size_t bytes, size_t offset,
+                                  enum cudaMemcpyKind kind) {
+    cudaError_t e = symbol_range(symbol, bytes, offset);
+    if (e != cudaSuccess) return e;
+    if (!inside(dst, bytes)) return memory_error(cudaErrorInvalidValue);
+    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+        kind != cudaMemcpyDefault)
+        return memory_error(cudaErrorInvalidMemcpyDirection);
+    memcpy(dst, (const char *)symbol + offset, bytes);
+    hook_written(dst, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetSymbolAddress_(void **p, const void *symbol) {
+    cudaError_t e = symbol_range(symbol, 0, 0);
+    *p = e == cudaSuccess ? (void *)(uintptr_t)symbol : NULL;
+    return e;
+}
+
+cudaError_t cudaGetSymbolSize_(size_t *bytes, const void *symbol) {
+    const struct simt_symbol *s = symbol_find(symbol);
+    *bytes = s ? s->bytes : 0;
+    return s ? cudaSuccess : memory_error(cudaErrorInvalidSymbol);
+}

@@ -1,0 +1,50 @@
+/* memory.h: device memory and the runtime's error state.
+ *
+ * Device memory is one reserved range of addresses, so that a pointer says by its value whether it
+ * belongs to the device, and a table over 256-byte granules says to which allocation.
+ */
+#ifndef SIMT_MEMORY_H
+#define SIMT_MEMORY_H
+
+#include "../include/cuda_runtime_api.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    GRANULE_BYTES = 256
+}; /* cudaMalloc's alignment; a free granule stands between allocations */
+
+struct allocation {
+    char *start;
+    size_t bytes;
+    bool live, managed;
+    void *shadow;      /* check mode: struct cell a word */
+    uint8_t *known;    /* check mode: a bit a byte that the host has written */
+    uint32_t *touched; /* check mode: per sector, the launch that last read and last wrote it */
+};
+
+/* The device's range; 0 before the first allocation. Read by the checks at every access. */
+extern uintptr_t memory_start;
+extern size_t memory_bytes;
+extern uint32_t *memory_granules; /* allocation's number + 1, 0: none */
+extern struct allocation *memory_allocations;
+
+static inline struct allocation *memory_find(uintptr_t p) {
+    size_t at = p - memory_start;
+    uint32_t n = at < memory_bytes ? memory_granules[at / GRANULE_BYTES] : 0;
+    return n ? &memory_allocations[n - 1] : NULL;
+}
+
+/* Page-locked host memory, which kernels may use too. */
+bool memory_is_pinned(const void *p, size_t bytes);
+
+/* The error state. An error from a running kernel (700 and up) stays: nothing runs after it. */
+cudaError_t memory_error(int error); /* notes it and returns it */
+bool memory_dead(void);
+
+/* symbols: the device variable that contains p, or NULL */
+const struct simt_symbol *symbol_find(const void *p);
+
+#endif

@@ -1,0 +1,52 @@
+/* simt.h: the manual of CUDA C on the CPU.
+ *
+ *     build/bin/simtcc kernel.cu harness.c -o prog && ./prog            fast, all cores
+ *     build/bin/simtcc --check kernel.cu harness.c -o prog && ./prog    watched; exit 86: errors
+ *
+ * A .cu file is C++17 as nvcc takes it. Kernels and the functions that launch them stand in .cu
+ * files; put a harness's loops over large data into a .c file, which is compiled without checks.
+ *
+ * WHAT A KERNEL MAY USE
+ *   threadIdx blockIdx blockDim gridDim warpSize; __global__ (template or not) __device__ __host__
+ *   __constant__ __shared__ (static, extern, structures, several names), __launch_bounds__,
+ *   __restrict__ __forceinline__ __noinline__ __align__
+ *   int2 float4 uchar4 double2 ...; a 2-, 4-, 8- or 16-byte vector moves as one access
+ *   __syncthreads, _count, _and, _or; __syncwarp(mask); __threadfence, _block, _system
+ *   __shfl_sync, _up, _down, _xor (up to 8 bytes a lane, any width); __ballot_sync __any_sync
+ *   __all_sync __uni_sync __match_any_sync __match_all_sync __reduce_{add,min,max,and,or,xor}_sync
+ *   __activemask
+ *   atomicAdd Sub Min Max And Or Xor Exch CAS Inc Dec, also _block and _system; 1 to 8 bytes
+ *   <cmath>, min max, rsqrtf __expf __logf __fdividef __fmaf_rn ..., __popc __clz __ffs __brev
+ *   __byte_perm __dp4a __umulhi __funnelshift_*, __ldg __ldcs __stcs ..., clock64, printf, assert
+ *   <cuda_fp16.h> __half __half2, <cuda_bf16.h> __nv_bfloat16 __nv_bfloat162: bit-exact
+ *   <mma.h> nvcuda::wmma 16x16x16 of half or bf16 into float or half
+ *   <cooperative_groups.h> this_thread_block, tiled_partition<N>, reduce, plus, greater, less
+ *   __pipeline_memcpy_async (done at once), __pipeline_commit, __pipeline_wait_prior
+ *
+ * WHAT A HOST MAY USE, IN C AND C++: cuda_runtime_api.h beside this file's include/ folder: memory
+ * (host, managed, 2D, symbols), streams and events (work is done when a call returns), attributes,
+ * occupancy by launch limits, cudaLaunchKernel; cublas_v2.h. In C, launch a kernel by name:
+ *     const void *k = simt_find_kernel("rmsnorm");
+ *     void *args[] = {&out, &x, &n};
+ *     cudaLaunchKernel(k, (dim3){grid, 1, 1}, (dim3){threads, 1, 1}, args, shared_bytes, 0);
+ *
+ * REFUSED BY simtcc, with file, line and another way: inline PTX, textures and surfaces, dynamic
+ * parallelism, clusters, grid-wide synchronisation, graphs, __shared__ outside of a function.
+ *
+ * WHAT DIFFERS FROM A GPU: blocks run in no order you may rely on (in check mode one after
+ * another); lanes of a warp run apart, so warp-synchronous code needs __syncwarp, as CUDA says
+ * since 2017; multiply-adds don't fuse on x86-64; time means nothing.
+ *
+ * MACROS: __CUDACC__, __SIMT__ and SERVELAB_SIMT are 1; __CUDA_ARCH__ is not defined. In .c files
+ * only __SIMT__.
+ *
+ * ENVIRONMENT OF THE PROGRAM: SIMT_THREADS (fast mode, all cores), SIMT_TIME_LIMIT_S (120: one
+ * launch), SIMT_REPORT=FILE (check mode).
+ */
+#ifndef SERVELAB_SIMT_SIMT_H
+#define SERVELAB_SIMT_SIMT_H
+
+/* The interface of generated code is include/simt_abi.h, that of host code
+ * include/cuda_runtime_api.h; this header is text. */
+
+#endif
