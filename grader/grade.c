@@ -163,7 +163,7 @@ static void run_all(const struct grade_options *o, const struct plan *p, const s
                                    .section = def->section};
         if (!p->run[i]) continue;
         if (o->progress) o->progress(def->id, done++, total);
-        if (meets_prerequisites(lab, def, all, r)) run_check(b, def, r);
+        if (meets_prerequisites(lab, def, all, r)) run_one_check(b, def, r);
         fill_rerun(o, r);
         fill_hint(o, def, r);
     }

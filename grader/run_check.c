@@ -238,7 +238,7 @@ static bool waits_for_loop(const struct bench *b, const struct check_def *def,
     return true;
 }
 
-void run_check(const struct bench *b, const struct check_def *def, struct check_result *r) {
+void run_one_check(const struct bench *b, const struct check_def *def, struct check_result *r) {
     const struct collected *file = file_of(b, def->file);
     struct session s = {.b = b, .def = def, .r = r, .ch = {-1, -1}};
     if (file && file->state != FILE_OK) {

@@ -19,6 +19,6 @@ struct bench {
 };
 
 /* Sets outcome, message and, for practice, the case, got and want. */
-void run_check(const struct bench *b, const struct check_def *def, struct check_result *r);
+void run_one_check(const struct bench *b, const struct check_def *def, struct check_result *r);
 
 #endif
