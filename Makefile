@@ -2,6 +2,7 @@
 #
 #   MODE=release|asan|tsan   how it is compiled (asan includes UBSan)
 #   IMPL=solutions|labs      whose lab files are linked into the system
+#   MINE=02                  the files of that one lab from labs/, whatever IMPL says (`make mine LAB=02`)
 #   CC=gcc|clang             WERROR=1 turns warnings into errors (CI does)
 #   ARCH=native              what -march= gets
 #
@@ -35,7 +36,8 @@ CC := gcc
 CONFIG := gcc-$(MODE)-$(IMPL)
 OBJ := build/obj/$(CONFIG)
 endif
-BIN := $(if $(filter gcc-release-solutions,$(CONFIG)),build/bin,$(OBJ)/bin)
+MINE ?=
+BIN := $(if $(MINE),build/mine,$(if $(filter gcc-release-solutions,$(CONFIG)),build/bin,$(OBJ)/bin))
 
 WARN := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
 SAN_release := -O3 -march=$(ARCH) -fno-math-errno
@@ -48,8 +50,10 @@ LDLIBS += -lcjson -lmicrohttpd -lcurl -lpcre2-8 -lm -ldl
 
 # ---- what the programs are made of -----------------------------------------------------------------------------------
 LAB_DIRS := 01_request_record 02_queue_sim 03_kernels 04_serving
-# A lab's files come from $(IMPL); a lab that has no starter in labs/ yet comes from solutions/.
-lab_sources = $(or $(wildcard $(IMPL)/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
+# A lab's files come from $(IMPL), or from labs/ when it is MINE; a lab that has no starter in labs/ yet comes from
+# solutions/.
+lab_tree = $(if $(filter $(MINE)_%,$(1)),labs,$(IMPL))
+lab_sources = $(or $(wildcard $(call lab_tree,$(1))/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
 LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
 COMMON_SRC := $(filter-out common/cli/% common/testing/%,$(wildcard common/*/*.c common/backend/*/*.c))
 CLI_SRC := $(wildcard common/cli/*.c)
@@ -58,7 +62,7 @@ GRADER_SRC := $(wildcard grader/*.c)
 -include $(wildcard common/*/module.mk common/backend/*/module.mk grader/module.mk)
 
 LIB_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(COMMON_SRC) $(LAB_SRC) $(GRADER_SRC))
-LIB := $(OBJ)/libservelab.a
+LIB := $(OBJ)/libservelab$(MINE:%=-mine%).a
 TEST_SRC := $(wildcard common/*/tests/test_*.c common/backend/*/tests/test_*.c grader/tests/test_*.c)
 TEST_BIN := $(patsubst %.c,$(OBJ)/%,$(TEST_SRC))
 TEST_SCRIPT := $(wildcard common/*/tests/test_*.sh common/*/tests/test_*.py common/backend/*/tests/test_*.sh \

@@ -6,11 +6,11 @@
  * the run didn't record.
  */
 #include "objective/point.h"
+#include "record/intervals.h"
 // BEGIN SOLUTION
 //| #include "base/lab_todo.h"
 
 #include "base/clock.h"
-#include "record/intervals.h"
 
 #include <math.h>
 #include <stdlib.h>

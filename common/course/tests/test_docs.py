@@ -71,7 +71,9 @@ def check_commands(tree):
     known = set(re.findall(r'"((?:intervals|quality|slo|evidence|safety)\.\w+)"', checks))
     known |= {name.split(".")[0] for name in known}
     wrong = []
-    for document in ["README.md", "labs/01_request_record/README.md", "solutions/01_request_record/README.md"]:
+    handouts = sorted(f"{top}/{lab}/README.md" for top in ("labs", "solutions") for lab in os.listdir(os.path.join(tree, top))
+                      if os.path.exists(os.path.join(tree, top, lab, "README.md")))
+    for document in ["README.md", *handouts]:
         code = re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", read(tree, document), re.S)
         code = "\n".join(a + b for a, b in code)
         for target in re.findall(r"\bmake ([a-z][a-z-]*)", code):
@@ -80,7 +82,7 @@ def check_commands(tree):
         for check in ",".join(re.findall(r"CHECK=(\S+)", code)).split(","):
             if check and check not in known and check != "...":
                 wrong.append(f"{document}: CHECK={check}")
-        for command in re.findall(r"bin/servelab ([a-z]+)", code):
+        for command in re.findall(r"(?:bin|mine)/servelab ([a-z]+)", code):
             if not os.path.exists(os.path.join(TOP, f"common/cli/cmd_{command}.c")):
                 wrong.append(f"{document}: servelab {command}")
     report(known and not wrong, "every command that a document names is there", "\n".join(wrong))

@@ -1,0 +1,98 @@
+"""test_lab02_docs.py: what lab 02's handout quotes is what the programs say today: every simulator command in it runs,
+the lines quoted under a command are in its output, the figure is the simulator's, and `make mine` links what it says.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
+HANDOUT = os.path.join(TOP, "solutions/02_queue_sim/README.md")
+count = failures = 0
+
+
+def report(ok, name, why=""):
+    global count, failures
+    count += 1
+    failures += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
+    if not ok and why:
+        print("# " + str(why).strip().replace("\n", "\n# "), flush=True)
+
+
+def read(*parts):
+    with open(os.path.join(*parts), encoding="utf-8") as f:
+        return f.read()
+
+
+def words(line):
+    return " ".join(line.split())
+
+
+def blocks(text):
+    """(language, lines) of every fenced block, in order"""
+    return [(kind, body.splitlines()) for kind, body in re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)]
+
+
+def run_command(line, work):
+    """What a handout's simulator command prints; the learner's own program is played by the reference."""
+    argv = line.split()
+    argv[0] = SERVELAB
+    if "--out" in argv:
+        argv[argv.index("--out") + 1] = os.path.join(work, "sweep")
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60)
+
+
+def check_commands_and_quotes(work):
+    wrong, missing, quoted, ran, said = [], [], 0, 0, set()
+    for kind, lines in blocks(read(HANDOUT)):
+        if kind == "sh":
+            commands = [s for s in lines if re.match(r"build/(bin|mine)/servelab sim ", s)]
+            said = set() if commands else said
+            for line in commands:
+                out = run_command(line, work)
+                ran += 1
+                said |= {words(s) for s in out.stdout.splitlines()}
+                if out.returncode != 0:
+                    wrong.append(f"{line}\n  {out.stderr}")
+        elif kind == "text":
+            quoted += len(lines)
+            missing += [s for s in lines if words(s) not in said]
+    report(ran >= 8 and not wrong, f"every simulator command of the handout runs ({ran})", "\n".join(wrong))
+    report(quoted >= 10 and not missing, f"every quoted line is what the command prints ({quoted})", "\n".join(missing))
+
+
+def check_figure(work):
+    made = subprocess.run([sys.executable, os.path.join(TOP, "common/course/draw_schedules.py"), work],
+                          env={**os.environ, "SERVELAB": SERVELAB}, capture_output=True, text=True, timeout=60)
+    names = ["schedules.svg", "schedules.svg.starter"]
+    report(made.returncode == 0 and all(read(work, n) == read(TOP, "solutions/02_queue_sim", n) for n in names),
+           "the figure is what the simulator says", made.stderr or "run common/course/draw_schedules.py and commit")
+    starter = read(TOP, "solutions/02_queue_sim/schedules.svg.starter")
+    report("draw it" in starter and starter.count('stroke-dasharray') == 4, "its starter leaves the second policy blank")
+
+
+def check_mine():
+    asked = subprocess.run(["make", "-n", "-W", "common/base/err.c", "-W", "labs/02_queue_sim/policy.c", "MINE=02",
+                            "V=1", "build"], cwd=TOP, capture_output=True, text=True, timeout=120)
+    made = asked.stdout
+    report(asked.returncode == 0 and "labs/02_queue_sim/policy.o" in made and "-mine02.a" in made and "build/mine/servelab" in made,
+           "`make mine LAB=02` links the learner's files of that lab", asked.stderr or made[-600:])
+    report("solutions/01_request_record/slo.o" in made and "labs/01_request_record/slo.o" not in made
+           and "solutions/02_queue_sim/policy.o" not in made, "and the reference's of the others", made[-600:])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        check_commands_and_quotes(work)
+        check_figure(work)
+        check_mine()
+    print(f"1..{count}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
