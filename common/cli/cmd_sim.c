@@ -48,9 +48,9 @@ static void clear_progress(const struct watch *w) {
 }
 
 static int fault(int rc, const struct sim_setup *s, const struct err *e, bool json) {
-    int status = cli_input_error("sim", workload_err_input(&s->run.workload, e), e, json);
+    int status = cli_input_error("sim run", workload_err_input(&s->run.workload, e), e, json);
     if (rc != RUN_OURS) return status;
-    fprintf(stderr, "servelab sim: this is our own fault; nothing of the run counts\n");
+    fprintf(stderr, "servelab sim run: this is our own fault; nothing of the run counts\n");
     return CLI_FAULT;
 }
 
@@ -78,12 +78,12 @@ static int run_and_print(const struct sim_flags *f, struct sim_setup *s, struct 
 static int sim_run(const struct sim_flags *f) {
     struct sim_setup s;
     struct err e;
-    if (sim_setup_make(f, &s, &e)) return cli_input_error("sim", NULL, &e, f->json);
+    if (sim_setup_make(f, &s, &e)) return cli_input_error("sim run", NULL, &e, f->json);
     struct watch w = {.terminal = isatty(STDERR_FILENO), .began_ns = clock_monotonic_ns()};
     int rc = CLI_DONE;
     if (f->records || s.run.workload.requests <= WATCH_UP_TO) {
         w.recorder = recorder_create(f->records, f->model ? s.deployment.model->name : "none", &e);
-        if (!w.recorder) rc = cli_input_error("sim", NULL, &e, f->json);
+        if (!w.recorder) rc = cli_input_error("sim run", NULL, &e, f->json);
         s.run.event = on_event;
         s.run.ended = on_outcome;
     }

@@ -54,10 +54,16 @@ static const struct flag TABLE[] = {
     {.help = "the server"},
     {"policy", TEXT, F(policy), SIM_RUN, 0, 0, "NAME",
      "single (default), wait-for-n:N, wait-for-time:MS[,N], static:N, continuous, chunked,"},
-    {.name = "", .type = TEXT, .modes = SIM_RUN, .help = "shortest-first, learner"},
+    {.name = "",
+     .type = TEXT,
+     .modes = SIM_RUN,
+     .help = "shortest-first, learner, learner-batch:N"},
     {"policies", TEXT, F(policies), SIM_SWEEP, 0, 0, "A,B,..",
      "side by side: single, wait-for-n:N, wait-for-time:MS, static:N, continuous, chunked,"},
-    {.name = "", .type = TEXT, .modes = SIM_SWEEP, .help = "shortest-first, learner (continuous)"},
+    {.name = "",
+     .type = TEXT,
+     .modes = SIM_SWEEP,
+     .help = "shortest-first, learner, learner-batch:N (continuous)"},
     {"setup-ms", REAL, F(setup_ms), BOTH, 0, 1e6, "T", "without a model: cost of a group (4)"},
     {"per-request-ms", REAL, F(per_request_ms), BOTH, 0, 1e6, "T",
      "without a model: of each request in it (1)"},
@@ -133,6 +139,10 @@ static const char *const NEED[][2] = {
     {"reserve-fraction", "usd-per-gpu-hour"},
 };
 
+static const char *command(const struct sim_flags *f) {
+    return f->mode == SIM_RUN ? "sim run" : "sim sweep";
+}
+
 static bool is_flag(const struct flag *f) {
     return f->name && f->name[0];
 }
@@ -189,13 +199,14 @@ static void print_help(const struct sim_flags *f) {
 
 /* ---- argv ---- */
 
-static int take_real(const struct flag *g, const char *text, double *out) {
+static int take_real(const struct sim_flags *f, const struct flag *g, const char *text,
+                     double *out) {
     char *end;
     errno = 0;
     double v = strtod(text, &end);
     bool in = end != text && !*end && v >= g->lo && v <= g->hi; /* NaN is in nothing */
     if (!in || (g->type == POSITIVE && v == 0))
-        return cli_usage("sim", "--%s takes a number %s %g to %g, not '%.40s'", g->name,
+        return cli_usage(command(f), "--%s takes a number %s %g to %g, not '%.40s'", g->name,
                          g->type == POSITIVE ? "above" : "from", g->lo, g->hi, text);
     *out = v;
     return 0;
@@ -209,30 +220,41 @@ static int take(struct sim_flags *f, int i, const char *text) {
     f->given |= UINT64_C(1) << i;
     switch (g->type) {
     case TEXT:
-        if (!*text) return cli_usage("sim", "%s needs a value; what was given is empty", name);
+        if (!*text) return cli_usage(command(f), "%s needs a value; what was given is empty", name);
         *(const char **)at = text;
         return 0;
     case SWITCH:
         *(bool *)at = true;
         return 0;
     case COUNT:
-        return cli_int("sim", name, text, (long long)g->lo,
+        return cli_int(command(f), name, text, (long long)g->lo,
                        g->hi > 9e18 ? INT64_MAX : (long long)g->hi, at)
                    ? CLI_USAGE
                    : 0;
     default:
-        return take_real(g, text, at);
+        return take_real(f, g, text, at);
     }
+}
+
+/* Most often it is the other command's. */
+static int bad_flag(const struct sim_flags *f, int argc, char **argv, bool missing_argument) {
+    const char *text = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+    for (int i = 0; i < N_TABLE && !missing_argument; i++)
+        if (is_flag(&TABLE[i]) && !has(f, &TABLE[i]) && !strncmp(text, "--", 2) &&
+            !strncmp(text + 2, TABLE[i].name, strlen(TABLE[i].name)))
+            return cli_usage(command(f), "--%s is a flag of `sim %s`", TABLE[i].name,
+                             f->mode == SIM_RUN ? "sweep" : "run");
+    return cli_bad_flag(command(f), argc, argv, missing_argument);
 }
 
 static int check_pairs(const struct sim_flags *f) {
     for (size_t i = 0; i < sizeof EXCLUDE / sizeof *EXCLUDE; i++)
         if (sim_flag_given(f, EXCLUDE[i][0]) && sim_flag_given(f, EXCLUDE[i][1]))
-            return cli_usage("sim", "--%s and --%s exclude each other; leave one of them out",
+            return cli_usage(command(f), "--%s and --%s exclude each other; leave one of them out",
                              EXCLUDE[i][0], EXCLUDE[i][1]);
     for (size_t i = 0; i < sizeof NEED / sizeof *NEED; i++)
         if (sim_flag_given(f, NEED[i][0]) && !sim_flag_given(f, NEED[i][1]))
-            return cli_usage("sim", "--%s needs --%s", NEED[i][0], NEED[i][1]);
+            return cli_usage(command(f), "--%s needs --%s", NEED[i][0], NEED[i][1]);
     return 0;
 }
 
@@ -270,10 +292,10 @@ int sim_flags_parse(struct sim_flags *f, enum sim_mode mode, int argc, char **ar
             print_help(f);
             return -1;
         }
-        if (c < OPTION_BASE) return cli_bad_flag("sim", argc, argv, c == ':');
+        if (c < OPTION_BASE) return bad_flag(f, argc, argv, c == ':');
         rc = take(f, c - OPTION_BASE, optarg);
     }
     if (rc) return rc;
-    if (optind < argc) return cli_usage("sim", "'%s' is one argument too many", argv[optind]);
+    if (optind < argc) return cli_usage(command(f), "'%s' is one argument too many", argv[optind]);
     return check_pairs(f);
 }

@@ -5,13 +5,23 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+/* The shortest text that reads back as the very same number: cJSON's own may differ in the last
+ * bit.
+ */
 void json_real(cJSON *o, const char *key, double v) {
-    if (isfinite(v))
-        cJSON_AddNumberToObject(o, key, v);
-    else
+    char text[40];
+    if (!isfinite(v)) {
         cJSON_AddNullToObject(o, key);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v) break;
+    }
+    cJSON_AddRawToObject(o, key, text);
 }
 
 /* -1 means absent everywhere in the simulator. */
@@ -100,10 +110,9 @@ static void json_dollars(cJSON *o, const struct run_report *r) {
     cJSON *q = cJSON_AddObjectToObject(o, "dollars");
     cJSON_AddNumberToObject(q, "usd_per_gpu_hour", r->flags->usd_per_gpu_hour);
     cJSON_AddNumberToObject(q, "reserve_fraction", r->flags->reserve_fraction);
-    cJSON_AddNumberToObject(q, "provisioned_gpus",
-                            (double)r->flags->servers / (1 - r->flags->reserve_fraction));
+    json_real(q, "provisioned_gpus", (double)r->flags->servers / (1 - r->flags->reserve_fraction));
     if (sim_dollars(r->flags, &r->m->point, window_s, &value, why, sizeof why) == SLO_MET) {
-        cJSON_AddNumberToObject(q, "complete_responses_per_usd", value);
+        json_real(q, "complete_responses_per_usd", value);
         return;
     }
     cJSON_AddNullToObject(q, "complete_responses_per_usd");

@@ -20,6 +20,24 @@ enum {
 
 /* ---- what arrives ---- */
 
+/* What the kind of arrivals can't do without. */
+static int need(const struct sim_flags *f, const struct workload_spec *w, struct err *e) {
+    bool generated = w->arrivals == ARRIVALS_POISSON || w->arrivals == ARRIVALS_GAMMA ||
+                     w->arrivals == ARRIVALS_ON_OFF;
+    const struct {
+        const char *flag;
+        bool missing;
+    } all[] = {{"--rate-rps", f->mode == SIM_RUN && generated && !w->rate_rps},
+               {"--requests", (generated || w->arrivals == ARRIVALS_CLOSED) && !w->requests},
+               {"--cv", w->arrivals == ARRIVALS_GAMMA && !w->cv},
+               {"--on-s", w->arrivals == ARRIVALS_ON_OFF && !w->on_s},
+               {"--clients", w->arrivals == ARRIVALS_CLOSED && !w->clients}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].missing)
+            return err_at(e, 0, all[i].flag, "is missing, and --arrivals %s needs it", f->arrivals);
+    return 0;
+}
+
 static int make_workload(const struct sim_flags *f, struct sim_setup *s, struct err *e) {
     struct workload_spec *w = &s->run.workload;
     *w = (struct workload_spec){.requests = f->requests,
@@ -54,6 +72,7 @@ static int make_workload(const struct sim_flags *f, struct sim_setup *s, struct 
                       "take poisson, gamma or on-off, or run `servelab sim run` with --clients");
     if (f->mode == SIM_SWEEP && !w->requests && w->arrivals != ARRIVALS_TRACE)
         w->requests = SWEEP_REQUESTS;
+    if (need(f, w, e)) return -1;
     if (f->model && w->arrivals != ARRIVALS_TRACE) {
         w->prompt_tokens = (struct lengths){MODEL_PROMPT, MODEL_PROMPT};
         w->output_tokens = (struct lengths){MODEL_OUTPUT, MODEL_OUTPUT};

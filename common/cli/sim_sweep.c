@@ -97,7 +97,10 @@ static int try_out(const struct sweep_spec *s, struct err *e) {
         c.policy = policy_find(s->policies[i], &arg, e);
         struct fleet *f =
             c.policy ? fleet_create(&c, arg, s->run.servers, s->run.router, 1, e) : NULL;
-        if (!f) return -1;
+        if (!f) {
+            if (!strcmp(e->field, "--policy")) strcpy(e->field, "--policies"); /* as it is here */
+            return -1;
+        }
         fleet_free(f);
     }
     struct workload_spec w = s->run.workload;
@@ -183,7 +186,7 @@ int sim_sweep(const struct sim_flags *f) {
     struct sim_setup setup;
     struct sweep_spec spec = {0};
     struct err e;
-    if (sim_setup_make(f, &setup, &e)) return cli_input_error("sim", NULL, &e, f->json);
+    if (sim_setup_make(f, &setup, &e)) return cli_input_error("sim sweep", NULL, &e, f->json);
     char *policies = strdup(f->policies);
     INVARIANT(policies);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -194,13 +197,16 @@ int sim_sweep(const struct sim_flags *f) {
     if (!rc) rc = run(f, &setup, &spec, &e);
     int status = rc == SWEEP_INTERRUPTED ? INTERRUPTED : CLI_DONE;
     if (rc < 0) {
-        status = cli_input_error("sim", workload_err_input(&setup.run.workload, &e), &e, f->json);
+        status =
+            cli_input_error("sim sweep", workload_err_input(&setup.run.workload, &e), &e, f->json);
         if (rc == RUN_OURS) status = CLI_FAULT;
     }
-    if (rc == RUN_OURS) fprintf(stderr, "servelab sim: this is our own fault; nothing counts\n");
+    if (rc == RUN_OURS)
+        fprintf(stderr, "servelab sim sweep: this is our own fault; nothing counts\n");
     if (rc == SWEEP_INTERRUPTED)
-        fprintf(stderr, "servelab sim: interrupted; what was whole by then is written and says "
-                        "that it isn't complete\n");
+        fprintf(stderr,
+                "servelab sim sweep: interrupted; what was whole by then is written and says "
+                "that it isn't complete\n");
     free(policies);
     sim_setup_release(&setup);
     return status;

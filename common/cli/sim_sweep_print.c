@@ -215,7 +215,7 @@ static void json_sweep_point(cJSON *list, const struct sweep_report *r,
                              size_t k) {
     const struct sweep_point *q = &p->points[k];
     cJSON *o = cJSON_CreateObject();
-    cJSON_AddNumberToObject(o, "rate_rps", q->rate_rps);
+    json_real(o, "rate_rps", q->rate_rps);
     json_point(o, &q->point, &r->setup->run.limits);
     cJSON_AddStringToObject(o, "region", region_name(curve_region(points, p->n, k)));
     json_real(o, "window_s", q->window_s);
