@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "objective/classify.h"
 
 #include <math.h>
@@ -19,40 +20,11 @@ enum { PATH_CAP = 96 }; /* as err.field */
 
 /* ---- naming what is wrong ---- */
 
-enum { NAME_MAX_LEN = 32 }; /* longer than any name we know */
-
-/* How many letters must be inserted, removed or exchanged to make b of a (Levenshtein). Both at
- * most NAME_MAX_LEN long. */
-static int edit_distance(const char *a, const char *b) {
-    int row[NAME_MAX_LEN + 1];
-    int nb = (int)strlen(b);
-    for (int j = 0; j <= nb; j++) row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            int exchanged = diagonal + (a[i - 1] != b[j - 1]);
-            int shifted = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = exchanged < shifted ? exchanged : shifted;
-        }
-    }
-    return row[nb];
-}
-
-/* The known name that looks most like `name`; the first of `known` when none does. */
+/* The known name that looks most like `name`. */
 static const char *nearest(const char *name, const char *const *known) {
-    const char *best = known[0];
-    int best_distance = NAME_MAX_LEN + 1;
-    if (strlen(name) > NAME_MAX_LEN) return best;
-    for (; *known; known++) {
-        int d = edit_distance(name, *known);
-        if (d < best_distance) {
-            best = *known;
-            best_distance = d;
-        }
-    }
-    return best;
+    size_t n = 0;
+    while (known[n]) n++;
+    return nearest_name(name, known, n);
 }
 
 static const char *join(char *dst, const char *path, const char *key) {

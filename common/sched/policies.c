@@ -2,8 +2,8 @@
 #include "sched/policies.h"
 
 #include "base/clock.h"
+#include "base/nearest.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,46 +270,28 @@ static const struct policy_ops policies[] = {
 };
 enum { N_POLICIES = sizeof policies / sizeof *policies };
 
-/* Edit distance, for a suggestion (Levenshtein). Names are short. */
-static int distance(const char *a, size_t n, const char *b) {
-    int row[64];
-    size_t m = strlen(b);
-    if (m >= 64) return INT_MAX;
-    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
-    for (size_t i = 1; i <= n; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= m; j++) {
-            int here = row[j], change = diagonal + (a[i - 1] != b[j - 1]);
-            int best = here < row[j - 1] ? here + 1 : row[j - 1] + 1;
-            row[j] = best < change ? best : change;
-            diagonal = here;
-        }
-    }
-    return row[m];
+static bool is_called(const char *text, size_t n, const char *name) {
+    return strlen(name) == n && !strncmp(name, text, n);
 }
 
 const struct policy_ops *policy_find(const char *text, const char **arg, struct err *e) {
     size_t n = strcspn(text, ":");
     *arg = text[n] ? text + n + 1 : "";
-    const char *nearest = "";
-    int best = INT_MAX;
-    char known[200] = "";
+    const char *names[N_POLICIES + 2];
+    for (int i = 0; i < N_POLICIES; i++) {
+        names[i] = policies[i].name;
+        if (is_called(text, n, names[i])) return &policies[i];
+    }
     /* the learner's names stand here, not in the table: an unwritten policy.c must not end the
      * program of someone who asked for another */
-    for (int i = 0; i < N_POLICIES + 2; i++) {
-        const char *name = i < N_POLICIES    ? policies[i].name
-                           : i == N_POLICIES ? "learner"
-                                             : "learner-batch";
-        if (strlen(name) == n && !strncmp(name, text, n))
-            return i < N_POLICIES    ? &policies[i]
-                   : i == N_POLICIES ? policy_learner()
-                                     : policy_learner_batch();
-        int d = distance(text, n, name);
-        if (d < best) nearest = name, best = d;
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
-    }
-    err_at(e, 0, "--policy", "there is no policy '%.*s'; did you mean '%s'? Known: %s",
-           (int)(n > 40 ? 40 : n), text, nearest, known);
+    names[N_POLICIES] = "learner";
+    names[N_POLICIES + 1] = "learner-batch";
+    if (is_called(text, n, names[N_POLICIES])) return policy_learner();
+    if (is_called(text, n, names[N_POLICIES + 1])) return policy_learner_batch();
+    char asked[41], known[200];
+    snprintf(asked, sizeof asked, "%.*s", (int)(n < 40 ? n : 40), text);
+    err_at(e, 0, "--policy", "there is no policy '%s'; did you mean '%s'? Known: %s", asked,
+           nearest_name(asked, names, N_POLICIES + 2),
+           list_names(names, N_POLICIES + 2, known, sizeof known));
     return NULL;
 }
