@@ -6,10 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = LINES_MAX_BYTES + 2 }; /* a line and its end */
+enum {
+    FIRST_BYTES = 1 << 16,           /* rows as published fit many times over */
+    MOST_BYTES = LINES_MAX_BYTES + 2 /* a line and its end */
+};
 
 void lines_init(struct lines *l, int fd) {
-    *l = (struct lines){.fd = fd, .buf = malloc(BUFFER_BYTES)};
+    *l = (struct lines){.fd = fd, .buf = malloc(FIRST_BYTES), .cap = FIRST_BYTES};
     INVARIANT(l->buf);
 }
 
@@ -18,13 +21,19 @@ void lines_clear(struct lines *l) {
     l->buf = NULL;
 }
 
-/* More bytes behind those that are there. 0 also at the end of the file. */
+/* More bytes behind those that are there, in a larger buffer where they fill this one. 0 also at
+ * the end of the file. */
 static int fill(struct lines *l, struct err *e) {
+    if (l->end - l->start == l->cap) {
+        l->cap = l->cap * 2 < MOST_BYTES ? l->cap * 2 : MOST_BYTES;
+        l->buf = realloc(l->buf, l->cap);
+        INVARIANT(l->buf);
+    }
     memmove(l->buf, l->buf + l->start, l->end - l->start);
     l->end -= l->start;
     l->start = 0;
     ssize_t got;
-    do got = read(l->fd, l->buf + l->end, BUFFER_BYTES - l->end);
+    do got = read(l->fd, l->buf + l->end, l->cap - l->end);
     while (got < 0 && errno == EINTR);
     if (got < 0) return err_set(e, "can't be read: %s", strerror(errno));
     l->eof = got == 0;
@@ -38,7 +47,7 @@ static int find_end(struct lines *l, const char **end, struct err *e) {
     for (;;) {
         *end = memchr(l->buf + l->start + looked, '\n', l->end - l->start - looked);
         looked = l->end - l->start;
-        if (*end || l->eof || looked == BUFFER_BYTES) return 0;
+        if (*end || l->eof || looked == MOST_BYTES) return 0;
         if (fill(l, e)) return -1;
     }
 }

@@ -1,4 +1,4 @@
-/* lines.h: a file line by line, in constant memory, whatever is in it.
+/* lines.h: a file line by line, in bounded memory, whatever is in it.
  *
  * A line ends with LF, CRLF or the end of the file; a byte order mark in front of the first line is
  * passed over. Lines longer than LINES_MAX_BYTES are passed over too, and said to be.
@@ -19,7 +19,7 @@ enum { LINES_MAX_BYTES = 1 << 20 };
 struct lines {
     int fd;
     char *buf; /* unread bytes: buf[start..end) */
-    size_t start, end;
+    size_t cap, start, end;
     bool eof;
     int64_t line; /* number of the line that was returned last, from 1 on */
 };
