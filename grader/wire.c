@@ -1,6 +1,7 @@
 /* wire.c: the codec of wire.h. Little-endian, no padding, no pointers. */
 #include "wire.h"
 
+#include <endian.h>
 #include <string.h>
 
 struct wire wire_reader(const void *bytes, size_t n) {
@@ -35,14 +36,9 @@ static void move(struct wire *w, void *v, size_t n) {
 }
 
 void wire_i64(struct wire *w, int64_t *v) {
-    unsigned char b[8];
-    uint64_t u = (uint64_t)*v;
-    for (int i = 0; i < 8; i++) b[i] = (unsigned char)(u >> (8 * i));
-    move(w, b, sizeof b);
-    if (!w->reading) return;
-    u = 0;
-    for (int i = 0; i < 8; i++) u |= (uint64_t)b[i] << (8 * i);
-    *v = (int64_t)u;
+    uint64_t u = htole64((uint64_t)*v);
+    move(w, &u, sizeof u);
+    if (w->reading) *v = (int64_t)le64toh(u);
 }
 
 void wire_i32(struct wire *w, int32_t *v) {

@@ -91,16 +91,44 @@ void describe_question(const struct question *q, char *text, size_t cap) {
     if (q->kind == Q_PLAN) say_view(&o, q);
 }
 
+/* The same as a trace in the form of Azure's, and the command that plays it. */
+static void say_command(struct out *o, const struct play *p) {
+    SAY(o, "\nto watch it (`make mine LAB=02` builds the program):\n  printf "
+           "'TIMESTAMP,ContextTokens,GeneratedTokens\\n");
+    for (size_t i = 0; i < p->n; i++) {
+        int64_t t = p->request[i].arrival_ns / 100;
+        SAY(o, "2024-01-01 00:%02d:%02d.%07d,%d,%d\\n", (int)(t / 600000000),
+            (int)(t / 10000000 % 60), (int)(t % 10000000), p->request[i].prompt_tokens,
+            p->request[i].output_tokens);
+    }
+    SAY(o,
+        "' >build/small.csv; build/mine/servelab sim run --trace build/small.csv --trace-format "
+        "azure --model llama-2-7b --gpu a100 --kv-blocks %d --token-budget %d --max-running %d "
+        "--policy learner",
+        p->kv_blocks, p->token_budget, p->max_running);
+    if (p->batch) SAY(o, "-batch:%d", p->group);
+}
+
 void play_describe(const struct play *p, char *text, size_t cap) {
+    enum { ROW = 60, FEW = 8 };
     struct out o = {text, cap};
     text[0] = '\0';
-    SAY(&o, "%s: %d blocks, budget %d tokens, %d positions%s",
-        p->batch ? "learner-batch" : "learner", p->kv_blocks, p->token_budget, p->max_running,
-        p->ask_always ? ", asked before every iteration" : "");
-    if (p->batch) SAY(&o, ", groups of %d", p->group);
-    SAY(&o, "\n  request  arrival ms  prompt  output  max output");
-    for (size_t i = 0; i < p->n && strlen(text) + 60 < cap; i++)
+    SAY(&o, "%s", p->batch ? "learner-batch" : "learner");
+    if (p->batch) SAY(&o, ":%d", p->group);
+    SAY(&o,
+        "; KV blocks %d, token budget %d, positions %d%s\n  request  arrival ms  prompt  output  "
+        "max output",
+        p->kv_blocks, p->token_budget, p->max_running,
+        p->ask_always ? "; asked before every iteration" : "");
+    for (size_t i = 0; i < p->n; i++) {
+        const struct play_request *q = &p->request[i];
+        if (strlen(text) + 2 * ROW > cap) {
+            SAY(&o, "\n  and %zu more", p->n - i);
+            break;
+        }
         SAY(&o, "\n  %7lld %11.3f %7d %7d %11d", (long long)play_id(i),
-            (double)p->request[i].arrival_ns / NS_PER_MS, p->request[i].prompt_tokens,
-            p->request[i].output_tokens, p->request[i].max_output_tokens);
+            (double)q->arrival_ns / NS_PER_MS, q->prompt_tokens, q->output_tokens,
+            q->max_output_tokens);
+    }
+    if (p->n <= FEW) say_command(&o, p);
 }

@@ -64,26 +64,22 @@ static void make_tight(struct rng *r, int k, struct play *p) {
     p->kv_blocks = largest(p) + between32(r, 0, 3) * (k % 2 ? 1 : 4);
 }
 
-/* The long one needs almost the whole cache, and the short ones would fit beside each other for
- * ever. */
+/* A stream of short ones that never lets the server run empty, and a long one in it. With an even k
+ * it needs almost the whole cache, in which the short ones would fit beside each other for ever;
+ * with an odd one the positions are what is rare. */
 static void make_crowd(struct rng *r, int k, struct play *p) {
-    p->n = 90;
-    for (size_t i = 0; i < p->n; i++) {
-        int32_t out = between32(r, 6, 14);
-        p->request[i] = (struct play_request){(int64_t)i * between(r, 8, 12) / 10 * 40 * NS_PER_MS,
-                                              between32(r, 20, 60), out, out + 4};
-        if (i > 0 && p->request[i].arrival_ns < p->request[i - 1].arrival_ns)
-            p->request[i].arrival_ns = p->request[i - 1].arrival_ns;
-    }
+    int64_t t = 0;
     size_t at = (size_t)between(r, 2, 6);
+    p->n = 110;
+    for (size_t i = 0; i < p->n; i++) {
+        int32_t out = between32(r, 8, 16);
+        p->request[i] = (struct play_request){t, between32(r, 20, 60), out, out + 4};
+        t += between(r, 4, 12) * NS_PER_MS;
+    }
     p->request[at].prompt_tokens = between32(r, 500, 800);
     p->token_budget = 512;
     p->max_running = k % 2 ? 8 : 64;
-    p->kv_blocks = blocks_of(&p->request[at]) + between32(r, 0, 2);
-    if (k % 2) /* no lack of blocks here: who goes first is a matter of taste only */
-        p->kv_blocks = 4000;
-    if (k % 2)
-        for (size_t i = 0; i < p->n; i++) p->request[i].arrival_ns /= 4;
+    p->kv_blocks = k % 2 ? 4000 : blocks_of(&p->request[at]) + between32(r, 0, 2);
 }
 
 /* Poisson arrivals; chat with answers of very different length, or documents. At the lower two

@@ -7,6 +7,7 @@
 #include "sched/policies.h"
 #include "sim/sim.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +53,15 @@ static int violate(struct player *p, enum violation v, struct err *e, const char
     return err_set(e, "%.300s", p->out->text);
 }
 
+bool play_same_words(const char *a, const char *b, bool begins) {
+    for (;; a++, b++) {
+        while (isdigit((unsigned char)*a)) a++;
+        while (isdigit((unsigned char)*b)) b++;
+        if (!*b) return begins || !*a;
+        if (*a != *b) return false;
+    }
+}
+
 static size_t index_of(int64_t id) {
     for (size_t i = 0; i < PLAY_MAX_REQUESTS; i++)
         if (play_id(i) == id) return i;
@@ -63,7 +73,8 @@ static size_t index_of(int64_t id) {
 static int no_plan(struct player *p, enum dialogue_answer a, struct err *e) {
     switch (a) {
     case DIALOGUE_LATE:
-        return violate(p, VIOLATION_LOOP, e, "plan() didn't come back: %.280s", p->d->why);
+        return violate(p, VIOLATION_LOOP, e, "plan() didn't come back (plan %d): %.270s",
+                       p->out->calls, p->d->why);
     case DIALOGUE_STRANGE:
         return violate(p, VIOLATION_STRANGE, e, "%.300s", p->d->why);
     case DIALOGUE_TODO:
@@ -71,7 +82,7 @@ static int no_plan(struct player *p, enum dialogue_answer a, struct err *e) {
     case DIALOGUE_FAULT:
         return violate(p, VIOLATION_OURS, e, "%.300s", p->d->why);
     default:
-        return violate(p, VIOLATION_DIED, e, "plan() didn't answer: %.280s", p->d->why);
+        return violate(p, VIOLATION_DIED, e, "plan() didn't answer: %.290s", p->d->why);
     }
 }
 
@@ -203,14 +214,14 @@ static void take_outcome(void *ctx, const struct sim_outcome *o) {
                                .end = o->end == SIM_COMPLETED ? POINT_DONE : POINT_REJECTED};
 }
 
-/* Four times what asking before every iteration takes, one request at a time, a prompt in pieces of
+/* Twice what asking before every iteration takes, one request at a time, a prompt in pieces of
  * 32, or of the budget where that is smaller. */
 static int most_calls(const struct play *p) {
     int32_t piece = p->token_budget < 32 ? p->token_budget : 32;
-    int64_t sum = 100;
+    int64_t sum = 50;
     for (size_t i = 0; i < p->n; i++)
         sum += p->request[i].output_tokens + 2 + p->request[i].prompt_tokens / piece;
-    return (int)(4 * sum);
+    return (int)(2 * sum);
 }
 
 static void run(struct player *p) {

@@ -75,6 +75,9 @@ int play_local(const struct play *p, const char *policy, struct play_result *out
 /* A request's id in a play: ids carry no meaning, so they aren't the index. */
 int64_t play_id(size_t index);
 
+/* Do two sentences say the same but for figures? With `begins`, a may go on after b has ended. */
+bool play_same_words(const char *a, const char *b, bool begins);
+
 /* Makes the play smaller while it still shows the same violation: fewer requests, shorter ones,
  * earlier arrivals, a smaller cache. Deterministic but for a bound on the time, about 2 s. *result
  * is the last one that showed it. Returns how many plays it tried. */

@@ -17,15 +17,16 @@
 #define SLO        (1u << DIM_SLO)
 #define EVERYTHING (INTERVALS | QUALITY | SLO)
 
-#define CLASSIFY "point_classify"
-#define PER_REQ  "point_intervals"
-#define MEASURE  "point_measure"
-#define STABLE   "point_stable"
-#define VERDICT  "point_verdict"
-#define CURVE    "curve_knee, curve_saturation, curve_region"
-#define FIND     "capacity_find"
-#define POLICY   "policy_learner"
-#define BATCH    "policy_learner_batch"
+#define CLASSIFY "Exercise 3: point_classify"
+#define PER_REQ  "Exercise 3: point_intervals"
+#define MEASURE  "Exercise 3: point_measure"
+#define STABLE   "Exercise 3: point_stable"
+#define POLICY   "Exercise 3: policy_learner"
+#define BATCH    "Exercise 3: policy_learner_batch"
+#define VERDICT  "Exercise 4: point_verdict"
+#define FIND     "Exercise 4: capacity_find"
+#define FINDINGS "Your two data files: findings.json"
+#define PROTOCOL "Your two data files: protocol.json"
 
 const struct check_def lab02_checks[LAB02_CHECKS] = {
     /* ---- intervals: 30 ---- */
@@ -61,7 +62,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
       "Arrivals at from - 1, from, to - 1 and to: how many are in it?"}},
     {"intervals.throughput", DIM_INTERVALS, 3, "what ended within the window", MEASURE, CHECK_CASES, 24,
      ASK_THROUGHPUT, 0, "analysis.c",
-     {"M17 in the table of common errors: throughput has a rule of its own.",
+     {"M17 in lab 01's table of common errors: throughput has a rule of its own.",
       "Whoever arrived before the window and ends in it: does the server's work count?",
       "Do refused, broken and truncated requests count as throughput?"}},
     {"intervals.rates", DIM_INTERVALS, 2, "offered load and good requests per second", MEASURE, CHECK_CASES, 20,
@@ -86,12 +87,12 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
       "Print ttft_p50 and ttft_p99 of 1, 2, .. 100 ms."}},
     {"intervals.failures_infinite", DIM_INTERVALS, 2, "who isn't complete counts as infinite", MEASURE, CHECK_CASES,
      24, ASK_INFINITE, 0, "analysis.c",
-     {"M14 in the table of common errors.",
+     {"M14 in lab 01's table of common errors.",
       "Which number does percentile_nearest_rank take beside the list?",
       "100 requests, 2 of them cut short: what is p99?"}},
     {"intervals.tpot_population", DIM_INTERVALS, 2, "answers of one token have no TPOT", MEASURE, CHECK_CASES, 18,
      ASK_TPOT_POPULATION, 0, "analysis.c",
-     {"M2 in the table of common errors.",
+     {"M2 in lab 01's table of common errors.",
       "A complete answer of one token: is it an observation of TPOT, a failed one, or none?",
       "10 complete answers, 4 of one token, and 1 refused request: how large is TPOT's population?"}},
     {"intervals.stable_share", DIM_INTERVALS, 2, "stable: ends keep up with arrivals", STABLE, CHECK_CASES, 40,
@@ -143,7 +144,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
       "How long does the long one wait while short ones keep coming?"}},
     {"quality.refuses_impossible", DIM_QUALITY, 1, "what can never run is refused at once", POLICY, CHECK_DIALOGUE, 24,
      JUDGE_REFUSES, 0, "policy.c",
-     {"M25 in the table of common errors.",
+     {"What can never run only blocks those who come after it.",
       "How many blocks will it need at most, and how many are there in all?",
       "Refusals come first in a plan, and each needs a reason."}},
     {"quality.batch_promises", DIM_QUALITY, 4, "policy_learner_batch: rules, cache, everybody ends", BATCH,
@@ -165,14 +166,14 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
      "capacity.c",
      {"What does a point without requests say about a limit?", "TTFT and TPOT may be absent for different reasons.",
       "Only answers of one token: is a limit on TPOT missed?"}},
-    {"slo.knee", DIM_SLO, 2, "the knee: greatest power", CURVE, CHECK_CASES, 28, ASK_KNEE, 0, "capacity.c",
+    {"slo.knee", DIM_SLO, 2, "the knee: greatest power", "Exercise 4: curve_knee", CHECK_CASES, 28, ASK_KNEE, 0, "capacity.c",
      {"Power is a quotient of two members.", "What of a point where nothing was completed?",
       "Which index is the answer when there is none, and which of two equal ones?"}},
-    {"slo.saturation", DIM_SLO, 2, "saturation: the highest stable throughput", CURVE, CHECK_CASES, 24, ASK_SATURATION,
+    {"slo.saturation", DIM_SLO, 2, "saturation: the highest stable throughput", "Exercise 4: curve_saturation", CHECK_CASES, 24, ASK_SATURATION,
      0, "capacity.c",
      {"Two conditions, and which of them is checked first?", "Points may come in any order of load.",
       "A stable point with a throughput of 0 is a stable point."}},
-    {"slo.regions", DIM_SLO, 2, "underloaded, knee, overloaded", CURVE, CHECK_CASES, 48, ASK_REGION, 0, "capacity.c",
+    {"slo.regions", DIM_SLO, 2, "underloaded, knee, overloaded", "Exercise 4: curve_region", CHECK_CASES, 48, ASK_REGION, 0, "capacity.c",
      {"Compare loads, not indices.", "Overloaded comes first where both apply.",
       "No stable point, no latency anywhere: what is left of the definition?"}},
     {"slo.search_finds", DIM_SLO, 3, "finds the highest load, to the resolution", FIND, CHECK_DIALOGUE, 24,
@@ -211,56 +212,56 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
       "Groups of 8 at one request a second: how long until the group is whole?"}},
 
     /* ---- evidence: 10 ---- */
-    {"evidence.findings_valid", DIM_EVIDENCE, 1, "findings.json has its form", "findings.json", CHECK_EVIDENCE, 0, 0, 0,
+    {"evidence.findings_valid", DIM_EVIDENCE, 1, "findings.json has its form", FINDINGS, CHECK_EVIDENCE, 0, 0, 0,
      "findings.json",
      {"The message names the member.", "Numbers are numbers, not texts.", "Times carry their unit in the name."}},
-    {"evidence.findings_numbers", DIM_EVIDENCE, 2, "the numbers are those of the simulator", "findings.json",
+    {"evidence.findings_numbers", DIM_EVIDENCE, 2, "the numbers are those of the simulator", FINDINGS,
      CHECK_EVIDENCE, 0, 0, 0, "findings.json",
      {"Run the setting that stands beside the number once more.", "Which interval is the throughput taken over?",
       "Work out the four completions on paper."}},
-    {"evidence.findings_answers", DIM_EVIDENCE, 2, "the answers follow from the numbers", "findings.json",
+    {"evidence.findings_answers", DIM_EVIDENCE, 2, "the answers follow from the numbers", FINDINGS,
      CHECK_EVIDENCE, 0, 0, 0, "findings.json",
      {"Compare the two policies' numbers at each set-up cost.", "Does the first request wait longer? Than what?",
       "At which set-up cost are the two means equal?"}},
-    {"evidence.protocol_valid", DIM_EVIDENCE, 1, "protocol.json has its form", "protocol.json", CHECK_EVIDENCE, 0, 0, 0,
+    {"evidence.protocol_valid", DIM_EVIDENCE, 1, "protocol.json has its form", PROTOCOL, CHECK_EVIDENCE, 0, 0, 0,
      "protocol.json",
      {"The message names the member.", "Lists may not be empty.", "Nothing stays \"TODO\"."}},
-    {"evidence.protocol_complete", DIM_EVIDENCE, 2, "everything that a benchmark needs", "protocol.json", CHECK_EVIDENCE,
+    {"evidence.protocol_complete", DIM_EVIDENCE, 2, "everything that a benchmark needs", PROTOCOL, CHECK_EVIDENCE,
      0, 0, 0, "protocol.json",
      {"Could somebody else repeat your measurement from this file?",
       "What happens to a request that fails? To one that is still running at the end?",
       "Go through the handout's list, member by member."}},
     {"evidence.protocol_consistent", DIM_EVIDENCE, 2, "no contradiction, one thing varied, no result claimed",
-     "protocol.json", CHECK_EVIDENCE, 0, 0, 0, "protocol.json",
+     PROTOCOL, CHECK_EVIDENCE, 0, 0, 0, "protocol.json",
      {"Two members of the file may speak of the same thing.", "What varies, and what is held?",
       "A protocol says what will be measured, not what came out."}},
 
     /* ---- safety: 10 ---- */
-    {"safety.memory_analysis", DIM_SAFETY, 2, "analysis.c is clean under ASan and UBSan", "analysis.c", CHECK_SURVIVES,
+    {"safety.memory_analysis", DIM_SAFETY, 2, "analysis.c is clean under ASan and UBSan", "Exercise 3: analysis.c", CHECK_SURVIVES,
      100, ASK_ANY_ANALYSIS, INTERVALS, "analysis.c",
      {"The message names the kind of error and the line.",
       "Compile your file with -fsanitize=address,undefined and call it with that kind of case.",
       "Empty lists, and products of nanoseconds that don't fit, are the usual ones."}},
-    {"safety.memory_capacity", DIM_SAFETY, 1, "capacity.c is clean under ASan and UBSan", "capacity.c", CHECK_SURVIVES,
+    {"safety.memory_capacity", DIM_SAFETY, 1, "capacity.c is clean under ASan and UBSan", "Exercise 4: capacity.c", CHECK_SURVIVES,
      56, ASK_ANY_CAPACITY, SLO, "capacity.c",
      {"The message names the kind of error and the line.",
       "Compile your file with -fsanitize=address,undefined and call it with that kind of case.",
       "points[n] doesn't exist, not even when there is no knee."}},
-    {"safety.memory_policy", DIM_SAFETY, 2, "policy.c is clean under ASan and UBSan", "policy.c", CHECK_SURVIVES, 60,
+    {"safety.memory_policy", DIM_SAFETY, 2, "policy.c is clean under ASan and UBSan", "Exercise 3: policy.c", CHECK_SURVIVES, 60,
      ASK_ANY_POLICY, QUALITY, "policy.c",
      {"The message names the kind of error and the line.",
       "How many actions has the plan room for?",
       "An empty queue, and nobody running, are the usual ones."}},
-    {"safety.inputs_unchanged", DIM_SAFETY, 2, "inputs are only read", "The three files", CHECK_READ_ONLY, 140, ASK_ANY,
+    {"safety.inputs_unchanged", DIM_SAFETY, 2, "inputs are only read", "Exercise 3", CHECK_READ_ONLY, 140, ASK_ANY,
      EVERYTHING, NULL,
      {"This check lends you inputs that can't be written.",
       "const in a prototype is a promise; did a cast take it back?", "Sorting needs a copy."}},
-    {"safety.no_leak", DIM_SAFETY, 1, "gives back what it allocates", "The three files", CHECK_HEAP, 56, ASK_ANY,
+    {"safety.no_leak", DIM_SAFETY, 1, "gives back what it allocates", "Exercise 3", CHECK_HEAP, 56, ASK_ANY,
      EVERYTHING, NULL,
      {"Each function is called many times; the heap must not grow.",
       "Which of your functions allocate? Do they free on every way out?",
       "What create() makes, destroy() gives back."}},
-    {"safety.quiet", DIM_SAFETY, 1, "prints nothing", "The three files", CHECK_QUIET, 56, ASK_ANY, EVERYTHING, NULL,
+    {"safety.quiet", DIM_SAFETY, 1, "prints nothing", "Exercise 3", CHECK_QUIET, 56, ASK_ANY, EVERYTHING, NULL,
      {"Printing is fine while you look for an error; take it out when you are done.",
       "A library leaves the terminal to its caller.", "Search your files for printf."}},
     {"safety.same_plan", DIM_SAFETY, 1, "equal views, equal plans", POLICY, CHECK_DIALOGUE, 6, JUDGE_SAME_PLAN, QUALITY,

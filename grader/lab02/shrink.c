@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { MAX_TRIES = 400, MAX_SHRINK_MS = 2000, MAX_LOOPS = 2 };
@@ -16,19 +15,6 @@ struct shrinking {
     int tries, loops;
     int64_t until_ns;
 };
-
-/* Two sentences are about the same fault when they differ in figures only. */
-static bool same_fault(const struct play_result *a, const struct play_result *b) {
-    const char *x = a->text, *y = b->text;
-    if (a->violation != b->violation) return false;
-    for (;;) {
-        while (isdigit((unsigned char)*x)) x++;
-        while (isdigit((unsigned char)*y)) y++;
-        if (*x != *y) return false;
-        if (!*x) return true;
-        x++, y++;
-    }
-}
 
 /* A loop costs a second of CPU each time it is shown. */
 static bool spent(const struct shrinking *s) {
@@ -51,7 +37,8 @@ static bool attempt(struct shrinking *s, const struct play *candidate) {
     s->tries++;
     play_remote(candidate, s->d, &r);
     s->loops += r.violation == VIOLATION_LOOP;
-    if (!same_fault(&r, s->result)) return false;
+    if (r.violation != s->result->violation || !play_same_words(r.text, s->result->text, false))
+        return false;
     *s->best = *candidate;
     *s->result = r;
     return true;
