@@ -129,12 +129,13 @@ static int32_t next_block(const struct policy_request *r) {
     return policy_blocks_for(r->computed_tokens + 1) > r->kv_blocks;
 }
 
-/* Blocks that the request will probably have held when it ends: for its prompt, what it has
- * written, and a quarter of what it may still write. Most answers end far before max_output_tokens:
- * waiting for all of it leaves the cache half empty, waiting for nothing costs preemptions. */
+/* Blocks to count on until the request ends: for its prompt, what it has written, and an eighth of
+ * what it may still write. Most answers end far before max_output_tokens, and not all of those that
+ * run end at the same time. Counting on all of it leaves the cache half empty, counting on none
+ * costs preemptions. */
 static int64_t expected_blocks(const struct policy_request *r) {
     int32_t may_write = r->max_output_tokens - r->generated_tokens;
-    return policy_blocks_for(r->prompt_tokens + r->generated_tokens + may_write / 4);
+    return policy_blocks_for(r->prompt_tokens + r->generated_tokens + may_write / 8);
 }
 
 /* Takes blocks back from those admitted last, which have the least to lose, until each one that

@@ -2,6 +2,7 @@
 the lines quoted under a command are in its output, the figure is the simulator's, and `make mine` links what it says.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -65,6 +66,33 @@ def check_commands_and_quotes(work):
     report(quoted >= 10 and not missing, f"every quoted line is what the command prints ({quoted})", "\n".join(missing))
 
 
+def check_code(work):
+    """Whole C examples compile, with every warning an error."""
+    wrong, n = [], 0
+    for kind, lines in blocks(read(HANDOUT)):
+        if kind != "c":
+            continue
+        n += 1
+        source = os.path.join(work, "example.c")
+        with open(source, "w", encoding="utf-8") as f:
+            f.write("\n".join(lines) + "\n")
+        built = subprocess.run(["gcc", "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-Icommon", source],
+                               cwd=TOP, capture_output=True, text=True, timeout=60)
+        wrong += [built.stderr] if built.returncode else []
+    report(n > 0 and not wrong, f"the handout's example of a policy compiles ({n})", "\n".join(wrong))
+
+
+def check_claim(work):
+    """Looking at the cache before admitting saves preemptions, on the handout's own command."""
+    command = [s for _, lines in blocks(read(HANDOUT)) for s in lines if "--kv-blocks 600" in s]
+    told = {}
+    for policy in ("learner", "chunked"):
+        out = run_command(re.sub(r"--policy \S+", f"--policy {policy}", command[0]) + " --json", work)
+        told[policy] = json.loads(out.stdout)["preemptions"] if out.returncode == 0 else None
+    report(len(command) == 1 and None not in told.values() and 0 < 3 * told["learner"] < told["chunked"],
+           "the reference preempts less than a third as often as chunked", told)
+
+
 def check_figure(work):
     made = subprocess.run([sys.executable, os.path.join(TOP, "common/course/draw_schedules.py"), work],
                           env={**os.environ, "SERVELAB": SERVELAB}, capture_output=True, text=True, timeout=60)
@@ -88,6 +116,8 @@ def check_mine():
 def main():
     with tempfile.TemporaryDirectory() as work:
         check_commands_and_quotes(work)
+        check_code(work)
+        check_claim(work)
         check_figure(work)
         check_mine()
     print(f"1..{count}")
