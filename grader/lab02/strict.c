@@ -1,41 +1,17 @@
 /* strict.c: see strict.h. */
 #include "lab02/strict.h"
 
+#include "base/nearest.h"
 #include "text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_LEN = 40 }; /* longer than any name we know */
-
-/* How many letters must be inserted, removed or exchanged to make b of a (Levenshtein). Both at
- * most NAME_MAX_LEN long. */
-static int edits(const char *a, const char *b) {
-    int row[NAME_MAX_LEN + 1], nb = (int)strlen(b);
-    for (int j = 0; j <= nb; j++) row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        int before = row[0];
-        row[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            int exchanged = before + (a[i - 1] != b[j - 1]);
-            int shifted = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            before = row[j];
-            row[j] = exchanged < shifted ? exchanged : shifted;
-        }
-    }
-    return row[nb];
-}
-
 static const char *nearest(const char *name, const char *const *known) {
-    const char *best = known[0];
-    int fewest = NAME_MAX_LEN;
-    if (strlen(name) > NAME_MAX_LEN) return best;
-    for (; *known; known++) {
-        int n = edits(name, *known);
-        if (n < fewest) best = *known, fewest = n;
-    }
-    return best;
+    size_t n = 0;
+    while (known[n]) n++;
+    return nearest_name(name, known, n);
 }
 
 static int unknown(struct err *e, const char *path, const char *what, const char *name,
