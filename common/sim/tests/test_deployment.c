@@ -2,9 +2,8 @@
  * the cache's capacity and waste, and prefixes found in the store. */
 #include "base/clock.h"
 #include "sched/policies.h"
-#include "sim/hardware.h"
 #include "sim/sim.h"
-#include "testing/check_main.h"
+#include "sim/tests/deploy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,12 +20,6 @@ static void keep(void *ctx, const struct sim_outcome *o) {
     struct outcome_list *l = ctx;
     l->of[o->request.id] = *o;
     l->n++;
-}
-
-static struct deployment deploy(const char *model, const char *gpu) {
-    struct deployment d;
-    ck_assert_int_eq(deployment_find(model, gpu, &d, NULL), 0);
-    return d;
 }
 
 static struct outcome_list serve(const struct deployment *d, const struct sim_request *list, int n,

@@ -1,50 +1,14 @@
 /* test_hardware.c: models, GPUs and switches: counts against the published ones, each switch in its
  * limiting cases, published measurements, and the numbers that hardware.h and calibration/README.md
  * tell people. */
-#include "base/rng.h"
 #include "sched/policy.h"
-#include "sim/hardware.h"
-#include "testing/check_main.h"
+#include "sim/tests/deploy.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct deployment deploy(const char *model, const char *gpu) {
-    struct deployment d;
-    struct err e;
-    ck_assert_msg(!deployment_find(model, gpu, &d, &e), "%s", e.text);
-    return d;
-}
-
-static struct cost_model cost_of(const struct deployment *d) {
-    struct cost_model c;
-    struct err e;
-    ck_assert_msg(!deployment_cost(d, &c, &e), "%s: %s", e.field, e.text);
-    return c;
-}
-
-/* n sequences that hold `context` tokens each, the new one included. */
-static int64_t decode_ns(const struct cost_model *c, int32_t n, int64_t context) {
-    struct sim_work w = {
-        .requests = n, .new_tokens = n, .context_tokens = n * context, .attended = n * context};
-    return cost_iteration_ns(c, &w);
-}
-
-/* n prompts of `tokens` tokens in one iteration. */
-static int64_t prefill_ns(const struct cost_model *c, int32_t n, int64_t tokens) {
-    struct sim_work w = {.requests = n,
-                         .new_tokens = n * tokens,
-                         .context_tokens = n * tokens,
-                         .attended = n * (tokens * (tokens + 1) / 2)};
-    return cost_iteration_ns(c, &w);
-}
-
 /* ---- what is known ---- */
-
-static const char *const MODELS[] = {"llama-2-7b",   "mistral-7b",   "qwen2.5-7b",
-                                     "llama-3.1-8b", "smollm2-135m", "mixtral-8x7b"};
-enum { N_MODELS = sizeof MODELS / sizeof *MODELS };
 
 START_TEST(shapes_give_the_published_number_of_parameters) {
     for (int i = 0; i < N_MODELS; i++) {
@@ -116,95 +80,6 @@ START_TEST(members_that_make_no_sense_are_named) {
     WITH(memory_reserve, 1, "memory_reserve");
     WITH(memory_reserve, NAN, "memory_reserve");
 #undef WITH
-}
-END_TEST
-
-/* ---- the roofline ---- */
-
-/* The same formula in doubles, from the data: tells whether integers lose anything. */
-static double roofline_ms(const struct deployment *d, const struct sim_work *w) {
-    const struct model_shape *m = d->model;
-    double layer =
-        (double)m->width * m->head_size * 2 * (m->heads + m->kv_heads) + 3.0 * m->width * m->ffn;
-    double memory = layer * m->layers * d->weight_bits / 8 / (double)d->gpu->effective_bandwidth;
-    double padded =
-        w->new_tokens <= 64 ? (double)w->new_tokens : ceil((double)w->new_tokens / 128) * 128;
-    double compute = 2 * layer * m->layers * padded / (double)d->gpu->effective_flops;
-    double longer = fmax(memory, compute), shorter = fmin(memory, compute);
-    struct cost_model c = cost_of(d);
-    double matrices = longer + c.overlap_loss_1024 / 1024.0 * shorter * shorter / longer;
-    double kv = (double)w->context_tokens * 2 * m->layers * m->kv_heads * m->head_size *
-                d->kv_bits / 8 / (double)d->gpu->effective_bandwidth;
-    double attend = 4.0 * m->heads * m->head_size * m->layers * (double)w->attended /
-                    (double)d->gpu->effective_flops;
-    double head = (double)m->width * m->vocabulary * 2;
-    head = fmax(head / (double)d->gpu->effective_bandwidth,
-                head * w->requests / (double)d->gpu->effective_flops);
-    double overhead = (double)d->gpu->overhead_ns * m->layers / 32e9;
-    return 1e3 * (matrices + fmax(kv, attend) + head + overhead);
-}
-
-START_TEST(integers_give_what_doubles_give) {
-    struct rng r;
-    rng_seed(&r, 3);
-    for (int i = 0; i < N_MODELS - 1; i++)
-        for (int trial = 0; trial < 400; trial++) {
-            struct deployment d = deploy(MODELS[i], trial % 2 ? "a100" : "h100");
-            struct cost_model c = cost_of(&d);
-            struct sim_work w = {.requests = 1 + (int32_t)rng_below(&r, 300)};
-            w.new_tokens = w.requests * (trial % 3 ? 1 : 1 + (int64_t)rng_below(&r, 2000));
-            w.context_tokens = w.new_tokens + w.requests * (int64_t)rng_below(&r, 4000);
-            w.attended = w.new_tokens * (1 + (int64_t)rng_below(&r, 4000));
-            double got = (double)cost_iteration_ns(&c, &w) / 1e6, want = roofline_ms(&d, &w);
-            ck_assert_msg(fabs(got / want - 1) < 2e-4, "%s: got %.4f ms, want %.4f", MODELS[i], got,
-                          want);
-        }
-}
-END_TEST
-
-START_TEST(the_table_equals_the_formula_and_more_work_never_takes_less) {
-    struct deployment d = deploy("llama-2-7b", "a100");
-    struct cost_model c = cost_of(&d), without = c;
-    without.tabled = false;
-    int64_t before = 0;
-    for (int32_t n = 1; n < 2000; n++) {
-        int64_t ns = decode_ns(&c, n, 500);
-        ck_assert_int_eq(ns, decode_ns(&without, n, 500));
-        ck_assert_int_ge(ns, before);
-        before = ns;
-    }
-    struct deployment mixture = deploy("mixtral-8x7b", "a100");
-    mixture.weight_bits = 4;
-    c = cost_of(&mixture);
-    before = 0;
-    for (int32_t n = 1; n < 2000; n++) {
-        ck_assert_int_ge(decode_ns(&c, n, 500), before);
-        before = decode_ns(&c, n, 500);
-    }
-}
-END_TEST
-
-START_TEST(nothing_overflows_at_the_limits) {
-    struct deployment d = deploy("llama-2-7b", "a100");
-    d.draft_tokens = 64, d.draft_cost = 10;
-    struct cost_model c = cost_of(&d);
-    int64_t context = 131072;
-    int32_t n = 512;
-    /* decode: 67 million cached tokens of 0.5 MB at 1.5 TB/s are some 23 s; speculation multiplies
-     * the operations of attention by 65 */
-    double plain_s = 67108864.0 * 524288 / (double)d.gpu->effective_bandwidth;
-    double got_s = (double)decode_ns(&c, n, context) / 1e9;
-    double most_s =
-        65 * 67108864.0 * 4 * 4096 * 32 / (double)d.gpu->effective_flops + 640 * plain_s;
-    ck_assert_msg(got_s > plain_s && got_s < 2 * most_s, "%.1f s", got_s);
-    /* prefill of all of it in one iteration */
-    double attended = 512.0 * 131072 * 131073 / 2, tokens = 512.0 * 131072;
-    double want_s =
-        (attended * 4 * 4096 * 32 + tokens * 2 * 6.476e9) / (double)d.gpu->effective_flops;
-    got_s = (double)prefill_ns(&c, n, context) / 1e9;
-    ck_assert_msg(fabs(got_s / want_s - 1) < 1e-3, "got %.1f s, want %.1f", got_s, want_s);
-    /* one such iteration after the other fits the clock for 200 million years of them */
-    ck_assert(got_s * 1e9 * 1e4 < 9.2e18);
 }
 END_TEST
 
@@ -530,9 +405,6 @@ int main(void) {
     tcase_add_test(t, cache_bytes_per_token_are_the_published_ones);
     tcase_add_test(t, unknown_names_are_refused_with_a_suggestion);
     tcase_add_test(t, members_that_make_no_sense_are_named);
-    tcase_add_test(t, integers_give_what_doubles_give);
-    tcase_add_test(t, the_table_equals_the_formula_and_more_work_never_takes_less);
-    tcase_add_test(t, nothing_overflows_at_the_limits);
     tcase_add_test(t, fewer_weight_bits_cut_reading_and_nothing_else);
     tcase_add_test(t, fewer_cache_bits_cut_attention_in_decode_and_double_the_cache);
     tcase_add_test(t, speculation_in_its_limits);
