@@ -88,7 +88,9 @@ static struct fleet *make_fleet(const struct run_spec *spec, struct keeper *k, s
                            .each = keep_outcome,
                            .event = spec->event ? pass_event : NULL,
                            .ctx = k};
-    return fleet_create(&c, arg, spec->servers, spec->router, spec->workload.seed, e);
+    /* the arrivals draw from the seed as it is: the router must not see their numbers */
+    uint64_t router_seed = spec->workload.seed ^ UINT64_C(0x8cb92ba72f3d8dd7);
+    return fleet_create(&c, arg, spec->servers, spec->router, router_seed, e);
 }
 
 /* Lets the servers run to the next arrival; not beyond the last one, because they must know that it

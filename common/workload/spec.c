@@ -119,6 +119,7 @@ static bool stated(double v) {
 
 static int check_of_use(const struct workload_spec *s, struct err *e) {
     const struct need needs[] = {
+        {"--arrivals-ms", s->list_ns != NULL, ON(LIST)},
         {"--rate-rps", stated(s->rate_rps), GENERATED | ON(TRACE)},
         {"--cv", stated(s->cv), ON(GAMMA)},
         {"--on-s", stated(s->on_s), ON(ON_OFF)},

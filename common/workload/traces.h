@@ -18,7 +18,8 @@
  * mark and a missing last line end are fine; rows are sorted by time where they aren't, equal times
  * in the order of the file.
  *
- * Time 0 is the first arrival. Times are rounded to the ns, never through a double.
+ * Time 0 is the first arrival. BurstGPT's times are whole seconds: the requests of one second come
+ * as one group. Times are rounded to the ns, never through a double.
  *
  * Rows of no prompt token, or of none to generate, are real requests that somebody sent: they are
  * kept with one token, and counted. In BurstGPT a response of 0 tokens marks a request that failed

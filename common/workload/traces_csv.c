@@ -26,11 +26,6 @@ static const struct csv_format FORMATS[] = {
                      NS_PER_S},
 };
 
-struct slice {
-    const char *text;
-    size_t n;
-};
-
 /* Fields of a line; how many there are, also when that is more than `cap`. */
 static int split(const char *text, size_t n, struct slice *out, int cap) {
     int fields = 0;

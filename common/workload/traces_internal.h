@@ -7,6 +7,12 @@
 
 #define WHOLE_TOKENS "a whole number from 0 to 100000000" /* SPEC_MAX_TOKENS */
 
+/* A piece of a line. */
+struct slice {
+    const char *text;
+    size_t n;
+};
+
 /* Where a CSV has what we need: the time, the prompt tokens, the tokens to generate. */
 enum { CSV_NEEDED = 3, CSV_MAX_COLUMNS = 64 };
 struct csv_columns {

@@ -14,11 +14,6 @@
 enum member { TIMESTAMP, INPUT_LENGTH, OUTPUT_LENGTH, HASH_IDS, N_MEMBERS };
 static const char *const MEMBERS[] = {"timestamp", "input_length", "output_length", "hash_ids"};
 
-struct slice {
-    const char *text;
-    size_t n;
-};
-
 /* ---- walking over valid JSON ---- */
 
 static const char *skip_space(const char *p, const char *end) {

@@ -126,8 +126,10 @@ int64_t workload_peek_ns(struct workload *w) {
         return w->spec.list_ns[w->next_id];
     case ARRIVALS_CLOSED:
         return closed_peek_ns(&w->closed);
-    case ARRIVALS_TRACE:
-        return llrint((double)w->trace.rows[w->next_id].at_ns * w->stretch);
+    case ARRIVALS_TRACE: {
+        int64_t at = w->trace.rows[w->next_id].at_ns;
+        return w->stretch == 1 ? at : llrint((double)at * w->stretch);
+    }
     default:
         if (!w->peeked) w->peeked_ns = arrival_next_ns(&w->random);
         w->peeked = true;

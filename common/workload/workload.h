@@ -46,6 +46,7 @@ struct lengths {
 
 /* What isn't stated is 0. A field that the kind of arrivals has no use for must be 0: an error
  * names its flag, because a flag without effect is a misunderstanding. Of use are
+ *   list_ns        list: needed (--arrivals-ms)
  *   requests       list (the length of list_ns), poisson, gamma, on-off, closed: all of them need
  *                  it; trace: at most so many, the earliest; 0 for all
  *   rate_rps       poisson, gamma, on-off: needed; trace: optional

@@ -239,6 +239,7 @@ static const struct {
     {{.arrivals = ARRIVALS_POISSON, .rate_rps = 1e-6, .requests = 1000000}, "--requests", "years"},
     {{POISSON, .rate_rps = 1, .cv = 2}, "--cv", "no meaning with --arrivals poisson"},
     {{POISSON, .rate_rps = 1, .cv = NAN}, "--cv", "no meaning"},
+    {{POISSON, .rate_rps = 1, .list_ns = LIST}, "--arrivals-ms", "no meaning"},
     {{POISSON, .rate_rps = 1, .on_s = 1}, "--on-s", "no meaning"},
     {{POISSON, .rate_rps = 1, .off_s = 1}, "--off-s", "no meaning"},
     {{POISSON, .rate_rps = 1, .clients = 1}, "--clients", "no meaning"},
