@@ -109,8 +109,11 @@ static int by_time(const void *a, const void *b) {
     return (x->line > y->line) - (x->line < y->line);
 }
 
-static int finish(struct trace *t, struct err *e) {
+static int finish(struct trace *t, int64_t lines, struct err *e) {
     struct workload_facts *f = &t->facts;
+    if (lines == 0)
+        return err_set(e, "is empty, as standard input is when it has been read once; a sweep "
+                          "needs a file");
     if (t->n == 0)
         return err_set(e, "holds no usable row%s", f->skipped ? "; all of them are bad" : "");
     if (f->unsorted) qsort(t->rows, (size_t)t->n, sizeof *t->rows, by_time);
@@ -127,8 +130,8 @@ int trace_read_fd(struct trace *t, int fd, enum trace_format format, bool skip_b
     struct reading r = {.t = t, .format = format, .skip_bad_rows = skip_bad_rows};
     lines_init(&r.lines, fd);
     int rc = take_lines(&r, e);
+    if (!rc) rc = finish(t, r.lines.line, e);
     lines_clear(&r.lines);
-    if (!rc) rc = finish(t, e);
     if (rc) trace_clear(t);
     return rc;
 }

@@ -56,8 +56,9 @@ struct trace {
     struct workload_facts facts;
 };
 
-/* Reads a regular file, or standard input for "-". At least one good row, or it is an error. 0, or
- * -1 with *e (line, column) and *t as trace_clear leaves it. */
+/* Reads a regular file, or standard input for "-" (once: a sweep opens its workload for each rate).
+ * At least one good row, or it is an error. 0, or -1 with *e (line, column) and *t as trace_clear
+ * leaves it. */
 int trace_read(struct trace *t, const char *path, enum trace_format format, bool skip_bad_rows,
                struct err *e);
 /* The same from an open descriptor, which stays the caller's. */

@@ -236,7 +236,7 @@ static const struct {
      sizeof(AZURE_HEAD "2023-01-01 18:15:46,1\0,2\n") - 1, 2, "ContextTokens", "'1?'"},
     {TRACE_AZURE, AZURE_HEAD "\"2023-01-01 18:15:46\",1,2\n", 0, 2, "TIMESTAMP", "not a time"},
     {TRACE_AZURE, AZURE_HEAD, 0, 0, "", "no usable row"},
-    {TRACE_AZURE, "", 0, 0, "", "no usable row"},
+    {TRACE_AZURE, "", 0, 0, "", "is empty"},
     {TRACE_AZURE, "2023-11-16 18:15:46,1,2\n", 0, 1, "TIMESTAMP",
      "expected the columns TIMESTAMP, ContextTokens and GeneratedTokens, found '2023-11-16"},
     {TRACE_AZURE, "TIMESTAMP,GeneratedTokens\n", 0, 1, "ContextTokens", "no such column"},
