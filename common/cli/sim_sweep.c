@@ -172,8 +172,7 @@ static int show(const struct sim_flags *f, const struct sweep_report *r, struct 
 static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_spec *spec,
                struct err *e) {
     struct sweep sweep;
-    int rc = make_folder(f->out, e) ? RUN_BAD : 0;
-    if (!rc) rc = try_out(spec, e) ? RUN_BAD : 0;
+    int rc = try_out(spec, e) || make_folder(f->out, e) ? RUN_BAD : 0;
     if (!rc) rc = sweep_run(spec, &sweep, e);
     if (rc < 0) return rc;
     struct sweep_report report = {f, setup, &sweep};

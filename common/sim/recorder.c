@@ -188,7 +188,7 @@ static void pool(struct recorder *r, const struct record *rec, const struct sim_
     struct share share = {.arrival_ns = o->request.arrival_ns,
                           .first = r->n_pool,
                           .complete = o->end == SIM_COMPLETED && !truncated};
-    if (share.complete) {
+    if (share.complete && n > 0) {
         r->pool = grow(r->pool, &r->cap_pool, r->n_pool + n, sizeof *r->pool);
         share.n = n;
         r->n_pool += n;
@@ -255,7 +255,7 @@ struct percentile recorder_itl(const struct recorder *r, int64_t from_ns,
         const struct share *s = &r->shares[i];
         if (s->arrival_ns < from_ns) continue;
         failed += !s->complete;
-        memcpy(seen + n, r->pool + s->first, s->n * sizeof *seen);
+        if (s->n) memcpy(seen + n, r->pool + s->first, s->n * sizeof *seen);
         n += s->n;
     }
     struct percentile p = percentile_nearest_rank(seen, n, failed, percentile_milli);

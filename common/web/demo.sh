@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# demo.sh [MODEL]: one real request from a real browser to a real model: recorded, classified; then lab 01 graded.
+# demo.sh [MODEL]: one real request from a real browser to a real model: recorded, classified; then lab 01 graded, and a
+# queue simulated.
 #
 #   MODEL   tiny (default, the model in this tree), smollm2 (fetched by `make model`), or the path of a GGUF file
 #
-# Keeps everything in build/demo: record.json, page.png, the server's log. Where no browser can be had, the built-in
+# Keeps everything in build/demo: record.json, page.png, sweep/curve.svg, the server's log. Where no browser can be had, the built-in
 # client plays its part, on its own clock, and that is said. Whatever was started is ended, on Ctrl-C too.
 #
 # Environment: BROWSER=none lets the built-in client play at once; SERVELAB names a program that is built already, and
@@ -128,6 +129,23 @@ ask() {
     [ -s "$out/record.json" ] || give_up 1 "the request left no record; the server's log is $out/server.log"
 }
 
+# Four requests, one worker, worked by hand: the tables of the article. Then a curve of a simulated GPU server.
+simulate() {
+    local policy
+    for policy in single wait-for-n:4; do
+        "$servelab" sim run --arrivals-ms 0,1,2,3 --setup-ms 4 --per-request-ms 1 --policy $policy >"$out/sim.txt" ||
+            return 1
+        sed -n '1,/^throughput/s/^/  /p' "$out/sim.txt"
+        echo
+    done
+    echo "  The four of a group share one setup: compare mean and throughput, and what the first of them pays for that."
+    "$servelab" sim sweep --arrivals poisson --requests 3000 --prompt-tokens 100:2000 --output-tokens 20:300 \
+        --model llama-2-7b --gpu h100 --policies static:8,continuous --out "$out/sweep" >"$out/sim.txt" || return 1
+    echo
+    echo "  A model of a 7B server under rising load, batched in two ways ($servelab sim sweep --help):"
+    sed -n '/mean end-to-end latency, s (/,$p' "$out/sim.txt"
+}
+
 # ---- the demo -------------------------------------------------------------------------------------------------------
 mkdir -p "$out" || exit 2
 rm -f "$out/record.json" "$out/page.png" "$out/requests.jsonl"
@@ -157,8 +175,12 @@ esac
 step "6  Lab 01, the reference solution, graded"
 "$servelab" grade 01 solutions/01_request_record || failed=1
 
+step "7  A queue, simulated: who waits, and how much one server can take"
+simulate || failed=1
+
 step "What is left for you to look at"
 echo "  $out/record.json    the record above; \`$servelab record check $out/record.json\` prints it again"
 [ -s "$out/page.png" ] && echo "  $out/page.png       the page as the browser saw it"
+[ -s "$out/sweep/curve.svg" ] && echo "  $out/sweep/curve.svg  the curve as a picture; sweep.json beside it has every point"
 echo "  \`$servelab serve\` and a browser at http://127.0.0.1:8080/ show it live"
 exit $failed

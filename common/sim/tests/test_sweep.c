@@ -140,7 +140,7 @@ END_TEST
  * is, at rho = 2 - sqrt 2 = 0.586. With loads 2 % apart the sweep's must be near. */
 START_TEST(the_knee_of_one_by_one_lies_where_the_closed_form_has_it) {
     struct sweep_spec spec = plain();
-    spec.run.workload.requests = 40000;
+    spec.run.workload.requests = 15000;
     spec.n_policies = 1;
     for (int i = 0; i < 20; i++) spec.rates_rps[spec.n_rates++] = 80 + 4 * i;
     struct sweep s;

@@ -50,6 +50,10 @@ rc=$?
 [ $rc = 0 ] && has "built-in client" && tr -d ' ' <"$OUT/record.json" | grep -q '"source":"client"'
 check "without a browser the built-in client plays its part, and that is said" $? "exit status $rc"
 
+has "200.00 requests/s over 20 ms" && has "363.64 requests/s over 11 ms" && has "K knee" && has "highest load within" &&
+    has "$OUT/sweep/curve.svg" && grep -q "</svg>" "$OUT/sweep/curve.svg"
+check "the two hand-worked tables and one curve, with its picture" $?
+
 if command -v chromedriver >/dev/null; then
     demo
     rc=$?
