@@ -98,7 +98,8 @@ END_TEST
 
 static struct deployment any_deployment(struct rng *r) {
     static const int bits[] = {16, 8, 4};
-    struct deployment d = deploy(MODELS[rng_below(r, N_MODELS)], rng_below(r, 2) ? "a100" : "h100");
+    const char *model = MODELS[rng_below(r, N_MODELS)]; /* drawn in this order, whatever compiler */
+    struct deployment d = deploy(model, rng_below(r, 2) ? "a100" : "h100");
     d.weight_bits = bits[rng_below(r, 3)];
     d.kv_bits = bits[rng_below(r, 3)];
     if (rng_below(r, 2)) d.draft_tokens = (int)rng_below(r, 9);
@@ -174,7 +175,7 @@ START_TEST(the_same_to_the_last_bit_on_every_machine) {
             digest = (digest ^ (uint64_t)cost_iteration_ns(&c, &w)) * UINT64_C(0x100000001b3);
         }
     }
-    ck_assert_msg(digest == UINT64_C(0x2d794f5dd56b9c4c), "digest is 0x%016llx",
+    ck_assert_msg(digest == UINT64_C(0x11c4e0a53bfc2f23), "digest is 0x%016llx",
                   (unsigned long long)digest);
 }
 END_TEST
