@@ -218,15 +218,19 @@ static void fill_tensor(struct filling *f, int param) {
         ((int8_t *)t->data)[i] = (int8_t)((int64_t)rng_below(&f->rng, 255) - 127);
 }
 
+static int64_t z(const struct kernel_case *c, const char *name) {
+    return size_of(&c->sizes, name, 0);
+}
+
 static void fill_numbers(struct kernel_case *c, uint64_t seed) {
-    static const float top_p[3] = {0.9f, 1.0f, 0.5f};
     for (int p = 0; p < kernel_param_count(c->spec); p++) {
         const char *name = c->spec->param[p].name;
         if (c->spec->param[p].role == KERNEL_SIZE)
             c->size[p] = (int32_t)size_of(&c->sizes, name, 0);
         if (!strcmp(name, "eps")) c->scalar[p] = 1e-5f;
         if (!strcmp(name, "temperature")) c->scalar[p] = 0.8f;
-        if (!strcmp(name, "top_p")) c->scalar[p] = top_p[seed % 3];
+        if (!strcmp(name, "top_p"))
+            c->scalar[p] = z(c, "top_k") > 0 ? 0.9f : seed % 2 ? 1.0f : 0.5f;
         if (!strcmp(name, "scale"))
             c->scalar[p] = (float)(1 / sqrt((double)size_of(&c->sizes, "head_dim", 1)));
     }
@@ -239,9 +243,6 @@ static const void *in(const struct kernel_case *c, const char *name) {
 }
 static double *want(const struct kernel_case *c, const char *name) {
     return tensor_named(c, name)->want;
-}
-static int64_t z(const struct kernel_case *c, const char *name) {
-    return size_of(&c->sizes, name, 0);
 }
 static double scalar(const struct kernel_case *c, const char *name) {
     for (int p = 0; p < kernel_param_count(c->spec); p++)

@@ -1,0 +1,26 @@
+/* gemv_int8_1.cu: matrix times vector, int8 weights, version 1 of 3.
+ *
+ * A warp a row, a byte a lane. Blocks of 256 threads.
+ *
+ * Moves: 1 byte of W and 4 of x for every weight.
+ * Does: 2 rows cols operations.
+ * Counter: two requests for every 32 weights, one of them for a single sector.
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/gemv_int8_1.cu
+ */
+#include "backend/kernels.h"
+
+static __device__ float warp_sum(float v) {
+    for (int32_t offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(~0u, v, offset);
+    return v;
+}
+
+KERNEL gemv_int8(float *y, const int8_t *w, const float *scale, const float *x, int32_t rows,
+                 int32_t cols) {
+    int32_t r = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    int32_t lane = (int32_t)threadIdx.x % 32;
+    if (r >= rows) return; /* the whole warp */
+    float sum = 0;
+    for (int32_t c = lane; c < cols; c += 32) sum += (float)w[(size_t)r * cols + c] * x[c];
+    sum = warp_sum(sum);
+    if (lane == 0) y[r] = scale[r] * sum;
+}
