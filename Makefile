@@ -55,7 +55,7 @@ LAB_DIRS := 01_request_record 02_queue_sim 03_kernels 04_serving
 lab_tree = $(if $(filter $(MINE)_%,$(1)),labs,$(IMPL))
 lab_sources = $(or $(wildcard $(call lab_tree,$(1))/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
 LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
-COMMON_SRC := $(filter-out common/cli/% common/testing/%,$(wildcard common/*/*.c common/backend/*/*.c))
+COMMON_SRC := $(filter-out common/cli/% common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
 CLI_SRC := $(wildcard common/cli/*.c)
 GRADER_SRC := $(wildcard grader/*.c)
 

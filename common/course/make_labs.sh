@@ -2,10 +2,10 @@
 # make_labs.sh [--to FOLDER]: makes labs/ from solutions/, or writes a fresh copy of it into FOLDER (which must be empty).
 #
 # Per lab: a source is stripped of its marked regions (strip.awk); a data file X that has X.starter beside it becomes
-# that; what stands in a folder named instructor/ or steps/ (earlier versions of an answer) stays here. A lab is published once it has a handout: a folder without
-# README.md is passed over, as its sources may have no regions yet. labs/.generated holds the digest of every file as it was
-# generated. So a file that no longer has its digest was edited by somebody, and nothing is overwritten then: the files
-# are named, and FORCE=1 first saves them under build/labs-saved/.
+# that; what stands in a folder named instructor/ or steps/ (earlier versions of an answer) stays here. A lab is
+# published once it has a handout: a folder without README.md is passed over, as its sources may have no regions yet.
+# labs/.generated holds the digest of every file as it was generated. So a file that no longer has its digest was edited
+# by somebody, and nothing is overwritten then: the files are named, and FORCE=1 first saves them under build/labs-saved/.
 #
 # Exit status: 0 done, 1 edited files are in the way, 2 a source can't be stripped.
 set -u

@@ -18,7 +18,7 @@
 struct run {
     struct kernel_case data;
     void *device[KERNEL_MAX_PARAMS];
-    char why[256]; /* the first thing that was wrong, "" when nothing was */
+    char why[600]; /* the first thing that was wrong, "" when nothing was */
 };
 
 static void wrong(struct run *r, const char *name, const char *what) {
