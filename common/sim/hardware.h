@@ -83,7 +83,10 @@ int64_t deployment_kv_blocks(const struct deployment *d, struct err *e);
 int64_t deployment_weight_bytes(const struct deployment *d);
 int64_t deployment_kv_bytes_per_token(const struct deployment *d);
 
-/* Speculative decoding: tokens that a round yields, 1 when it is off. */
+/* Speculative decoding: tokens that a round yields, 1 when it is off. In the simulator a decode
+ * iteration still gives one token: it stands for 1 / this of a round. So times and throughput are a
+ * round's, while counted iterations (and IPS) are this many times a real engine's passes over the
+ * target; divide by it to compare. */
 double deployment_tokens_per_round(const struct deployment *d);
 
 /* Experts of one layer that at least one of `tokens` tokens goes to, expected; in 1/65536. */

@@ -89,8 +89,7 @@ START_TEST(nothing_overflows_at_the_limits) {
         (attended * 4 * 4096 * 32 + tokens * 2 * 6.476e9) / (double)d.gpu->effective_flops;
     got_s = (double)prefill_ns(&c, n, context) / 1e9;
     ck_assert_msg(fabs(got_s / want_s - 1) < 1e-3, "got %.1f s, want %.1f", got_s, want_s);
-    /* one such iteration after the other fits the clock for 200 million years of them */
-    ck_assert(got_s * 1e9 * 1e4 < 9.2e18);
+    ck_assert(got_s * 1e9 * 10000 < 9.2e18); /* ten thousand such iterations fit the clock */
 }
 END_TEST
 
