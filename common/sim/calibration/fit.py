@@ -187,7 +187,14 @@ def calibrate(folder):
 def main(arguments):
     if not arguments or arguments[0].startswith("-") or arguments[1:] not in ([], ["--write"]):
         raise SystemExit(__doc__)
-    for path, text in calibrate(arguments[0]).items():
+    try:
+        files = calibrate(arguments[0])
+    except OSError as e:
+        raise SystemExit("fit.py: %s: %s; give the folder that holds vidur_a100_llama2-7b_mlp.csv and the H100's"
+                         % (e.filename, e.strerror))
+    except (KeyError, ValueError) as e:
+        raise SystemExit("fit.py: that is no profile as Vidur writes them: %s" % e)
+    for path, text in files.items():
         if arguments[1:]:
             with open(path, "w") as file:
                 file.write(text)
