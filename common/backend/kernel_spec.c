@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct kernel_spec *kernel_find(const char *name) {
+const struct kernel_spec *kernel_spec_find(const char *name) {
     for (int i = 0; i < kernel_spec_count; i++)
         if (!strcmp(kernel_specs[i].name, name)) return &kernel_specs[i];
     return NULL;

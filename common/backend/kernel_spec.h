@@ -87,7 +87,7 @@ extern const struct kernel_spec kernel_specs[];
 extern const int kernel_spec_count;
 
 /* NULL when there is none of that name. */
-const struct kernel_spec *kernel_find(const char *name);
+const struct kernel_spec *kernel_spec_find(const char *name);
 
 int kernel_param_count(const struct kernel_spec *k);   /* parameters of the function */
 int kernel_size_count(const struct kernel_spec *k);    /* sizes, those of the data included */

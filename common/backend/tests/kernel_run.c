@@ -2,10 +2,10 @@
  *
  *   kernel_run KERNEL LAUNCH.json ENTRY SEED "rows=5 d=64" ["rows=1 d=8" ...]
  *
- * Linked with kernel_glue.cu and one .cu that defines KERNEL. For every shape: fresh data of the
- * seed, one launch as ENTRY of the launch file says, every output compared, every input looked at.
- * Prints a line a shape; exit status 0 all right, 1 wrong, 2 bad usage or input. What the kernel
- * did is counted by the runtime it is linked with (SIMT_REPORT).
+ * Linked with a kernel_glue_*.c and, on the CPU, with one .cu that defines KERNEL. For every shape:
+ * fresh data of the seed, one launch as ENTRY of the launch file says, every output compared, every
+ * input looked at. Prints a line a shape; exit status 0 all right, 1 wrong, 2 bad usage or input.
+ * What the kernel did is counted by the runtime it is linked with (SIMT_REPORT).
  */
 #include "backend/kernel_case.h"
 #include "backend/launch.h"
@@ -96,13 +96,17 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: kernel_run KERNEL LAUNCH.json ENTRY SEED \"rows=5 d=64\" ...\n");
         return 2;
     }
-    const struct kernel_spec *k = kernel_find(argv[1]);
+    const struct kernel_spec *k = kernel_spec_find(argv[1]);
     if (!k || launch_rule_read(argv[2], argv[3], &rule, &e)) {
         fprintf(stderr, "kernel_run: %s: %s %s\n", argv[1], e.field, k ? e.text : "no such kernel");
         return 2;
     }
+    const char *said = glue_open(k->name);
+    if (said) {
+        fprintf(stderr, "kernel_run: %s: %s\n", k->name, said);
+        return 2;
+    }
     int bad = 0;
-    for (int i = 5; i < argc; i++)
-        bad |= run_shape(k, &rule, strtoull(argv[4], NULL, 10), argv[i]);
+    for (int i = 5; i < argc; i++) bad |= run_shape(k, &rule, strtoull(argv[4], NULL, 10), argv[i]);
     return bad;
 }

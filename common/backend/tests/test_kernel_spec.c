@@ -38,7 +38,7 @@ START_TEST(every_kernel_is_described_in_full) {
         const struct kernel_spec *k = &kernel_specs[i];
         struct kernel_sizes s;
         struct err e = {0};
-        ck_assert_ptr_eq(kernel_find(k->name), k);
+        ck_assert_ptr_eq(kernel_spec_find(k->name), k);
         ck_assert_msg(kernel_sizes_parse(k, small_shape(k->name), &s, &e) == 0, "%s: %s: %s",
                       k->name, e.field, e.text);
         ck_assert_int_gt(kernel_bytes_min(&s), 0);
@@ -69,7 +69,7 @@ START_TEST(every_kernel_is_described_in_full) {
         ck_assert_int_eq(passed, sizes);
         ck_assert_int_ge(outputs, 1);
     }
-    ck_assert_ptr_null(kernel_find("nothing"));
+    ck_assert_ptr_null(kernel_spec_find("nothing"));
 }
 END_TEST
 
@@ -79,7 +79,7 @@ START_TEST(least_bytes_are_the_tensors_bytes) {
         "copy", "rmsnorm",   "softmax", "swiglu",          "gemm",
         "gemv", "gemv_int8", "argmax",  "attention_merge", "sample"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        const struct kernel_spec *k = kernel_find(whole[i]);
+        const struct kernel_spec *k = kernel_spec_find(whole[i]);
         struct kernel_sizes s;
         ck_assert_int_eq(kernel_sizes_parse(k, small_shape(k->name), &s, NULL), 0);
         int64_t bytes = 0;
@@ -96,8 +96,8 @@ END_TEST
 static void sizes_refused(const char *kernel, const char *text, const char *field) {
     struct kernel_sizes s;
     struct err e = {0};
-    ck_assert_msg(kernel_sizes_parse(kernel_find(kernel), text, &s, &e) == -1, "%s: %s", kernel,
-                  text);
+    ck_assert_msg(kernel_sizes_parse(kernel_spec_find(kernel), text, &s, &e) == -1, "%s: %s",
+                  kernel, text);
     ck_assert_msg(!strcmp(e.field, field), "%s: %s: field \"%s\" %s", kernel, text, e.field,
                   e.text);
 }
@@ -122,7 +122,8 @@ END_TEST
 START_TEST(budgets_tell_the_version) {
     struct kernel_sizes s;
     const struct kernel_budget *missed;
-    ck_assert_int_eq(kernel_sizes_parse(kernel_find("rmsnorm"), "rows=10 d=1024", &s, NULL), 0);
+    ck_assert_int_eq(kernel_sizes_parse(kernel_spec_find("rmsnorm"), "rows=10 d=1024", &s, NULL),
+                     0);
     struct kernel_counts c = {
         .value = {[KERNEL_BYTES] = 204800, [KERNEL_REQUESTS] = 400, [KERNEL_BARRIERS] = 20}};
     ck_assert_int_eq(kernel_version_reached(&s, &c, &missed), 4);
