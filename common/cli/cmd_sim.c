@@ -66,6 +66,7 @@ static int run_and_print(const struct sim_flags *f, struct sim_setup *s, struct 
     if (!rc && w->recorder) rc = recorder_finish(w->recorder, &e); /* the same two numbers */
     if (!rc) {
         struct run_report r = {f, s, &run, &m, w->recorder};
+        s->facts = run.facts;
         (f->json ? print_run_json : print_run_text)(&r);
         if (f->records && !f->json)
             printf("\nrecords: %s (`servelab record check %s` reads them)\n", f->records,

@@ -52,7 +52,8 @@ struct sim_setup {
     struct run_spec run;
     struct deployment deployment; /* .model NULL: the cost is setup plus per request */
     int64_t *list_ns;
-    bool default_limits; /* the limits are ours, not the user's */
+    bool default_limits;         /* the limits are ours, not the user's */
+    struct workload_facts facts; /* of a trace, once it was read */
 };
 
 /* The limits taken with a model where none is given, from a benchmark that the field agreed on. */

@@ -160,8 +160,7 @@ static void json_window(cJSON *o, const struct run_report *r) {
         cJSON_ReplaceItemInObject(w, rates[i], cJSON_CreateNull());
 }
 
-static void json_facts(cJSON *o, const struct run_report *r) {
-    const struct workload_facts *f = &r->run->facts;
+void json_facts(cJSON *o, const struct workload_facts *f) {
     if (!f->rows) return;
     cJSON *t = cJSON_AddObjectToObject(o, "trace");
     json_add_int(t, "rows", f->rows);
@@ -222,10 +221,13 @@ void print_run_json(const struct run_report *r) {
         struct percentile p99 = recorder_itl(r->recorder, r->m->from_ns, 99000);
         json_percentile(q, "itl_p50", &p50);
         json_percentile(q, "itl_p99", &p99);
+    } else {
+        cJSON_AddNullToObject(q, "itl_p50");
+        cJSON_AddNullToObject(q, "itl_p99");
     }
     json_server(o, r);
     json_limits(o, r->setup);
-    json_facts(o, r);
+    json_facts(o, &r->setup->facts);
     json_dollars(o, r);
     json_dump(o, stdout);
     cJSON_Delete(o);

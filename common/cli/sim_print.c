@@ -145,6 +145,8 @@ static void print_latency(const struct run_report *r) {
         struct percentile p50 = recorder_itl(r->recorder, r->m->from_ns, 50000);
         struct percentile p99 = recorder_itl(r->recorder, r->m->from_ns, 99000);
         few |= interval_line("ITL", &p50, &p99, "token - token before, all of them pooled");
+    } else {
+        printf("  ITL          not watched in a run of so many requests; --records watches\n");
     }
     few |= interval_line("end to end", &p->e2e_p50, &p->e2e_p99, "last token - arrival");
     if (few) printf("  * too few observations for that percentile: it is simply the largest\n");
@@ -223,15 +225,6 @@ void print_run_text(const struct run_report *r) {
     printf("policy %s, %s\n", r->flags->policy,
            sim_machine_text(r->flags, r->setup, text, sizeof text));
     printf("%s\n", sim_workload_text(r->flags, r->setup, text, sizeof text));
-    const struct workload_facts *facts = &r->run->facts;
-    if (facts->skipped)
-        printf("%lld of %lld rows are bad and were left out (the first on line %lld)\n",
-               (long long)facts->skipped, (long long)(facts->rows + facts->skipped),
-               (long long)facts->first_skipped_line);
-    if (facts->unsorted) printf("its rows weren't in order of time; they were sorted\n");
-    if (facts->zero_token_rows)
-        printf("%lld rows generate no token; they are simulated with one\n",
-               (long long)facts->zero_token_rows);
     printf("\n");
     if (r->flags->per_request || r->run->n <= SHOW_UP_TO) print_requests(r->run);
     printf("mean latency %g ms, mean wait %g ms (n %lld)\n", ms(r->m->point.mean_latency_ns),

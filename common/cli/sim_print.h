@@ -37,6 +37,8 @@ cJSON *json_percentile(cJSON *o, const char *key, const struct percentile *p);
 /* The members of an operating point and what they are taken over. */
 void json_point(cJSON *o, const struct operating_point *p, const struct point_limits *limits);
 void json_limits(cJSON *o, const struct sim_setup *s);
+/* What a trace holds; nothing for other workloads. */
+void json_facts(cJSON *o, const struct workload_facts *f);
 const char *region_name(enum curve_region r);
 void json_dump(const cJSON *tree, FILE *out);
 

@@ -171,6 +171,19 @@ static void say_lengths(char *buf, size_t cap, const char *what, struct lengths 
         say(buf, cap, ", %d to %d %s tokens", l.lo, l.hi, what);
 }
 
+static void say_facts(char *buf, size_t cap, const struct workload_facts *f) {
+    if (!f->rows) return;
+    say(buf, cap, ", %lld rows", (long long)f->rows);
+    if (f->recorded_rps > 0) say(buf, cap, " recorded at %.3g requests/s", f->recorded_rps);
+    if (f->skipped)
+        say(buf, cap, ", %lld bad ones left out (the first on line %lld)", (long long)f->skipped,
+            (long long)f->first_skipped_line);
+    if (f->zero_token_rows)
+        say(buf, cap, ", %lld without an output token simulated with one",
+            (long long)f->zero_token_rows);
+    if (f->unsorted) say(buf, cap, ", sorted by time");
+}
+
 const char *sim_workload_text(const struct sim_flags *f, const struct sim_setup *s, char *buf,
                               size_t cap) {
     const struct workload_spec *w = &s->run.workload;
@@ -178,7 +191,8 @@ const char *sim_workload_text(const struct sim_flags *f, const struct sim_setup 
     if (w->arrivals == ARRIVALS_TRACE) {
         const char *slash = strrchr(w->trace, '/');
         say(buf, cap, "trace %s", slash ? slash + 1 : w->trace);
-        if (w->requests) say(buf, cap, ", its first %lld requests", (long long)w->requests);
+        say_facts(buf, cap, &s->facts);
+        if (w->requests) say(buf, cap, ", at most %lld requests of it", (long long)w->requests);
     } else if (w->arrivals == ARRIVALS_LIST) {
         say(buf, cap, "%lld arrivals at given times", (long long)w->requests);
     } else {

@@ -6,6 +6,7 @@
 #include "cli/sim_print.h"
 #include "sched/policies.h"
 #include "sim/curve_svg.h"
+#include "sim/jobs.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -86,7 +87,7 @@ static int make_policies(char *text, struct sweep_spec *s, struct err *e) {
 }
 
 /* What would fail in every run is told before the first: names, and the trace. */
-static int try_out(const struct sweep_spec *s, struct err *e) {
+static int try_out(const struct sweep_spec *s, struct workload_facts *facts, struct err *e) {
     struct sim_config c = {.cost = s->run.cost,
                            .kv_blocks = s->run.kv_blocks,
                            .token_budget = s->run.token_budget,
@@ -107,6 +108,7 @@ static int try_out(const struct sweep_spec *s, struct err *e) {
     if (w.arrivals != ARRIVALS_TRACE) w.rate_rps = s->n_rates ? s->rates_rps[0] : 1;
     struct workload *open = workload_open(&w, e);
     if (!open) return -1;
+    workload_facts(open, facts);
     workload_close(open);
     return 0;
 }
@@ -172,7 +174,7 @@ static int show(const struct sim_flags *f, const struct sweep_report *r, struct 
 static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_spec *spec,
                struct err *e) {
     struct sweep sweep;
-    int rc = try_out(spec, e) || make_folder(f->out, e) ? RUN_BAD : 0;
+    int rc = try_out(spec, &setup->facts, e) || make_folder(f->out, e) ? RUN_BAD : 0;
     if (!rc) rc = sweep_run(spec, &sweep, e);
     if (rc < 0) return rc;
     struct sweep_report report = {f, setup, &sweep};
@@ -199,6 +201,7 @@ int sim_sweep(const struct sim_flags *f) {
         status =
             cli_input_error("sim sweep", workload_err_input(&setup.run.workload, &e), &e, f->json);
         if (rc == RUN_OURS) status = CLI_FAULT;
+        if (rc == JOBS_NOT_ATTEMPTED) status = CLI_NOT_ATTEMPTED;
     }
     if (rc == RUN_OURS)
         fprintf(stderr, "servelab sim sweep: this is our own fault; nothing counts\n");

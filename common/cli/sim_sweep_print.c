@@ -38,6 +38,14 @@ static struct goodput goodput_of(const struct sweep_report *r, const struct swee
     return g;
 }
 
+/* The point with the most good requests/s, whatever else it does; n without points. */
+static size_t most_good(const struct sweep_policy *p) {
+    size_t best = p->n;
+    for (size_t k = 0; k < p->n; k++)
+        if (best == p->n || p->points[k].point.good_rps > p->points[best].point.good_rps) best = k;
+    return best;
+}
+
 /* ---- text ---- */
 
 static void cell(double v, int width, int decimals) {
@@ -85,6 +93,7 @@ enum row {
     CAME,
     GOOD_RPS,
     ATTAINMENT,
+    MOST_GOOD,
     PER_USD,
     N_ROWS
 };
@@ -109,6 +118,8 @@ static double row_value(const struct sweep_report *r, const struct sweep_policy 
         return g.good_rps;
     case ATTAINMENT:
         return g.attainment * 100;
+    case MOST_GOOD:
+        return p->n ? p->points[most_good(p)].point.good_rps : NAN;
     default:
         return g.per_usd;
     }
@@ -247,6 +258,9 @@ static void json_goodput(cJSON *o, const struct sweep_report *r, const struct sw
         cJSON_AddNullToObject(o, "highest_within_limits");
         return;
     }
+    json_place(o, "most_good", p, most_good(p));
+    json_real(cJSON_GetObjectItem(o, "most_good"), "good_rps",
+              p->points[most_good(p)].point.good_rps);
     struct goodput g = goodput_of(r, p);
     cJSON *q = cJSON_AddObjectToObject(o, "highest_within_limits");
     cJSON_AddBoolToObject(q, "found", p->capacity.found);
@@ -288,6 +302,7 @@ cJSON *sweep_json(const struct sweep_report *r) {
                             sim_workload_text(r->flags, r->setup, text, sizeof text));
     cJSON_AddStringToObject(o, "machine", sim_machine_text(r->flags, r->setup, text, sizeof text));
     cJSON_AddNumberToObject(o, "gpus", r->setup->run.servers);
+    json_facts(o, &r->setup->facts);
     json_limits(o, r->setup);
     if (r->flags->usd_per_gpu_hour) {
         cJSON_AddNumberToObject(o, "usd_per_gpu_hour", r->flags->usd_per_gpu_hour);

@@ -1,6 +1,8 @@
 /* jobs.c: a pool of processes. See jobs.h. */
 #include "sim/jobs.h"
 
+#include "base/lab_todo.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -81,6 +83,8 @@ static int finish(const struct jobs *j, const struct child *c, struct err *e) {
     close(c->fd);
     int status = reap(c->pid);
     char name[160];
+    if (got != (ssize_t)sizeof f && WIFEXITED(status) && WEXITSTATUS(status) == LAB_NOT_ATTEMPTED)
+        return err_set(e, "a lab file is not attempted"), JOBS_NOT_ATTEMPTED;
     if (got != (ssize_t)sizeof f) {
         j->name(j->ctx, c->job, name, sizeof name);
         if (WIFSIGNALED(status))

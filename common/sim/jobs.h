@@ -28,9 +28,10 @@ struct jobs {
 };
 
 /* Runs jobs 0 .. n - 1. 0; JOBS_STOPPED after SIGINT or SIGTERM; the first failed job's negative
- * number and its *e; JOBS_DIED when a job's process died, which *e tells. In every case all
- * children are gone on return. The two signals have their old meaning again afterwards. */
-enum { JOBS_STOPPED = 1, JOBS_DIED = -1 };
+ * number and its *e; JOBS_DIED when a job's process died, which *e tells; JOBS_NOT_ATTEMPTED when
+ * it met a lab's starter (base/lab_todo.h), which has said so itself. In every case all children
+ * are gone on return. The two signals have their old meaning again afterwards. */
+enum { JOBS_STOPPED = 1, JOBS_DIED = -1, JOBS_NOT_ATTEMPTED = -3 };
 int jobs_run(const struct jobs *j, size_t n, struct err *e);
 
 #endif

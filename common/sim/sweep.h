@@ -64,7 +64,8 @@ struct sweep_spec {
 };
 
 /* 0 and *out (sweep_release). SWEEP_INTERRUPTED after SIGINT or SIGTERM: *out holds the points that
- * were whole by then, complete is false. RUN_BAD or RUN_OURS and *e: nothing in *out. */
+ * were whole by then, complete is false. RUN_BAD, RUN_OURS or JOBS_NOT_ATTEMPTED (jobs.h) and *e:
+ * nothing in *out. */
 enum { SWEEP_INTERRUPTED = 1 };
 int sweep_run(const struct sweep_spec *spec, struct sweep *out, struct err *e);
 void sweep_release(struct sweep *s);
