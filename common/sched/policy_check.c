@@ -14,8 +14,11 @@ struct lane {
     uint64_t *named;  /* a bit each: named already. NULL in the first pass */
 };
 
-static bool lane_is_next(struct lane *l, int64_t id) {
-    return l->cursor < l->n && l->requests[l->cursor].id == id;
+/* In the first pass: is the next one of the lane that request? Then the search is over, and as long
+ * as it goes on like that nothing can be named twice. */
+static const struct policy_request *lane_next(struct lane *l, int64_t id) {
+    if (l->named || l->cursor >= l->n || l->requests[l->cursor].id != id) return NULL;
+    return &l->requests[l->cursor++];
 }
 
 /* The request of that id, or NULL. *again tells whether the plan named it before. */
@@ -56,8 +59,10 @@ struct demand {
 
 static int check_action(const struct policy_action *a, struct lane *waiting, struct lane *running,
                         struct demand *d, struct err *e) {
-    bool again = false, waits = lane_is_next(waiting, a->id) && !lane_is_next(running, a->id);
-    const struct policy_request *r = waits ? NULL : lane_find(running, a->id, &again), *w = NULL;
+    bool again = false;
+    const struct policy_request *w = NULL, *r = lane_next(running, a->id);
+    if (!r) r = w = lane_next(waiting, a->id);
+    if (!r) r = lane_find(running, a->id, &again);
     if (!r) r = w = lane_find(waiting, a->id, &again);
     long long id = a->id;
     if (!r) return err_set(e, "policy names request %lld, which neither waits nor runs", id);

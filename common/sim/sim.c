@@ -159,7 +159,7 @@ static int ask(struct sim *s, struct err *e) {
 
 int sim_turn(struct sim *s, int64_t t_ns, struct err *e) {
     if (s->in_flight) {
-        sim_repeat(s, t_ns);
+        if (s->repeats_left > 0) sim_repeat(s, t_ns);
         if (s->done_ns > t_ns) return 0;
         sim_take_effects(s); /* also at t itself: effects come before arrivals */
         return 1;
@@ -247,14 +247,17 @@ int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct e
     s->n.arrivals++;
     s->last_arrival_ns = t_ns;
     int32_t slot = slot_take(s);
-    s->slots[slot] = (struct slot){
-        .o = {.request = *r, .start_ns = -1, .first_token_ns = -1, .server = s->c.server},
-        .entered_ns = t_ns,
-        .stop_tokens = stop_tokens(r)};
+    struct slot *h = &s->slots[slot];
+    h->entered_ns = t_ns;
+    h->stop_tokens = stop_tokens(r);
+    h->o.request = *r;
+    h->o.start_ns = h->o.first_token_ns = -1;
+    h->o.output_tokens = h->o.cached_tokens = h->o.preemptions = 0;
+    h->o.server = s->c.server;
     sim_tell(s, slot, EV_REQUEST_ACCEPTED, r->arrival_ns);
     enum sim_end end;
-    s->slots[slot].o.reason = refusal(s, r, &end);
-    if (s->slots[slot].o.reason) {
+    h->o.reason = refusal(s, r, &end);
+    if (h->o.reason) {
         sim_report(s, slot, end, t_ns);
         return 0;
     }
