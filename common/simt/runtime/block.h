@@ -66,7 +66,15 @@ struct worker {
     int fiber_count;
     char *stacks, *arena;
     simt_u3 index_of[MAX_THREADS], index_dim;
+#ifdef SIMT_CHECK
+    uintptr_t called_from[MAX_THREADS]; /* where a thread last came to a barrier or a warp op */
+#endif
 };
+#ifdef SIMT_CHECK
+#define NOTE_CALLER(w) ((w)->called_from[(w)->thread] = (uintptr_t)__builtin_return_address(0))
+#else
+#define NOTE_CALLER(w) ((void)0)
+#endif
 
 extern __thread struct worker *simt_worker __attribute__((tls_model("initial-exec")));
 

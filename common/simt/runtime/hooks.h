@@ -14,11 +14,11 @@ void hook_launch(struct job *j);
 void hook_launch_end(struct job *j);
 void hook_launch_refused(const struct simt_launch *l, const char *why);
 void hook_block(struct worker *w);
-void hook_at_barrier(struct worker *w, unsigned site);
 void hook_barrier(struct worker *w); /* every thread has arrived */
 void hook_barrier_after_exit(struct worker *w);
 void hook_barriers_differ(struct worker *w, unsigned site);
 void hook_warp_stuck(struct worker *w, int warp); /* all its lanes wait or are done */
+void hook_warp_met(struct worker *w, int warp);   /* all its lanes are in one operation */
 void hook_mask_without_self(struct worker *w, unsigned site, uint32_t mask);
 void hook_mask_absent(struct worker *w, unsigned site, uint32_t mask);
 void hook_ops_differ(struct worker *w, int other_lane, unsigned site, uint32_t mask);
@@ -33,11 +33,11 @@ void hook_written(void *p, size_t bytes); /* by the host */
 #define hook_launch_end(j)                 ((void)0)
 #define hook_launch_refused(l, why)        ((void)(l), (void)(why))
 #define hook_block(w)                      ((void)0)
-#define hook_at_barrier(w, site)           ((void)0)
 #define hook_barrier(w)                    ((void)0)
 #define hook_barrier_after_exit(w)         ((void)0)
 #define hook_barriers_differ(w, site)      ((void)0)
 #define hook_warp_stuck(w, warp)           ((void)0)
+#define hook_warp_met(w, warp) ((void)0)
 #define hook_mask_without_self(w, site, m) ((void)0)
 #define hook_mask_absent(w, site, m)       ((void)0)
 #define hook_ops_differ(w, other, site, m) ((void)0)

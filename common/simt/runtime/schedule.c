@@ -12,7 +12,9 @@
 #include <string.h>
 
 #ifdef SIMT_CHECK
-simt_u3 threadIdx, blockIdx, blockDim, gridDim;
+/* in a section of their own, as clang has reads of them traced (check_access.c lets them pass) */
+#define TOGETHER __attribute__((section("simt_built_in")))
+simt_u3 threadIdx TOGETHER, blockIdx TOGETHER, blockDim TOGETHER, gridDim TOGETHER;
 #else
 #define EARLY __attribute__((tls_model("initial-exec")))
 __thread simt_u3 threadIdx EARLY, blockIdx EARLY, blockDim EARLY, gridDim EARLY;
@@ -211,7 +213,7 @@ void schedule_block(struct worker *w, struct job *j, uint64_t block) {
 int simt_barrier(unsigned site, int kind, int predicate) {
     struct worker *w = simt_worker;
     uint32_t serial = w->barrier_serial;
-    hook_at_barrier(w, site);
+    NOTE_CALLER(w);
     if (w->at_barrier == 0)
         w->barrier_site = site, w->barrier_kind = kind, w->barrier_thread = w->thread;
     else if (__builtin_expect(w->barrier_site != site, 0))

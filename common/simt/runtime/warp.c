@@ -138,6 +138,7 @@ static void meet(struct worker *w, uint32_t mask, unsigned site, bool memory) {
         return;
     }
     complete(p, need);
+    if (need == (warp_lanes(w, w->thread / WARP) & ~p->done)) hook_warp_met(w, w->thread / WARP);
     if (memory) hook_syncwarp(w, p, need);
     p->ready |= need & ~bit;
     p->at_op &= ~need;
@@ -146,6 +147,7 @@ static void meet(struct worker *w, uint32_t mask, unsigned site, bool memory) {
 void simt_syncwarp(uint32_t mask, unsigned site) {
     struct worker *w = simt_worker;
     struct warp *p = &w->warp[w->thread / WARP];
+    NOTE_CALLER(w);
     p->op[w->thread % WARP] = SIMT_OP_SYNC;
     meet(w, mask, site, true);
 }
@@ -155,6 +157,7 @@ uint64_t simt_warp_op(enum simt_warp_op op, uint32_t mask, uint64_t value, unsig
     struct worker *w = simt_worker;
     struct warp *p = &w->warp[w->thread / WARP];
     int lane = w->thread % WARP;
+    NOTE_CALLER(w);
     p->op[lane] = (uint8_t)op, p->argument[lane] = (uint8_t)(argument % WARP);
     p->value[lane] = value;
     meet(w, mask, site, false);

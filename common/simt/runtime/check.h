@@ -1,0 +1,141 @@
+/* check.h: the state of check mode, shared by the check_*.c files.
+ *
+ * Check mode has one OS thread that runs kernels, so nothing here is locked. The compiler calls a
+ * __tsan_ function before every access of a kernel (check_access.c); that asks in turn: is the
+ * address good (check_place.c), does it race (check_race.h), and notes it for the counts
+ * (check_count.c).
+ */
+#ifndef SIMT_CHECK_H
+#define SIMT_CHECK_H
+
+#include "block.h"
+#include "memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What was last done to one 4-byte word. An interval is the time between two barriers of a block;
+ * its number grows through the whole program, so an old cell needs no clearing. */
+struct cell {
+    uint32_t write_interval, read_interval; /* 0: never */
+    uint32_t write_at, read_at;             /* call site << 8 | flags */
+    uint16_t writer, reader;                /* thread in its block */
+    uint16_t write_clock, read_clock;       /* of its warp */
+};
+enum {
+    CELL_BYTES = 15,       /* which bytes */
+    CELL_ATOMIC = 16,      /* by an atomic or a volatile access to global memory */
+    CELL_MANY = 32,        /* reads: of several threads */
+    CELL_MANY_WARPS = 64,  /* reads: of several warps */
+    CELL_OTHER_BLOCK = 128 /* reads: of an earlier block of this launch too */
+};
+
+enum access {
+    ACCESS_READ = 0,
+    ACCESS_WRITE = 1,
+    ACCESS_ATOMIC = 2, /* a read-modify-write */
+    ACCESS_VOLATILE = 4
+};
+
+/* Memory with a shadow: an allocation, or a device variable. */
+struct region {
+    uintptr_t start;
+    size_t bytes;
+    struct cell *cells;
+    uint8_t *known;    /* a bit a byte that the host wrote; NULL: all of it */
+    uint32_t *touched; /* a sector: the launch that last read it, that last wrote it */
+};
+
+struct block_note {
+    uint32_t first;   /* interval */
+    uint32_t cover;   /* released by a fence and an atomic: every access before this interval */
+    uint16_t extra;   /* and those of this thread in it */
+    uint64_t through; /* places (hashed to a bit) through which it was released */
+};
+
+struct check {
+    bool active; /* a kernel's code is running */
+    struct worker *worker;
+    struct job *job;
+    uint32_t interval, launch_first, block_first;
+    /* shared memory: which array a word belongs to, 0: none; ends[] in arena offsets */
+    uint16_t owner[ARENA_BYTES / 4];
+    uint32_t ends[1024];
+    const char *names[1024];
+    int owners;
+    struct cell *shared_cells;
+    /* fences and acquires */
+    struct block_note *notes;
+    uint32_t notes_room, note;
+    uint32_t fence_interval[MAX_THREADS]; /* of the current block's threads, 0: none */
+    uint32_t last_fence;
+    uint64_t acquired;    /* through these places */
+    uint64_t carried[64]; /* what releasers through a place had acquired */
+    uint32_t acquired_interval, acquired_by[MAX_WARPS];
+    bool acquired_by_all;
+};
+extern struct check check;
+
+/* check_place.c */
+const struct region *place_symbol(uintptr_t a);
+struct region place_allocation(const struct allocation *a);
+/* The access is outside of what a kernel may touch by the quick test. True: it may, uncounted.
+ * Otherwise reports it and gives the launch up. */
+bool place_unusual(uintptr_t a, size_t n, int access, uintptr_t pc);
+void place_bad_global(uintptr_t a, size_t n, int access, uintptr_t pc) __attribute__((noreturn));
+void place_bad_shared(uintptr_t a, size_t n, int access, uintptr_t pc) __attribute__((noreturn));
+void place_host_touch(uintptr_t a, size_t n, int access, uintptr_t pc);
+
+/* check_sync.c */
+bool sync_acquired(uint32_t interval, int thread); /* is that access ordered before us? */
+void sync_acquire(uintptr_t a);
+void sync_release(uintptr_t a);
+
+/* check_count.c */
+struct record {
+    uint64_t address; /* 0: a basic block */
+    uint32_t pc;
+    uint8_t bytes, access, shared, unused;
+};
+struct trace {
+    struct record *list;
+    uint32_t count, room;
+};
+extern struct trace count_traces[MAX_THREADS];
+void count_grow(struct trace *t);
+void count_flush(struct worker *w, int warp);
+void count_launch(const struct job *j);
+void count_barrier(uint32_t site, int line);
+void count_launch_end(const struct job *j);
+void count_json(void *file); /* FILE *; "kernels": [...] */
+
+/* check_site.c: a return address in the checked code, as an offset of 24 bits */
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* the linker's */
+static inline uint32_t site_of(uintptr_t pc) {
+    return (uint32_t)(pc - (uintptr_t)__ehdr_start) & 0xffffff;
+}
+struct site_line {
+    const char *file; /* as the user named it; "?" where the compiler left no line */
+    int line;
+};
+struct site_line site_line(uint32_t site);
+void site_prepare(const uint32_t *sites, int n); /* resolves many at once */
+
+/* check_report.c */
+enum { PLACE_MISSING = -1 };
+struct finding {
+    const char *kind;
+    uint32_t site; /* of the access; 0: file and line below */
+    const char *file;
+    int line;       /* known better than by the site; 0: not */
+    uint32_t other; /* of the earlier access; 0: none. "%s" in the text is its line */
+    int thread;     /* -1: the launch as a whole */
+};
+void report_add(const struct finding *f, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool report_is_new(const char *kind, uint32_t site); /* cheap: ask before making a message */
+void report_launch_end(void);
+char *report_thread(int thread, char *buf, size_t cap); /* "thread (3,0,0) of block (1,0,0)" */
+
+#endif

@@ -1,0 +1,206 @@
+/* check_access.c: what the compiler calls before each access, and what that sets going.
+ *
+ * -fsanitize=thread normally brings a runtime of its own; these functions take its place. A bad
+ * access gives the launch up before the processor makes it.
+ */
+#include "check_race.h"
+#include "hooks.h"
+
+#include <string.h>
+
+struct check check;
+
+/* threadIdx and its kin: the linker names a section's ends */
+extern const char __start_simt_built_in[] __attribute__((visibility("hidden")));
+extern const char __stop_simt_built_in[] __attribute__((visibility("hidden")));
+
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+static inline void note(uintptr_t a, unsigned n, int access, bool shared, uint32_t site) {
+    struct trace *t = &count_traces[check.worker->thread];
+    if (__builtin_expect(t->count == t->room, 0)) count_grow(t);
+    t->list[t->count++] = (struct record){a, site, (uint8_t)n, (uint8_t)access, shared, 0};
+}
+
+/* The words that n bytes at offset `at` of a region cover. */
+static inline void touch(struct cell *cells, size_t at, unsigned n, int access, bool shared,
+                         uint32_t site) {
+    size_t i = at / 4, last = (at + n - 1) / 4;
+    if (i == last) {
+        race_touch(&cells[i], ((1u << n) - 1) << at % 4 & CELL_BYTES, access, shared, site);
+        return;
+    }
+    race_touch(&cells[i], CELL_BYTES << at % 4 & CELL_BYTES, access, shared, site);
+    for (i++; i < last; i++) race_touch(&cells[i], CELL_BYTES, access, shared, site);
+    race_touch(&cells[last], (2u << (at + n - 1) % 4) - 1, access, shared, site);
+}
+
+static bool known(const struct region *r, size_t at, unsigned n) {
+    if (!r->known) return true;
+    for (size_t i = at; i < at + n; i++)
+        if (!(r->known[i / 8] >> i % 8 & 1) && !r->cells[i / 4].write_interval) return false;
+    return true;
+}
+
+static void access_region(const struct region *r, uintptr_t a, unsigned n, int access,
+                          uint32_t site) {
+    size_t at = a - r->start;
+    if (access & ACCESS_VOLATILE) {
+        if (access & ACCESS_WRITE)
+            sync_release(a);
+        else
+            sync_acquire(a);
+    }
+    if (__builtin_expect(!(access & ACCESS_WRITE) && !r->cells[at / 4].write_interval, 0) &&
+        !known(r, at, n))
+        race_uninitialised(false, a, site);
+    touch(r->cells, at, n, access, false, site);
+    note(a, n, access, false, site);
+}
+
+static void access_global(uintptr_t a, unsigned n, int access, uintptr_t pc, uint32_t site) {
+    const struct allocation *al = memory_find(a);
+    if (__builtin_expect(!al || !al->live || a + n > (uintptr_t)al->start + al->bytes, 0))
+        place_bad_global(a, n, access, pc);
+    struct region r = place_allocation(al);
+    access_region(&r, a, n, access, site);
+}
+
+static void access_shared(uintptr_t a, unsigned n, int access, uintptr_t pc, uint32_t site) {
+    size_t at = a - (uintptr_t)check.worker->arena;
+    int owner = check.owner[at / 4];
+    if (__builtin_expect(!owner || at + n > check.ends[owner], 0))
+        place_bad_shared(a, n, access, pc);
+    if (!(access & ACCESS_WRITE) && check.shared_cells[at / 4].write_interval < check.block_first)
+        race_uninitialised(true, a, site);
+    touch(check.shared_cells, at, n, access, true, site);
+    note(a, n, access, true, site);
+}
+
+static inline void access_any(uintptr_t a, unsigned n, int access, uintptr_t pc) {
+    if (__builtin_expect(!check.active, 0)) {
+        if (a - memory_start < memory_bytes) place_host_touch(a, n, access, pc);
+        return;
+    }
+    const struct worker *w = check.worker;
+    if (a - memory_start < memory_bytes) {
+        access_global(a, n, access, pc, site_of(pc));
+    } else if (a - (uintptr_t)w->arena < ARENA_BYTES) {
+        access_shared(a, n, access, pc, site_of(pc));
+    } else if (a - (uintptr_t)w->current->low >= FIBER_STACK_BYTES &&
+               (a < (uintptr_t)__start_simt_built_in || a >= (uintptr_t)__stop_simt_built_in)) {
+        const struct region *r = place_symbol(a);
+        if (r && a + n <= r->start + r->bytes)
+            access_region(r, a, n, access, site_of(pc));
+        else
+            place_unusual(a, n, access, pc);
+    }
+}
+
+void simt_note_atomic(const volatile void *p, size_t n) {
+    uintptr_t a = (uintptr_t)p;
+    if (!check.active) return;
+    if (a - (uintptr_t)check.worker->arena >= ARENA_BYTES) {
+        sync_release(a);
+        sync_acquire(a);
+    }
+    access_any(a, (unsigned)n, ACCESS_ATOMIC, CALLER);
+}
+
+/* ---- the compiler's hooks -------------------------------------------------------------------- */
+/* The compilers declare these themselves; a prototype here serves -Wmissing-prototypes. */
+#define HOOK(name, n, access)                                                                      \
+    void name(void *a);                                                                            \
+    void name(void *a) {                                                                           \
+        access_any((uintptr_t)a, n, access, CALLER);                                               \
+    }
+#define HOOKS(prefix, access)                                                                      \
+    HOOK(prefix##1, 1, access)                                                                     \
+    HOOK(prefix##2, 2, access)                                                                     \
+    HOOK(prefix##4, 4, access)                                                                     \
+    HOOK(prefix##8, 8, access)                                                                     \
+    HOOK(prefix##16, 16, access)
+HOOKS(__tsan_read, ACCESS_READ)
+HOOKS(__tsan_write, ACCESS_WRITE)
+HOOKS(__tsan_unaligned_read, ACCESS_READ)
+HOOKS(__tsan_unaligned_write, ACCESS_WRITE)
+HOOKS(__tsan_volatile_read, ACCESS_READ | ACCESS_VOLATILE)
+HOOKS(__tsan_volatile_write, ACCESS_WRITE | ACCESS_VOLATILE)
+HOOKS(__tsan_unaligned_volatile_read, ACCESS_READ | ACCESS_VOLATILE)
+HOOKS(__tsan_unaligned_volatile_write, ACCESS_WRITE | ACCESS_VOLATILE)
+
+#define HOOK_BOTH(name, n)                                                                         \
+    void name(void *a);                                                                            \
+    void name(void *a) {                                                                           \
+        access_any((uintptr_t)a, n, ACCESS_READ, CALLER);                                          \
+        access_any((uintptr_t)a, n, ACCESS_WRITE, CALLER);                                         \
+    }
+HOOK_BOTH(__tsan_read_write1, 1)
+HOOK_BOTH(__tsan_read_write2, 2)
+HOOK_BOTH(__tsan_read_write4, 4)
+HOOK_BOTH(__tsan_read_write8, 8)
+HOOK_BOTH(__tsan_read_write16, 16)
+HOOK_BOTH(__tsan_unaligned_read_write1, 1)
+HOOK_BOTH(__tsan_unaligned_read_write2, 2)
+HOOK_BOTH(__tsan_unaligned_read_write4, 4)
+HOOK_BOTH(__tsan_unaligned_read_write8, 8)
+HOOK_BOTH(__tsan_unaligned_read_write16, 16)
+
+/* A copy of a structure: word by word, as the GPU would move it. */
+static void range(uintptr_t a, size_t n, int access, uintptr_t pc) {
+    while (n) {
+        unsigned k = n >= 4 && a % 4 == 0 ? 4 : 1;
+        access_any(a, k, access, pc);
+        a += k, n -= k;
+    }
+}
+void __tsan_read_range(void *a, size_t n);
+void __tsan_read_range(void *a, size_t n) {
+    range((uintptr_t)a, n, ACCESS_READ, CALLER);
+}
+void __tsan_write_range(void *a, size_t n);
+void __tsan_write_range(void *a, size_t n) {
+    range((uintptr_t)a, n, ACCESS_WRITE, CALLER);
+}
+
+void *__tsan_memcpy(void *to, const void *from, size_t n);
+void *__tsan_memcpy(void *to, const void *from, size_t n) {
+    range((uintptr_t)from, n, ACCESS_READ, CALLER);
+    range((uintptr_t)to, n, ACCESS_WRITE, CALLER);
+    return memcpy(to, from, n);
+}
+void *__tsan_memmove(void *to, const void *from, size_t n);
+void *__tsan_memmove(void *to, const void *from, size_t n) {
+    range((uintptr_t)from, n, ACCESS_READ, CALLER);
+    range((uintptr_t)to, n, ACCESS_WRITE, CALLER);
+    return memmove(to, from, n);
+}
+void *__tsan_memset(void *to, int value, size_t n);
+void *__tsan_memset(void *to, int value, size_t n) {
+    range((uintptr_t)to, n, ACCESS_WRITE, CALLER);
+    return memset(to, value, n);
+}
+
+void __tsan_init(void);
+void __tsan_init(void) {}
+void __tsan_func_entry(void *pc);
+void __tsan_func_entry(void *pc) {
+    (void)pc;
+}
+void __tsan_func_exit(void);
+void __tsan_func_exit(void) {}
+void __tsan_vptr_update(void **a, void *b);
+void __tsan_vptr_update(void **a, void *b) {
+    (void)a;
+    (void)b;
+}
+void __tsan_vptr_read(void **a);
+void __tsan_vptr_read(void **a) {
+    (void)a;
+}
+
+/* The start of a basic block: by these the lanes of a warp are brought together again. */
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void) {
+    if (check.active) note(0, 0, 0, false, site_of(CALLER));
+}

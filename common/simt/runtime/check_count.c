@@ -1,0 +1,169 @@
+/* check_count.c: brings the lanes of a warp together again and counts what they did.
+ *
+ * Each lane leaves a trace of its accesses and basic blocks. Lanes are merged lowest address of
+ * code first, which is how a warp that diverged comes together; what lies under one call site then
+ * is one request.
+ */
+#include "check_count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRACE_MOST = 1 << 22 }; /* records a lane may leave between two barriers: 64 MiB */
+
+struct trace count_traces[MAX_THREADS];
+struct count_kernel *count_kernels, *count_now;
+int count_kernel_count;
+
+void count_grow(struct trace *t) {
+    uint32_t room = t->room ? t->room * 2 : 256;
+    struct record *grown = room <= TRACE_MOST ? realloc(t->list, room * sizeof *grown) : NULL;
+    if (!grown) { /* start over: the lane's past records are lost, and said to be */
+        count_now->dropped += t->count;
+        t->count = 0;
+        return;
+    }
+    t->list = grown, t->room = room;
+}
+
+/* ---- kernels and sites ------------------------------------------------------------------------
+ */
+void count_launch(const struct job *j) {
+    int i = 0;
+    while (i < count_kernel_count && strcmp(count_kernels[i].name, j->l.name) != 0) i++;
+    if (i == count_kernel_count) {
+        struct count_kernel *grown = realloc(count_kernels, (size_t)(i + 1) * sizeof *grown);
+        if (!grown) simt_trap("out of memory", "simt", 0);
+        count_kernels = grown;
+        count_kernels[count_kernel_count++] =
+            (struct count_kernel){.name = strdup(j->l.name), .file = j->l.file, .line = j->l.line};
+    }
+    count_now = &count_kernels[i];
+    count_now->launches++;
+    count_now->threads += j->blocks * j->l.block.x * j->l.block.y * j->l.block.z;
+    for (int t = 0; t < MAX_THREADS; t++) count_traces[t].count = 0;
+}
+
+void count_launch_end(const struct job *j) {
+    (void)j;
+}
+
+static uint32_t slot_of(const struct count_kernel *k, uint32_t key) {
+    return (key * 0x9e3779b1u >> 8) & (k->room - 1);
+}
+
+static uint32_t key_of(uint32_t pc, enum count_kind kind, bool shared) {
+    return pc << 3 | (uint32_t)kind << 1 | shared;
+}
+
+static void grow_sites(struct count_kernel *k) {
+    struct count_site *old = k->sites;
+    uint32_t room = k->room;
+    k->room = room ? room * 2 : 256;
+    k->sites = calloc(k->room, sizeof *k->sites);
+    if (!k->sites) simt_trap("out of memory", "simt", 0);
+    for (uint32_t i = 0; i < room; i++) {
+        if (!old[i].used) continue;
+        uint32_t at = slot_of(k, key_of(old[i].pc, old[i].kind, old[i].shared));
+        while (k->sites[at].used) at = (at + 1) & (k->room - 1);
+        k->sites[at] = old[i];
+    }
+    free(old);
+}
+
+struct count_site *count_site(uint32_t pc, enum count_kind kind, bool shared) {
+    struct count_kernel *k = count_now;
+    if (k->filled * 2 >= k->room) grow_sites(k);
+    uint32_t at = slot_of(k, key_of(pc, kind, shared));
+    for (;; at = (at + 1) & (k->room - 1)) {
+        struct count_site *s = &k->sites[at];
+        if (s->used && s->pc == pc && s->kind == kind && s->shared == shared) return s;
+        if (s->used) continue;
+        k->filled++;
+        *s = (struct count_site){.pc = pc, .kind = (uint8_t)kind, .shared = shared, .used = true};
+        return s;
+    }
+}
+
+void count_barrier(uint32_t site, int line) {
+    struct count_site *s = count_site(site, COUNT_KINDS, true);
+    s->barriers++;
+    s->line = line;
+}
+
+/* ---- merging ----------------------------------------------------------------------------------
+ */
+static void diverged(uint32_t pc) {
+    count_site(pc, COUNT_KINDS, false)->divergent++;
+}
+
+struct merge {
+    const struct trace *t;
+    uint32_t at[WARP], active; /* next record of each lane; lanes with records left */
+};
+
+static void step(struct merge *m, uint32_t pc) {
+    uint64_t address[WARP];
+    const struct record *first = NULL;
+    uint32_t next = 0;
+    bool split = false;
+    int n = 0;
+    for (uint32_t set = m->active; set; set &= set - 1) {
+        int l = __builtin_ctz(set);
+        const struct trace *t = &m->t[l];
+        const struct record *r = &t->list[m->at[l]];
+        if (r->pc != pc) continue;
+        bool last = ++m->at[l] == t->count;
+        uint32_t after = last ? 0 : r[1].pc;
+        if (!first) first = r, next = after;
+        split |= after != next;
+        if (last) m->active &= ~(1u << l);
+        address[n++] = r->address;
+    }
+    if (split) diverged(pc);
+    if (first && first->address) request_account(first, address, n);
+}
+
+/* As long as all 32 lanes stand at one call site: the common case, without masks. */
+static void steps_together(struct merge *m) {
+    uint32_t before = 0;
+    while (m->active == ~0u) {
+        uint64_t address[WARP];
+        const struct record *first = &m->t[0].list[m->at[0]];
+        uint32_t differ = 0, ended = 0;
+        for (int l = 0; l < WARP; l++) {
+            const struct record *r = &m->t[l].list[m->at[l]];
+            address[l] = r->address;
+            differ |= r->pc ^ first->pc;
+        }
+        if (differ) {
+            if (before) diverged(before);
+            return;
+        }
+        for (int l = 0; l < WARP; l++) ended |= (uint32_t)(++m->at[l] == m->t[l].count) << l;
+        m->active &= ~ended;
+        before = first->pc;
+        if (ended && ended != ~0u) diverged(before);
+        if (first->address) request_account(first, address, WARP);
+    }
+}
+
+void count_flush(struct worker *w, int warp) {
+    int lanes = w->threads - warp * WARP;
+    if (lanes > WARP) lanes = WARP;
+    struct merge m = {.t = &count_traces[warp * WARP]};
+    for (int l = 0; l < lanes; l++)
+        if (m.t[l].count) m.active |= 1u << l;
+    steps_together(&m);
+    while (m.active) {
+        uint32_t low = UINT32_MAX;
+        for (uint32_t set = m.active; set; set &= set - 1) {
+            int l = __builtin_ctz(set);
+            uint32_t pc = m.t[l].list[m.at[l]].pc;
+            if (pc < low) low = pc;
+        }
+        step(&m, low);
+        if (m.active == ~0u) steps_together(&m);
+    }
+    for (int l = 0; l < lanes; l++) count_traces[warp * WARP + l].count = 0;
+}

@@ -1,0 +1,150 @@
+/* check_site.c: from a place in the program to file and line, by addr2line of the binutils.
+ *
+ * Many places are asked for in one go, as starting the tool costs tens of milliseconds. An inlined
+ * function's caller counts where the callee is one of simt's own headers.
+ */
+#include "check.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct known {
+    uint32_t site;
+    struct site_line where;
+};
+static struct known *known;
+static int known_count;
+
+static struct known *find(uint32_t site) {
+    for (int i = 0; i < known_count; i++)
+        if (known[i].site == site) return &known[i];
+    return NULL;
+}
+
+static const char *keep_name(const char *name) {
+    static char **names;
+    static int count;
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0) return names[i];
+    char **grown = realloc(names, (size_t)(count + 1) * sizeof *names);
+    if (!grown) return "?";
+    names = grown;
+    return names[count++] = strdup(name);
+}
+
+static void learn(uint32_t site, const char *file, int line) {
+    struct known *grown = realloc(known, (size_t)(known_count + 1) * sizeof *known);
+    if (!grown) return;
+    known = grown;
+    known[known_count++] = (struct known){site, {keep_name(file), line}};
+}
+
+static bool is_ours(const char *file) {
+    const char *base = strrchr(file, '/');
+    base = base ? base + 1 : file;
+    return strstr(file, "/simt/include/") || strncmp(base, "simt_", 5) == 0 || file[0] == '?' ||
+           strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0;
+}
+
+/* "./kernels/a.cu:12 (discriminator 3)": a frame, innermost first. */
+static bool read_frame(char *text, const char **file, int *line) {
+    text[strcspn(text, " \n")] = 0;
+    char *colon = strrchr(text, ':');
+    if (!colon) return false;
+    *line = atoi(colon + 1);
+    *colon = 0;
+    while (text[0] == '.' && text[1] == '/') text += 2;
+    *file = text;
+    return *line > 0 && !is_ours(text);
+}
+
+/* With -a every answer starts with its address. */
+static void read_answers(FILE *f, const uint32_t *sites, int n) {
+    char text[4096];
+    int now = -1;
+    bool found = true;
+    while (fgets(text, sizeof text, f)) {
+        const char *file;
+        int line;
+        if (strncmp(text, "0x", 2) == 0) {
+            if (now >= 0 && !found) learn(sites[now], "?", 0);
+            now++, found = false;
+        } else if (!found && now >= 0 && now < n && read_frame(text, &file, &line)) {
+            learn(sites[now], file, line);
+            found = true;
+        }
+    }
+    if (now >= 0 && now < n && !found) learn(sites[now], "?", 0);
+}
+
+static void ask(const uint32_t *sites, int n) {
+    enum { FIXED = 5 };
+    char **argv = calloc((size_t)n + FIXED + 2, sizeof *argv), (*text)[24] = calloc((size_t)n, 24);
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)__ehdr_start;
+    uintptr_t base = header->e_type == ET_EXEC ? (uintptr_t)header : 0;
+    Dl_info info;
+    int ends[2];
+    pid_t pid;
+    char self[] = "/proc/self/exe", path[4096];
+    ssize_t length = readlink(self, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    bool plugin = header->e_type == ET_DYN && dladdr(__ehdr_start, &info) && info.dli_fname &&
+                  access(info.dli_fname, R_OK) == 0;
+    const char *fixed[FIXED] = {"addr2line", "-a", "-i", "-e", plugin ? info.dli_fname : path};
+    if (!argv || !text || pipe(ends) != 0) goto out;
+    for (int i = 0; i < FIXED; i++) argv[i] = (char *)(uintptr_t)fixed[i];
+    for (int i = 0; i < n; i++) {
+        snprintf(text[i], 24, "%#lx", (unsigned long)(base + sites[i] - 1)); /* the call itself */
+        argv[FIXED + i] = text[i];
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawnp(&pid, fixed[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    FILE *f = fdopen(ends[0], "r");
+    if (f && !failed) read_answers(f, sites, n);
+    if (f) fclose(f);
+    if (!failed) waitpid(pid, NULL, 0);
+out:
+    free(argv);
+    free(text);
+}
+
+void site_prepare(const uint32_t *sites, int n) {
+    uint32_t missing[1000];
+    int count = 0;
+    for (int i = 0; i <= n; i++) {
+        bool full = count == (int)(sizeof missing / sizeof *missing);
+        if (count && (full || i == n)) {
+            ask(missing, count);
+            for (int k = 0; k < count; k++)
+                if (!find(missing[k])) learn(missing[k], "?", 0);
+            count = 0;
+        }
+        if (i < n && sites[i] && !find(sites[i])) {
+            int k = 0;
+            while (k < count && missing[k] != sites[i]) k++;
+            if (k == count) missing[count++] = sites[i];
+        }
+    }
+}
+
+struct site_line site_line(uint32_t site) {
+    site_prepare(&site, 1);
+    const struct known *k = find(site);
+    return k ? k->where : (struct site_line){"?", 0};
+}

@@ -1,0 +1,281 @@
+/* check_sync.c: barriers, warps and fences: what orders accesses, and what is wrong with them. */
+#include "check.h"
+#include "hooks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int simt_checking(void) {
+    return 1;
+}
+
+/* ---- launches and blocks ----------------------------------------------------------------------
+ */
+static void new_interval(void) {
+    check.interval++;
+    for (int i = 0; i < check.worker->warps; i++) {
+        struct warp *p = &check.worker->warp[i];
+        p->clock = p->all_known = 0;
+        if (p->partial) memset(p->known, 0, sizeof p->known);
+        p->partial = false;
+    }
+}
+
+void hook_launch(struct job *j) {
+    check.job = j;
+    check.launch_first = check.interval + 1;
+    if (!check.shared_cells) {
+        check.shared_cells = calloc(ARENA_BYTES / 4 + 4, sizeof *check.shared_cells);
+        if (!check.shared_cells) simt_trap("out of memory", "simt", 0);
+    }
+    memset(check.owner, 0, sizeof check.owner);
+    memset(check.carried, 0, sizeof check.carried);
+    check.owners = 0, check.note = 0;
+    if (j->l.dynamic_bytes) {
+        check.owners = 1;
+        check.ends[1] = (uint32_t)j->l.dynamic_bytes;
+        check.names[1] = "the dynamic shared memory";
+        for (size_t i = 0; i < (j->l.dynamic_bytes + 3) / 4; i++) check.owner[i] = 1;
+    }
+    count_launch(j);
+}
+
+void hook_launch_end(struct job *j) {
+    check.active = false;
+    count_launch_end(j);
+    report_launch_end();
+}
+
+void hook_launch_refused(const struct simt_launch *l, const char *why) {
+    bool was = check.active;
+    struct finding f = {.kind = "illegal-launch", .file = l->file, .line = l->line, .thread = -1};
+    check.active = false;
+    struct job j = {.l = *l}, *before = check.job;
+    check.job = &j;
+    report_add(&f, "the launch is refused: %s", why);
+    check.job = before;
+    check.active = was;
+    if (!was) report_launch_end();
+}
+
+void hook_shared_var(struct job *j, const simt_shared_var *var, uint32_t offset, size_t bytes) {
+    (void)j;
+    if (check.owners + 1 >= (int)(sizeof check.ends / sizeof *check.ends)) return;
+    int n = ++check.owners;
+    check.ends[n] = offset + (uint32_t)bytes;
+    check.names[n] = var->name;
+    for (size_t i = offset / 4; i < (offset + bytes + 3) / 4; i++) check.owner[i] = (uint16_t)n;
+}
+
+void hook_block(struct worker *w) {
+    check.worker = w, check.active = true;
+    new_interval();
+    check.block_first = check.interval;
+    if (check.note + 1 >= check.notes_room) {
+        check.notes_room = check.notes_room * 2 + 1024;
+        check.notes = realloc(check.notes, check.notes_room * sizeof *check.notes);
+        if (!check.notes) simt_trap("out of memory", "simt", 0);
+    }
+    check.notes[++check.note] = (struct block_note){.first = check.interval};
+    check.acquired = 0, check.acquired_by_all = false, check.last_fence = 0;
+    memset(check.fence_interval, 0, sizeof check.fence_interval);
+    memset(check.acquired_by, 0, sizeof check.acquired_by);
+}
+
+/* ---- fences: release and acquire between blocks ------------------------------------------------
+ */
+static unsigned place_bit(uintptr_t a) {
+    return (unsigned)((a / 4) * 0x9e3779b97f4a7c15ull >> 58);
+}
+
+void simt_fence(void) {
+    if (!check.active) return;
+    check.fence_interval[check.worker->thread] = check.interval;
+    check.last_fence = check.interval;
+}
+
+/* An atomic or a volatile write, after a fence: publishes what the fence covers. A fence of our own
+ * covers all that barriers ordered before it and our own accesses; fences of other threads before a
+ * barrier cover their own, and then all have fenced. */
+void sync_release(uintptr_t a) {
+    struct block_note *b = &check.notes[check.note];
+    uint32_t mine = check.fence_interval[check.worker->thread], cover = mine;
+    uint16_t extra = (uint16_t)check.worker->thread;
+    if (check.last_fence && check.last_fence < check.interval && check.last_fence >= mine)
+        cover = check.last_fence + 1, extra = MAX_THREADS;
+    if (!cover) return;
+    if (cover > b->cover) b->cover = cover, b->extra = extra;
+    unsigned bit = place_bit(a);
+    b->through |= (uint64_t)1 << bit;
+    check.carried[bit] |= check.acquired;
+}
+
+void sync_acquire(uintptr_t a) {
+    unsigned bit = place_bit(a);
+    int t = check.worker->thread;
+    check.acquired |= (uint64_t)1 << bit | check.carried[bit];
+    check.acquired_by[t / WARP] |= 1u << t % WARP;
+}
+
+/* interval 0: an access of some earlier block, it isn't known which. */
+bool sync_acquired(uint32_t interval, int thread) {
+    int t = check.worker->thread;
+    if (!check.acquired_by_all && !(check.acquired_by[t / WARP] >> t % WARP & 1)) return false;
+    if (interval == 0) return check.acquired != 0;
+    uint32_t low = 1, high = check.note;
+    while (low < high) {
+        uint32_t middle = (low + high + 1) / 2;
+        if (check.notes[middle].first <= interval)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    const struct block_note *b = &check.notes[low];
+    if (!(b->through & check.acquired)) return false;
+    return interval < b->cover || (interval == b->cover && thread == b->extra);
+}
+
+/* ---- barriers ----------------------------------------------------------------------------------
+ */
+static int line_of(unsigned site) {
+    return (int)(site & 0xffff);
+}
+
+/* A thread's call of a barrier or a warp operation: the file by its return address, the line by the
+ * text, as the compiler may merge two calls into one. */
+static struct finding finding_at(const char *kind, const struct worker *w, int thread,
+                                 unsigned site) {
+    return (struct finding){.kind = kind,
+                            .site = site_of(w->called_from[thread]),
+                            .line = line_of(site),
+                            .thread = thread};
+}
+
+void hook_barrier(struct worker *w) {
+    for (int i = 0; i < MAX_WARPS && !check.acquired_by_all; i++)
+        check.acquired_by_all = check.acquired_by[i] != 0;
+    count_barrier(site_of(w->called_from[w->barrier_thread]), line_of(w->barrier_site));
+    new_interval();
+}
+
+void hook_barrier_after_exit(struct worker *w) {
+    char me[96];
+    report_thread(w->barrier_thread, me, sizeof me);
+    struct finding f = finding_at("barrier-divergence", w, w->barrier_thread, w->barrier_site);
+    report_add(&f,
+               "%s waits at __syncthreads(), but %d of the block's %d threads have returned: every "
+               "thread must reach a barrier. Put the work under the condition, not the return",
+               me, w->finished, w->threads);
+}
+
+void hook_barriers_differ(struct worker *w, unsigned site) {
+    char me[96];
+    report_thread(w->thread, me, sizeof me);
+    simt_u3 o = w->index_of[w->barrier_thread];
+    struct finding f = finding_at("barrier-divergence", w, w->thread, site);
+    report_add(&f,
+               "%s reaches this __syncthreads() while thread (%u,%u,%u) waits at the one in line "
+               "%d: all threads of a block must reach the same barrier",
+               me, o.x, o.y, o.z, line_of(w->barrier_site));
+}
+
+void hook_block_stuck(struct worker *w) {
+    int in_op = 0, lane = -1;
+    for (int i = 0; i < w->warps; i++) {
+        in_op += __builtin_popcount(w->warp[i].at_op);
+        if (w->warp[i].at_op && lane < 0) lane = i * WARP + __builtin_ctz(w->warp[i].at_op);
+    }
+    struct warp *p = lane >= 0 ? &w->warp[lane / WARP] : NULL;
+    unsigned site = p ? p->op_site[lane % WARP] : w->barrier_site;
+    int thread = p ? lane : w->barrier_thread;
+    char me[96];
+    report_thread(thread, me, sizeof me);
+    struct finding f = finding_at(p ? "warp-mask" : "barrier-divergence", w, thread, site);
+    if (p)
+        report_add(&f,
+                   "%s waits in a warp operation whose mask %08x names lanes that never come to "
+                   "it (%d threads wait at __syncthreads()): the mask must name exactly the lanes "
+                   "that call",
+                   me, p->op_mask[lane % WARP], w->at_barrier);
+    else
+        report_add(&f, "%s waits at __syncthreads() for threads that never come", me);
+    launch_fail(w->job, cudaErrorLaunchFailure);
+}
+
+/* ---- warps -------------------------------------------------------------------------------------
+ */
+void hook_warp_stuck(struct worker *w, int warp) {
+    count_flush(w, warp);
+}
+void hook_warp_met(struct worker *w, int warp) {
+    count_flush(w, warp);
+}
+
+void hook_syncwarp(struct worker *w, struct warp *p, uint32_t group) {
+    uint32_t all = warp_lanes(w, (int)(p - w->warp)) & ~p->done;
+    if (p->clock >= 65000) new_interval(); /* the cells hold 16 bits of it */
+    p->clock++;
+    if (group == all) {
+        p->all_known = p->clock;
+        return;
+    }
+    if (!p->partial) memset(p->known, 0, sizeof p->known);
+    p->partial = true;
+    uint16_t best[WARP] = {0};
+    for (uint32_t set = group; set; set &= set - 1)
+        for (int x = 0, l = __builtin_ctz(set); x < WARP; x++)
+            if (p->known[l][x] > best[x]) best[x] = p->known[l][x];
+    for (uint32_t set = group; set; set &= set - 1) best[__builtin_ctz(set)] = (uint16_t)p->clock;
+    for (uint32_t set = group; set; set &= set - 1)
+        memcpy(p->known[__builtin_ctz(set)], best, sizeof best);
+}
+
+void hook_mask_without_self(struct worker *w, unsigned site, uint32_t mask) {
+    char me[96];
+    report_thread(w->thread, me, sizeof me);
+    struct finding f = finding_at("warp-mask", w, w->thread, site);
+    report_add(&f, "%s, lane %d, calls a warp operation with mask %08x, which doesn't name it", me,
+               w->thread % WARP, mask);
+}
+
+/* CUDA asks all lanes of a mask that haven't returned to take part; a value from a lane that isn't
+ * there is undefined. So the idiom of a full mask is good in a last warp of fewer lanes and after
+ * an early return, as long as no value comes from a missing lane. */
+void hook_mask_absent(struct worker *w, unsigned site, uint32_t mask) {
+    int number = w->thread / WARP, lane = w->thread % WARP;
+    const struct warp *p = &w->warp[number];
+    uint32_t lanes = warp_lanes(w, number), absent = mask & (~lanes | p->done);
+    if (mask == ~0u) {
+        if (p->op[lane] == SIMT_OP_SYNC || p->op[lane] == SIMT_OP_BALLOT) return;
+        if (p->op[lane] == SIMT_OP_SHUFFLE && !(absent >> p->argument[lane] & 1)) return;
+        if (p->op[lane] != SIMT_OP_SHUFFLE && !(absent & lanes)) return;
+    }
+    char me[96];
+    report_thread(w->thread, me, sizeof me);
+    struct finding f = finding_at("warp-mask", w, w->thread, site);
+    report_add(&f, "%s calls a warp operation with mask %08x, but its lanes %08x %s", me, mask,
+               absent, absent & lanes ? "have returned" : "don't exist in this block");
+}
+
+void hook_ops_differ(struct worker *w, int other_lane, unsigned site, uint32_t mask) {
+    const struct warp *p = &w->warp[w->thread / WARP];
+    char me[96];
+    report_thread(w->thread, me, sizeof me);
+    struct finding f = finding_at("warp-mask", w, w->thread, site);
+    report_add(&f,
+               "%s calls a warp operation with mask %08x while lane %d waits in the one in line %d "
+               "with mask %08x: all lanes of a mask must call the same one",
+               me, mask, other_lane, line_of(p->op_site[other_lane]), p->op_mask[other_lane]);
+}
+
+void hook_lane_left(struct worker *w, struct warp *p, int waiting_lane) {
+    int thread = (int)(p - w->warp) * WARP + waiting_lane;
+    char me[96];
+    report_thread(thread, me, sizeof me);
+    struct finding f = finding_at("warp-mask", w, thread, p->op_site[waiting_lane]);
+    report_add(&f,
+               "%s waits in a warp operation with mask %08x, but lane %d of it returned without "
+               "coming",
+               me, p->op_mask[waiting_lane], w->thread % WARP);
+}
