@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    NO_LIMIT = 1 << 28, /* blocks, tokens, positions: more than any run here uses */
-    SWEEP_REQUESTS = 2000,
+    NO_LIMIT = 1 << 28,    /* blocks, tokens, positions: more than any run here uses */
+    SWEEP_REQUESTS = 5000, /* a server: a 7B model's runs then last 20 times a request, or more */
     MODEL_PROMPT = 512,
     MODEL_OUTPUT = 128,
     MODEL_BUDGET = 2048,  /* a usual size of a chunk: prefill of so many tokens saturates a GPU */
@@ -71,7 +71,7 @@ static int make_workload(const struct sim_flags *f, struct sim_setup *s, struct 
                       "a closed loop has no offered load to sweep over: the server sets its pace; "
                       "take poisson, gamma or on-off, or run `servelab sim run` with --clients");
     if (f->mode == SIM_SWEEP && !w->requests && w->arrivals != ARRIVALS_TRACE)
-        w->requests = SWEEP_REQUESTS;
+        w->requests = SWEEP_REQUESTS * f->servers;
     if (need(f, w, e)) return -1;
     if (f->model && w->arrivals != ARRIVALS_TRACE) {
         w->prompt_tokens = (struct lengths){MODEL_PROMPT, MODEL_PROMPT};

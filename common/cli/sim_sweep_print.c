@@ -151,6 +151,13 @@ static void print_limits(const struct sweep_report *r) {
            r->setup->default_limits ? SIM_DEFAULT_LIMITS : "");
 }
 
+/* How many mean latencies long requests arrive. Filling up takes a few, and counts in every figure.
+ */
+enum { STEADY = 20 };
+static double lasts(const struct operating_point *o) {
+    return (double)o->requests / o->offered_rps * (double)NS_PER_S / o->mean_latency_ns;
+}
+
 static void print_notes(const struct sweep_report *r) {
     const struct sweep *s = r->sweep;
     for (size_t i = 0; i < s->n_policies; i++) {
@@ -162,11 +169,18 @@ static void print_notes(const struct sweep_report *r) {
         if (p->has_capacity && !p->capacity.found)
             printf("  %s: not even %.3g requests/s were within the limits\n", p->name,
                    p->capacity.at.offered_rps);
+        double times = p->has_capacity && p->capacity.found ? lasts(&p->capacity.at) : INFINITY;
+        if (times < STEADY)
+            printf(
+                "  %s: at the highest load within the limits requests arrive for only %.2g times "
+                "as long as one takes;\n    give more --requests for a steadier answer\n",
+                p->name, times);
         for (size_t k = 0; k < p->n; k++) {
             const struct operating_point *o = &p->points[k].point;
             if (!o->stable || o->throughput_rps > 0.9 * o->offered_rps) continue;
-            printf("  %s: at %.3g requests/s it completes %.3g; that counts as stable because the "
-                   "queue grew before the second half,\n    where the rule looks\n",
+            printf("  %s: at %.3g requests/s it completes %.3g while requests arrive, yet over the "
+                   "second half its queue doesn't\n    grow: the run is short for this load "
+                   "(--requests), or lighter in its second half\n",
                    p->name, o->offered_rps, o->throughput_rps);
         }
         if (p->n && p->saturation == p->n - 1)
@@ -276,6 +290,7 @@ static void json_goodput(cJSON *o, const struct sweep_report *r, const struct sw
         json_real(q, "complete_responses_per_usd", g.per_usd);
         if (isnan(g.per_usd)) cJSON_AddStringToObject(q, "not_computable", g.why);
     }
+    json_real(q, "arrivals_last_mean_latencies", p->capacity.found ? lasts(&p->capacity.at) : NAN);
     json_point(cJSON_AddObjectToObject(q, "at"), &p->capacity.at, &r->setup->run.limits);
 }
 

@@ -105,7 +105,8 @@ static int guess(void *ctx, size_t job, void *answer, struct err *e) {
     struct run run;
     if (w->arrivals != ARRIVALS_TRACE) w->arrivals = ARRIVALS_POISSON;
     w->cv = w->on_s = w->off_s = 0;
-    if (w->requests == 0 || w->requests > SWEEP_GUESS_REQUESTS) w->requests = SWEEP_GUESS_REQUESTS;
+    int64_t most = (int64_t)SWEEP_GUESS_REQUESTS * spec.servers;
+    if (w->requests == 0 || w->requests > most) w->requests = most;
     int rc = run_once(&spec, &run, e);
     if (rc) return rc;
     int64_t done = 0, ns = run.last_completion_ns - run.first_arrival_ns;

@@ -21,7 +21,7 @@
 enum {
     SWEEP_MAX_POLICIES = 6, /* more lines can't be told apart in one picture */
     SWEEP_MAX_RATES = 64,
-    SWEEP_GUESS_REQUESTS = 2000,
+    SWEEP_GUESS_REQUESTS = 2000, /* a server */
     SWEEP_MORE = 4
 };
 #define SWEEP_RESOLUTION 0.01 /* of the highest load within the limits */

@@ -137,6 +137,22 @@ def check_curve():
     report(rates == [20, 90, 160, 230, 300], "LO:HI:N is N loads from LO to HI", rates)
 
 
+def check_fleet():
+    args = ["sweep", "--arrivals", "poisson", *MODEL, "--policies", "continuous", "--out", "fleet",
+            "--json"]
+    one = json.loads(sim(*args).stdout)["policies"][0]["highest_within_limits"]
+    four = json.loads(sim(*args, "--servers", "4", "--router", "least-outstanding",
+                          "--usd-per-gpu-hour", "2", "--reserve-fraction", "0.5").stdout)
+    g = four["policies"][0]["highest_within_limits"]
+    report(four["gpus"] == 4 and g["rate_per_gpu_rps"] == g["rate_rps"] / 4 and
+           g["good_per_gpu_rps"] == g["good_rps"] / 4, "a fleet of four: goodput per GPU", g)
+    report(0.9 < g["rate_per_gpu_rps"] / one["rate_per_gpu_rps"] < 1.2,
+           "and a GPU of it takes about what one alone takes", (one["rate_per_gpu_rps"], g))
+    hours = g["at"]["requests"] / g["at"]["offered_rps"] / 3600
+    want = g["at"]["complete"] / (4 / (1 - 0.5) * hours * 2)
+    report(abs(g["complete_responses_per_usd"] / want - 1) < 1e-9, "and its responses per dollar", g)
+
+
 def check_nothing_complete():
     done = sim("sweep", "--arrivals", "poisson", "--requests", "50", "--policies", "continuous",
                "--rates", "1,2", "--prompt-tokens", "100", "--kv-blocks", "2", "--out", "none")
@@ -401,7 +417,7 @@ def check_interrupted():
            "an interrupted run leaves no log under the final name")
 
 
-for check in (check_run_keys, check_curve, check_nothing_complete, check_denominators, check_records,
+for check in (check_run_keys, check_curve, check_fleet, check_nothing_complete, check_denominators, check_records,
               check_dollars, check_text, check_traces, check_azure, check_help, check_bad_input,
               check_interrupted):
     check()
