@@ -350,6 +350,11 @@ static const struct {
     {"sample", want_sample},
 };
 
+void kernel_case_compute(struct kernel_case *c) {
+    for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++)
+        if (!strcmp(expectations[i].kernel, c->spec->name)) expectations[i].compute(c);
+}
+
 /* ---- a case ---------------------------------------------------------------------------------- */
 
 static int allocate(struct kernel_case *c) {
@@ -397,8 +402,7 @@ int kernel_case_init(struct kernel_case *c, const struct kernel_sizes *s, uint64
     if (is(&f, "attention_merge")) clear_empty_splits(c);
     free(f.blocks);
     fill_numbers(c, seed);
-    for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++)
-        if (!strcmp(expectations[i].kernel, c->spec->name)) expectations[i].compute(c);
+    kernel_case_compute(c);
     return 0;
 }
 

@@ -45,6 +45,9 @@ int kernel_case_init(struct kernel_case *c, const struct kernel_sizes *s, uint64
                      struct err *e);
 void kernel_case_release(struct kernel_case *c);
 
+/* Computes every `want` again, for a caller that put its own inputs or scalars in. */
+void kernel_case_compute(struct kernel_case *c);
+
 /* The verdict on output `param` as it came back in its own type: tensor[param].n elements. */
 struct comparison kernel_case_check(const struct kernel_case *c, int param, const void *got);
 
