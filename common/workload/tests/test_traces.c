@@ -12,6 +12,7 @@
 
 #include "trace_text.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -349,13 +350,13 @@ START_TEST(huge_lines_are_bad_rows_and_large_files_need_no_memory_for_lines) {
     ck_assert_int_eq(trace_of_text(&t, text, n - 7, TRACE_VIDUR, true, &e), 0);
     ck_assert_int_eq(t.n, 1);
     trace_clear(&t);
-    /* lines around the size of the buffer */
-    for (size_t more = 0; more < 6; more++) {
-        size_t digits = LINES_MAX_BYTES - 8 + more;
+    /* lines around the size of the buffer, with either end */
+    for (size_t more = 0; more < 12; more++) {
+        size_t digits = LINES_MAX_BYTES - 8 + more / 2;
         n = (size_t)sprintf(text, "%s", VIDUR_HEAD);
         memset(text + n, '0', digits);
         n += digits;
-        n += (size_t)sprintf(text + n, "1,2,3\r\n9,8,7");
+        n += (size_t)sprintf(text + n, "1,2,3%s\n9,8,7", more % 2 ? "\r" : "");
         bool fits = digits + 5 <= LINES_MAX_BYTES;
         ck_assert_int_eq(trace_of_text(&t, text, n, TRACE_VIDUR, true, &e), 0);
         ck_assert_msg(t.n == (fits ? 2 : 1), "%zu more: %d", more, (int)t.n);
@@ -374,6 +375,10 @@ START_TEST(what_isnt_a_file_is_refused_and_a_pipe_is_read) {
     ck_assert_ptr_nonnull(strstr(e.text, "is a folder"));
     ck_assert_int_eq(trace_read(&t, "/dev/null", TRACE_AZURE, false, &e), -1);
     ck_assert_ptr_nonnull(strstr(e.text, "not a regular file"));
+    int folder = open("/", O_RDONLY); /* reading it fails */
+    ck_assert_int_eq(trace_read_fd(&t, folder, TRACE_AZURE, true, &e), -1);
+    ck_assert_ptr_nonnull(strstr(e.text, "can't be read"));
+    close(folder);
     int ends[2];
     static const char text[] = VIDUR_HEAD "0,1,1\n";
     ck_assert_int_eq(pipe(ends), 0);
@@ -465,10 +470,11 @@ START_TEST(prefixes_reach_the_requests) {
                   "{\"timestamp\":9,\"input_length\":600,\"output_length\":1,\"hash_ids\":[3,5]}\n",
                   &e);
     ck_assert(w != NULL);
-    struct sim_request r[3];
-    for (int i = 0; i < 3; i++) ck_assert_int_eq(workload_next(w, &r[i], &e), 1);
+    struct sim_request r[4];
+    for (int i = 0; i < 4; i++) ck_assert_int_eq(workload_next(w, &r[i], &e), 1);
     ck_assert(!r[0].prefix && r[0].prefix_hash == 0 && r[0].n_prefix == 0);
     ck_assert(r[1].n_prefix == 2 && r[1].prefix_unit == 512 && r[1].prefix_hash == r[1].prefix[0]);
+    ck_assert(r[3].n_prefix == 1 && r[3].prefix_hash == r[3].prefix[0] && r[3].prefix_hash != 0);
     ck_assert(r[1].prefix_hash == r[2].prefix_hash && r[1].prefix[1] != r[2].prefix[1]);
     workload_close(w);
 }
