@@ -467,6 +467,7 @@ START_TEST(prefixes_reach_the_requests) {
         open_text(&s,
                   "{\"timestamp\":5,\"input_length\":600,\"output_length\":1,\"hash_ids\":[3,4]}\n"
                   "{\"timestamp\":4,\"input_length\":60,\"output_length\":1}\n"
+                  "{\"timestamp\":9.5,\"input_length\":60,\"output_length\":1,\"hash_ids\":[8]}\n"
                   "{\"timestamp\":9,\"input_length\":600,\"output_length\":1,\"hash_ids\":[3,5]}\n",
                   &e);
     ck_assert(w != NULL);
