@@ -155,11 +155,12 @@ static void weigh(struct sim *s) {
     s->kv_tokens += w.new_tokens;
 }
 
-static void count_iteration(struct sim *s, int64_t ns) {
-    s->n.iterations++;
+/* n iterations of the same requests and tokens, which take ns in all. */
+static void count_iterations(struct sim *s, int64_t n, int64_t ns) {
+    s->n.iterations += n;
     s->n.busy_ns += ns;
     s->n.batch_time += s->work.requests * ns;
-    s->n.computed_tokens += s->work.new_tokens;
+    s->n.computed_tokens += n * s->work.new_tokens;
 }
 
 /* How often the iteration in flight can be repeated before a sequence ends or blocks run out: not
@@ -195,7 +196,7 @@ void sim_carry_out(struct sim *s, const struct policy_plan *plan) {
     for (size_t i = 0; i < s->n_shares && s->prefixes; i++) reuse_prefix(s, &s->shares[i]);
     weigh(s);
     int64_t ns = cost_iteration_ns(&s->c.cost, &s->work);
-    count_iteration(s, ns);
+    count_iterations(s, 1, ns);
     s->in_flight = true;
     s->done_ns = s->now_ns + ns;
     count_kv(s, s->done_ns);
@@ -207,27 +208,38 @@ void sim_carry_out(struct sim *s, const struct policy_plan *plan) {
 
 /* ---- repetition ---- */
 
-static void tell_tokens(const struct sim *s) {
+static void tell_tokens(const struct sim *s, int64_t t_ns) {
     for (size_t i = 0; i < s->n_shares; i++)
-        sim_tell(s, lane_slot(&s->running, s->shares[i].at), EV_TOKEN_SENT, s->done_ns);
+        sim_tell(s, lane_slot(&s->running, s->shares[i].at), EV_TOKEN_SENT, t_ns);
 }
 
+/* Most iterations of most runs pass through this loop: what changes from one to the next is in
+ * local variables, and what doesn't is added up behind it. */
 void sim_repeat(struct sim *s, int64_t t_ns) {
-    int64_t limit = t_ns < s->repeat_until_ns ? t_ns : s->repeat_until_ns;
-    while (s->repeats_left > 0 && s->done_ns < limit) {
-        if (s->c.event) tell_tokens(s); /* of the iteration that ends here */
-        int32_t blocks = s->new_blocks[s->repeated & (KV_BLOCK_TOKENS - 1)];
+    const int64_t limit = t_ns < s->repeat_until_ns ? t_ns : s->repeat_until_ns;
+    const bool told = s->c.event != NULL;
+    struct sim_work w = s->work;
+    int64_t done_ns = s->done_ns, n = 0;
+    __int128 block_time = 0, token_time = 0;
+    for (; n < s->repeats_left && done_ns < limit; n++) {
+        if (told) tell_tokens(s, done_ns); /* of the iteration that ends here */
+        int32_t blocks = s->new_blocks[(s->repeated + n) & (KV_BLOCK_TOKENS - 1)];
         if (blocks) take_blocks(s, blocks);
-        s->kv_tokens += s->work.requests;
-        s->work.context_tokens += s->work.requests;
-        s->work.attended += s->work.requests;
-        int64_t ns = cost_iteration_ns(&s->c.cost, &s->work);
-        count_iteration(s, ns);
-        s->done_ns += ns;
-        count_kv(s, s->done_ns);
-        s->repeats_left--;
-        s->repeated++;
+        s->kv_tokens += w.requests;
+        w.context_tokens += w.requests;
+        w.attended += w.requests;
+        int64_t ns = cost_iteration_ns(&s->c.cost, &w);
+        block_time += (__int128)(s->c.kv_blocks - s->free_blocks) * ns;
+        token_time += (__int128)s->kv_tokens * ns;
+        done_ns += ns;
     }
+    count_iterations(s, n, done_ns - s->done_ns);
+    s->n.kv_time += block_time;
+    s->n.kv_token_time += token_time;
+    s->work = w;
+    s->done_ns = s->kv_counted_ns = done_ns;
+    s->repeats_left -= n;
+    s->repeated += n;
 }
 
 /* ---- effects ---- */
