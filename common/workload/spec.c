@@ -147,13 +147,16 @@ static int check_of_use(const struct workload_spec *s, struct err *e) {
 /* Also refuses NaN. */
 static int check_number(const char *flag, double v, double lo, double hi, struct err *e) {
     if (v >= lo && v <= hi) return 0;
+    if (!stated(v))
+        return err_at(e, 0, flag, "is needed: a number from %g to %g, not 0 or left out", lo, hi);
     return err_at(e, 0, flag, "takes a number from %g to %g, not %g", lo, hi, v);
 }
 
 static int check_count(const char *flag, int64_t v, int64_t lo, int64_t hi, struct err *e) {
     if (v >= lo && v <= hi) return 0;
-    return err_at(e, 0, flag, "takes a whole number from %lld to %lld, not %lld", (long long)lo,
-                  (long long)hi, (long long)v);
+    return err_at(e, 0, flag, "%s a whole number from %lld to %lld, not %lld%s",
+                  v == 0 ? "is needed:" : "takes", (long long)lo, (long long)hi, (long long)v,
+                  v == 0 ? " or left out" : "");
 }
 
 static int check_lengths(const char *flag, struct lengths l, struct err *e) {
@@ -164,8 +167,36 @@ static int check_lengths(const char *flag, struct lengths l, struct err *e) {
     return 0;
 }
 
-static int check_arrivals(const struct workload_spec *s, struct err *e) {
+static int check_rate(const struct workload_spec *s, struct err *e) {
+    return check_number("--rate-rps", s->rate_rps, ARRIVAL_MIN_RPS, ARRIVAL_MAX_RPS, e);
+}
+
+static int check_on_off(const struct workload_spec *s, struct err *e) {
     double cycle_s = s->on_s + s->off_s;
+    if (check_number("--on-s", s->on_s, ARRIVAL_MIN_PERIOD_S, ARRIVAL_MAX_PERIOD_S, e) ||
+        check_number("--off-s", s->off_s, 0, ARRIVAL_MAX_PERIOD_S, e) || check_rate(s, e))
+        return -1;
+    if (s->rate_rps * cycle_s < ARRIVAL_MIN_CYCLE_REQUESTS)
+        return err_at(e, 0, "--on-s",
+                      "a cycle of --on-s and --off-s sees %g requests at this rate; lengthen it "
+                      "to see %g at least",
+                      s->rate_rps * cycle_s, ARRIVAL_MIN_CYCLE_REQUESTS);
+    if (s->rate_rps * cycle_s / s->on_s > ARRIVAL_MAX_RPS)
+        return err_at(e, 0, "--rate-rps", "while on that makes %g requests/s; at most %g",
+                      s->rate_rps * cycle_s / s->on_s, ARRIVAL_MAX_RPS);
+    return 0;
+}
+
+static int check_trace(const struct workload_spec *s, struct err *e) {
+    if (!s->trace) return err_at(e, 0, "--trace", "is missing");
+    if (stated(s->rate_rps) && stated(s->time_scale))
+        return err_at(e, 0, "--time-scale",
+                      "and --rate-rps both scale the trace's time; give one of them");
+    if (stated(s->time_scale)) return check_number("--time-scale", s->time_scale, 1e-6, 1e6, e);
+    return stated(s->rate_rps) ? check_rate(s, e) : 0;
+}
+
+static int check_arrivals(const struct workload_spec *s, struct err *e) {
     switch (s->arrivals) {
     case ARRIVALS_LIST:
         if (!s->list_ns) return err_at(e, 0, "--arrivals-ms", "is missing");
@@ -176,38 +207,16 @@ static int check_arrivals(const struct workload_spec *s, struct err *e) {
         return 0;
     case ARRIVALS_CLOSED:
         if (check_count("--clients", s->clients, 1, CLOSED_MAX_CLIENTS, e)) return -1;
-        return s->think_s == 0 ? 0
-                               : check_number("--think-s", s->think_s, 0, ARRIVAL_MAX_PERIOD_S, e);
+        return check_number("--think-s", s->think_s, 0, ARRIVAL_MAX_PERIOD_S, e);
     case ARRIVALS_TRACE:
-        if (!s->trace) return err_at(e, 0, "--trace", "is missing");
-        if (stated(s->rate_rps) && stated(s->time_scale))
-            return err_at(e, 0, "--time-scale",
-                          "and --rate-rps both scale the trace's time; give one of them");
-        if (stated(s->time_scale) && check_number("--time-scale", s->time_scale, 1e-6, 1e6, e))
-            return -1;
-        return stated(s->rate_rps)
-                   ? check_number("--rate-rps", s->rate_rps, ARRIVAL_MIN_RPS, ARRIVAL_MAX_RPS, e)
-                   : 0;
+        return check_trace(s, e);
     case ARRIVALS_ON_OFF:
-        if (check_number("--on-s", s->on_s, ARRIVAL_MIN_PERIOD_S, ARRIVAL_MAX_PERIOD_S, e) ||
-            check_number("--off-s", s->off_s, 0, ARRIVAL_MAX_PERIOD_S, e) ||
-            check_number("--rate-rps", s->rate_rps, ARRIVAL_MIN_RPS, ARRIVAL_MAX_RPS, e))
-            return -1;
-        if (s->rate_rps * cycle_s < ARRIVAL_MIN_CYCLE_REQUESTS)
-            return err_at(
-                e, 0, "--on-s",
-                "a cycle of --on-s and --off-s sees %g requests at this rate; lengthen it "
-                "to see %g at least",
-                s->rate_rps * cycle_s, ARRIVAL_MIN_CYCLE_REQUESTS);
-        if (s->rate_rps * cycle_s / s->on_s > ARRIVAL_MAX_RPS)
-            return err_at(e, 0, "--rate-rps", "while on that makes %g requests/s; at most %g",
-                          s->rate_rps * cycle_s / s->on_s, ARRIVAL_MAX_RPS);
-        return 0;
+        return check_on_off(s, e);
     case ARRIVALS_GAMMA:
         if (check_number("--cv", s->cv, ARRIVAL_MIN_CV, ARRIVAL_MAX_CV, e)) return -1;
-        return check_number("--rate-rps", s->rate_rps, ARRIVAL_MIN_RPS, ARRIVAL_MAX_RPS, e);
+        return check_rate(s, e);
     case ARRIVALS_POISSON:
-        return check_number("--rate-rps", s->rate_rps, ARRIVAL_MIN_RPS, ARRIVAL_MAX_RPS, e);
+        return check_rate(s, e);
     }
     return err_at(e, 0, "--arrivals", "is no kind of arrivals");
 }

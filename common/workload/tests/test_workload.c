@@ -234,12 +234,14 @@ static const struct {
     struct workload_spec spec;
     const char *field, *text;
 } BAD[] = {
-    {{POISSON}, "--rate-rps", "takes a number from 1e-06 to 1e+09, not 0"},
+    {{POISSON}, "--rate-rps", "is needed: a number from 1e-06 to 1e+09, not 0 or left out"},
     {{POISSON, .rate_rps = -1}, "--rate-rps", "not -1"},
     {{POISSON, .rate_rps = NAN}, "--rate-rps", "nan"},
     {{POISSON, .rate_rps = INFINITY}, "--rate-rps", "not inf"},
     {{POISSON, .rate_rps = 1e-300}, "--rate-rps", "1e-300"},
-    {{.arrivals = ARRIVALS_POISSON, .rate_rps = 1}, "--requests", "from 1 to"},
+    {{.arrivals = ARRIVALS_POISSON, .rate_rps = 1},
+     "--requests",
+     "is needed: a whole number from 1"},
     {{.arrivals = ARRIVALS_POISSON, .rate_rps = 1, .requests = -4}, "--requests", "-4"},
     {{.arrivals = ARRIVALS_POISSON, .rate_rps = 1e-6, .requests = 1000000}, "--requests", "years"},
     {{POISSON, .rate_rps = 1, .cv = 2}, "--cv", "no meaning with --arrivals poisson"},
