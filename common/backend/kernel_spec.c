@@ -2,6 +2,7 @@
 #include "backend/kernel_spec.h"
 
 #include "backend/launch.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,8 +146,49 @@ void kernel_launch_names(const struct kernel_sizes *s, struct kernel_names *out)
 /* ---- budgets --------------------------------------------------------------------------------- */
 
 const char *kernel_counter_name(enum kernel_counter c) {
-    static const char *const name[] = {"bytes", "requests", "wavefronts", "barriers"};
+    static const char *const name[] = {"bytes", "requests", "wavefronts", "bank_conflicts",
+                                       "barriers"};
     return name[c];
+}
+
+/* One kernel's entry of a report. */
+static int read_counts(const cJSON *k, struct kernel_counts *out, struct err *e) {
+    static const char *const field[] = {
+        "global_load_sectors",  "global_store_sectors",    "global_atomic_sectors",
+        "global_load_requests", "global_store_requests",   "global_atomic_requests",
+        "shared_wavefronts",    "shared_wavefronts_ideal", "barriers"};
+    int64_t v[9], launches;
+    if (json_get_int(k, "kernels[]", "launches", 0, JSON_MAX_INT, &launches, e)) return -1;
+    if (launches != 1)
+        return err_at(e, 0, "kernels[].launches", "is %lld; budgets are for one launch",
+                      (long long)launches);
+    for (int i = 0; i < 9; i++)
+        if (json_get_int(k, "kernels[]", field[i], 0, JSON_MAX_INT / 64, &v[i], e)) return -1;
+    out->value[KERNEL_BYTES] = 32 * (v[0] + v[1] + v[2]);
+    out->value[KERNEL_REQUESTS] = v[3] + v[4] + v[5];
+    out->value[KERNEL_WAVEFRONTS] = v[6];
+    out->value[KERNEL_CONFLICTS] = v[6] - v[7];
+    out->value[KERNEL_BARRIERS] = v[8];
+    return 0;
+}
+
+int kernel_counts_read(const char *report_path, const char *kernel, struct kernel_counts *out,
+                       struct err *e) {
+    cJSON *doc = json_parse_file(report_path, e);
+    const cJSON *list, *k;
+    if (!doc) return -1;
+    int status = json_get_array(doc, "", "kernels", &list, e);
+    if (!status) {
+        const cJSON *found = NULL;
+        cJSON_ArrayForEach(k, list) {
+            const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(k, "name"));
+            if (name && !strcmp(name, kernel)) found = k;
+        }
+        status = found ? read_counts(found, out, e)
+                       : err_at(e, 0, "kernels", "%s was not launched", kernel);
+    }
+    cJSON_Delete(doc);
+    return status;
 }
 
 int kernel_version_reached(const struct kernel_sizes *s, const struct kernel_counts *counts,

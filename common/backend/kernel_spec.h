@@ -60,7 +60,8 @@ struct kernel_size {
 enum kernel_counter {
     KERNEL_BYTES,      /* 32 times the sectors that global loads and stores asked for */
     KERNEL_REQUESTS,   /* global loads and stores, one a warp and instruction */
-    KERNEL_WAVEFRONTS, /* passes over shared memory; bank conflicts are the passes beyond one */
+    KERNEL_WAVEFRONTS, /* passes over shared memory */
+    KERNEL_CONFLICTS,  /* passes beyond those that the same requests need at least */
     KERNEL_BARRIERS,   /* __syncthreads, one a block that passes it */
     KERNEL_COUNTERS
 };
@@ -125,13 +126,18 @@ struct kernel_names {
 };
 void kernel_launch_names(const struct kernel_sizes *s, struct kernel_names *out);
 
-/* "bytes", "requests", "wavefronts", "barriers". */
+/* "bytes", "requests", "wavefronts", "bank_conflicts", "barriers". */
 const char *kernel_counter_name(enum kernel_counter c);
 
 /* One launch as it was counted. */
 struct kernel_counts {
     int64_t value[KERNEL_COUNTERS];
 };
+/* The counts of `kernel` in a report that a program of simtcc --check left (SIMT_REPORT). The
+ * program must have launched it once. 0, or -1 and *e. */
+int kernel_counts_read(const char *report_path, const char *kernel, struct kernel_counts *out,
+                       struct err *e);
+
 /* The version that the counts reach, 1 .. kernel_version_count; *missed (may be NULL) is the first
  * budget that doesn't hold, NULL when all do. */
 int kernel_version_reached(const struct kernel_sizes *s, const struct kernel_counts *counts,

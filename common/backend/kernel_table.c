@@ -31,9 +31,8 @@
 #define POOL "(pool_blocks, kv_heads, 16, head_dim)"
 /* Keys that all queries of a prefill see, together. */
 #define CAUSAL_KEYS "(tokens * pos0 + tokens * (tokens + 1) / 2)"
-/* The same when 16 queries share each block of 16 keys. */
-#define TILE_KEYS                                                                                  \
-    "(16 * ceil(tokens, 16) * ceil(pos0, 16) + 8 * ceil(tokens, 16) * (ceil(tokens, 16) + 1))"
+/* Blocks of 16 keys that 16 queries share: the i-th 16 see i more than the first ones do. */
+#define TILE_BLOCKS "ceil(tokens, 16) * (2 * ceil(pos0, 16) + ceil(tokens, 16) + 1) / 2"
 
 const struct kernel_spec kernel_specs[] = {
     {
@@ -165,8 +164,8 @@ const struct kernel_spec kernel_specs[] = {
              {3, KERNEL_BYTES,
               "8192 * ceil(m, 32) * ceil(n, 32) * ceil(k, 32) + 32 * m * "
               "ceil(n, 8)"},
-             /* 32 warps store twice and load 2 * 32 times */
-             {4, KERNEL_WAVEFRONTS, "2112 * ceil(m, 32) * ceil(n, 32) * ceil(k, 32)"},
+             /* none, but for what a transposing store of a larger tile may cost */
+             {4, KERNEL_CONFLICTS, "64 * ceil(m, 32) * ceil(n, 32) * ceil(k, 32)"},
              /* a 64 by 64 tile and 16 of k: 8 warps; stores 8 + 4; 16 times two float4, of 4 each
               */
              {5, KERNEL_WAVEFRONTS, "1120 * ceil(m, 64) * ceil(n, 64) * ceil(k, 16)"}},
@@ -217,14 +216,18 @@ const struct kernel_spec kernel_specs[] = {
         .operations = "4 * q_heads * head_dim * " CAUSAL_KEYS,
         .version = {"a block a query, a thread a key", "a warp a query, online softmax",
                     "16 queries share each block of keys", "tensor cores"},
-        /* 2: keys and values once a query, q and out once. 3: once for 16 queries. */
+        /* 2: keys and values once a query, q and out once. 3: once for 16 queries. 4: 16 rows of
+         * tiles; a block of keys: queries, scores and weights; a tile of queries: the results. */
         .budget = {{2, KERNEL_BYTES,
                     "q_heads * (4 * head_dim + 4) * " CAUSAL_KEYS
                     " + 8 * tokens * q_heads * head_dim"},
                    {3, KERNEL_BYTES,
-                    "4 * q_heads * head_dim * (" TILE_KEYS " + 2 * tokens) + 64 * q_heads * "
+                    "4 * q_heads * head_dim * (16 * (" TILE_BLOCKS
+                    ") + 2 * tokens) + 64 * q_heads * "
                     "ceil(tokens, 16)"},
-                   {4, KERNEL_WAVEFRONTS, "q_heads * head_dim * " TILE_KEYS " / 8"}},
+                   {4, KERNEL_WAVEFRONTS,
+                    "q_heads * (" TILE_BLOCKS " * (5 * head_dim / 2 + 48) + ceil(tokens, 16) * "
+                    "(5 * head_dim + 128))"}},
     },
     {
         .name = "attention_decode",
@@ -302,9 +305,10 @@ const struct kernel_spec kernel_specs[] = {
         .bytes_min = "4 * rows * vocab + 8 * rows",
         .operations = "4 * rows * vocab", /* compare; subtract, exp, add */
         .version = {"finds the limits bit by bit", "finds the limits eight bits a pass"},
-        /* 2: the maximum; four passes and one that sums up, for each of top_k and top_p; the draw.
-         * Counted with both in force, as kernel_case_init sets them where top_k is given. */
-        .budget = {{2, KERNEL_BYTES, "4 * rows * vocab * 12"}},
+        /* 2: about 11 passes: the maximum; four and one that sums up, for each of top_k and top_p;
+         * the draw. 20, since lanes that part ways at a bin may load apart. Counted with both in
+         * force, as kernel_case_init sets them where top_k is given. */
+        .budget = {{2, KERNEL_BYTES, "80 * rows * vocab"}},
     },
 };
 

@@ -27,10 +27,12 @@ enum {
     THREADS = 32 * WARPS,
     STEP = TILE * WARPS, /* keys taken at a time */
     D = KERNEL_MAX_HEAD_DIM,
+    /* Rows end 8 values beyond a multiple of 32: the four rows that a warp works on at a time then
+     * lie in different banks. */
+    S_ROW = STEP + 8,
+    O_ROW = D + 8,
     Q_ROW = D + 8,
-    S_ROW = STEP + 4,
-    P_ROW = STEP + 8,
-    O_ROW = D + 4 /* 16 bytes of padding */
+    P_ROW = STEP + 8
 };
 
 typedef wmma::fragment<wmma::matrix_a, TILE, TILE, TILE, bf16, wmma::row_major> tile_a;

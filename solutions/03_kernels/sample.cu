@@ -89,9 +89,10 @@ template <bool BY_MASS> static __device__ unsigned find(const row &r, count want
         bin[threadIdx.x] = 0;
         __syncthreads();
         for (int32_t i = (int32_t)threadIdx.x; i < r.vocab; i += THREADS) {
-            unsigned k = key_of(r.logits[i]);
-            if (shift < 24 && (k ^ key) >> (shift + 8)) continue; /* decided by an earlier pass */
-            atomicAdd(&bin[k >> shift & 255], BY_MASS ? mass_of(r, r.logits[i]) : 1);
+            float logit = r.logits[i];
+            unsigned k = key_of(logit);
+            if (shift == 24 || (k ^ key) >> (shift + 8) == 0) /* else an earlier pass decided it */
+                atomicAdd(&bin[k >> shift & 255], BY_MASS ? mass_of(r, logit) : 1);
         }
         __syncthreads();
         if (threadIdx.x < 32) {
@@ -124,8 +125,9 @@ static __device__ void measure(const row &r, unsigned key, stretches *s) {
     __syncthreads(); /* what was there before was read */
     for (int32_t i = warp * length + (int32_t)threadIdx.x % 32;
          i < min((warp + 1) * length, r.vocab); i += 32) {
-        unsigned k = key_of(r.logits[i]);
-        if (k > key) mass += mass_of(r, r.logits[i]);
+        float logit = r.logits[i];
+        unsigned k = key_of(logit);
+        if (k > key) mass += mass_of(r, logit);
         if (k == key) ties++;
     }
     for (int32_t offset = 16; offset > 0; offset /= 2) {

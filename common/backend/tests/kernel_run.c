@@ -1,6 +1,7 @@
 /* kernel_run.c: runs one kernel against its reference.
  *
  *   kernel_run KERNEL LAUNCH.json ENTRY SEED "rows=5 d=64" ["rows=1 d=8" ...]
+ *   kernel_run --judge REPORT.json KERNEL "rows=5 d=64"
  *
  * Linked with a kernel_glue_*.c and, on the CPU, with one .cu that defines KERNEL. For every shape:
  * fresh data of the seed, one launch as ENTRY of the launch file says, every output compared, every
@@ -66,6 +67,11 @@ static void launch(struct run *r, const struct launch_rule *rule) {
     if (said) wrong(r, "launch", said);
 }
 
+static int complain(const char *what, const struct err *e) {
+    fprintf(stderr, "kernel_run: %s: %s %s\n", what, e->field, e->text);
+    return 2;
+}
+
 /* 1 when the kernel was wrong. */
 static int run_shape(const struct kernel_spec *k, const struct launch_rule *rule, uint64_t seed,
                      const char *sizes_text) {
@@ -74,10 +80,8 @@ static int run_shape(const struct kernel_spec *k, const struct launch_rule *rule
     struct err e;
     memset(&r, 0, sizeof r);
     if (kernel_sizes_parse(k, sizes_text, &sizes, &e) ||
-        kernel_case_init(&r.data, &sizes, seed, &e)) {
-        fprintf(stderr, "kernel_run: %s: %s %s\n", sizes_text, e.field, e.text);
-        exit(2);
-    }
+        kernel_case_init(&r.data, &sizes, seed, &e))
+        exit(complain(sizes_text, &e));
     upload(&r);
     if (!r.why[0]) launch(&r, rule);
     for (int p = 0; p < kernel_param_count(k); p++) {
@@ -89,18 +93,38 @@ static int run_shape(const struct kernel_spec *k, const struct launch_rule *rule
     return r.why[0] != 0;
 }
 
+static int judge(const char *report, const char *kernel, const char *sizes_text) {
+    const struct kernel_spec *k = kernel_spec_find(kernel);
+    struct kernel_sizes sizes;
+    struct kernel_counts counts;
+    struct err e = {.text = "no such kernel"};
+    if (!k || kernel_sizes_parse(k, sizes_text, &sizes, &e) ||
+        kernel_counts_read(report, kernel, &counts, &e))
+        return complain(kernel, &e);
+    printf("version %d\n", kernel_version_reached(&sizes, &counts, NULL));
+    for (int i = 0; i < KERNEL_COUNTERS; i++)
+        printf("%s %lld\n", kernel_counter_name(i), (long long)counts.value[i]);
+    for (int i = 0; i < kernel_budget_count(k); i++) {
+        const struct kernel_budget *b = &k->budget[i];
+        int64_t limit;
+        if (kernel_eval(&sizes, b->limit, &limit, &e)) return complain(b->limit, &e);
+        printf("budget %d %s %lld\n", b->version, kernel_counter_name(b->counter),
+               (long long)limit);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     struct launch_rule rule;
-    struct err e = {0};
+    struct err e;
+    if (argc == 5 && !strcmp(argv[1], "--judge")) return judge(argv[2], argv[3], argv[4]);
     if (argc < 6) {
         fprintf(stderr, "usage: kernel_run KERNEL LAUNCH.json ENTRY SEED \"rows=5 d=64\" ...\n");
         return 2;
     }
     const struct kernel_spec *k = kernel_spec_find(argv[1]);
-    if (!k || launch_rule_read(argv[2], argv[3], &rule, &e)) {
-        fprintf(stderr, "kernel_run: %s: %s %s\n", argv[1], e.field, k ? e.text : "no such kernel");
-        return 2;
-    }
+    if (!k) return complain(argv[1], &(struct err){.text = "no such kernel"});
+    if (launch_rule_read(argv[2], argv[3], &rule, &e)) return complain(argv[2], &e);
     const char *said = glue_open(k->name);
     if (said) {
         fprintf(stderr, "kernel_run: %s: %s\n", k->name, said);

@@ -88,6 +88,8 @@ static const char *const check_clang[] = {"-fsanitize=thread",
                                           "-tsan-distinguish-volatile=1",
                                           "-mllvm",
                                           "-disable-loop-idiom-all",
+                                          "-mllvm", /* or a vector is loaded by elements */
+                                          "-disable-vector-combine",
                                           NULL};
 static const char *const cuda_flags[] = {"-D__CUDACC__=1",       "-D__SIMT__=1",
                                          "-DSERVELAB_SIMT=1",    "-Wno-unknown-pragmas",

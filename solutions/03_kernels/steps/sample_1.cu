@@ -71,9 +71,10 @@ template <bool BY_MASS> static __device__ unsigned find(const row &r, count want
     *above = 0;
     for (unsigned bit = 0x80000000u; bit > 0; bit /= 2) {
         count reached = 0;
-        for (int32_t i = (int32_t)threadIdx.x; i < r.vocab; i += THREADS)
-            if (key_of(r.logits[i]) >= (key | bit))
-                reached += BY_MASS ? mass_of(r, r.logits[i]) : 1;
+        for (int32_t i = (int32_t)threadIdx.x; i < r.vocab; i += THREADS) {
+            float logit = r.logits[i];
+            if (key_of(logit) >= (key | bit)) reached += BY_MASS ? mass_of(r, logit) : 1;
+        }
         reached = block_sum(reached);
         if (reached >= want)
             key |= bit;
@@ -98,8 +99,9 @@ static __device__ void measure(const row &r, unsigned key, stretches *s) {
     __syncthreads(); /* what was there before was read */
     for (int32_t i = warp * length + (int32_t)threadIdx.x % 32;
          i < min((warp + 1) * length, r.vocab); i += 32) {
-        unsigned k = key_of(r.logits[i]);
-        if (k > key) mass += mass_of(r, r.logits[i]);
+        float logit = r.logits[i];
+        unsigned k = key_of(logit);
+        if (k > key) mass += mass_of(r, logit);
         if (k == key) ties++;
     }
     for (int32_t offset = 16; offset > 0; offset /= 2) {
