@@ -193,11 +193,82 @@ def check_denominators():
         by_class = [q["class"] for q in r["requests"]].count(name)
         report(by_class > 9 and w[key] == by_class and w["requests"] == 300 and
                w["complete"] == 300 - by_class and w["e2e_p99"]["n"] == 300 and
-               w["e2e_p99"]["failed"] == by_class and w["e2e_p99"]["infinite"] and
+               w["e2e_p99"]["failed"] == w["queue_delay_p50"]["failed"] == by_class and w["e2e_p99"]["infinite"] and
                r["p99_latency_ns"] is None and w["verdict"] == "missed" and
                w["attainment"] <= (300 - by_class) / 300,
                f"{name} requests stay in every denominator", w)
         report(w["itl_p99"]["failed"] == by_class, f"{name} requests count in ITL, once each")
+
+
+def check_flags():
+    """Every flag does something, and in the direction that it promises."""
+    base = ["--arrivals", "poisson", "--requests", "150", "--rate-rps", "14", *MODEL, "--policy",
+            "chunked", "--prompt-tokens", "100:900", "--output-tokens", "20:120"]
+    plain = sim_json("run", *base)
+
+    def ttft(r): return r["window"]["ttft_p50"]["ns"]
+    def tpot(r): return r["window"]["tpot_p50"]["ns"]
+    same = (lambda a, b: a["mean_latency_ns"] != b["mean_latency_ns"])
+    for more, holds in (
+            (["--seed", "2"], same),
+            (["--gpu", "a100"], lambda a, b: b["mean_latency_ns"] > a["mean_latency_ns"]),
+            (["--weight-bits", "4"], lambda a, b: tpot(b) < tpot(a)),
+            (["--kv-bits", "8"], lambda a, b: b["kv_mean_share"] < 0.7 * a["kv_mean_share"]),
+            (["--draft-tokens", "4", "--acceptance", "0.8"], lambda a, b: tpot(b) < tpot(a)),
+            (["--no-fusion"], lambda a, b: tpot(b) > tpot(a)),
+            (["--kv-blocks", "100"], lambda a, b: b["window"]["queue_delay_p99"]["ns"] >
+             a["window"]["queue_delay_p99"]["ns"] and b["kv_peak_share"] > a["kv_peak_share"]),
+            (["--token-budget", "128"], lambda a, b: ttft(b) > ttft(a)),
+            (["--max-running", "2"], lambda a, b: b["mean_batch"] <= 2 < a["mean_batch"]),
+            (["--max-in-system", "3"], lambda a, b: b["shed_queue_full"] > 0),
+            (["--servers", "3"], lambda a, b: b["mean_batch"] < a["mean_batch"]),
+            (["--servers", "3", "--router", "central:1"], lambda a, b: b["mean_batch"] <= 1),
+            (["--ttft-below-ms", "1"], lambda a, b: b["window"]["good"] == 0 and
+             b["window"]["verdict"] == "missed" and a["window"]["verdict"] == "met"),
+            (["--tpot-below-ms", "1"], lambda a, b: b["window"]["verdict"] == "missed"),
+            (["--e2e-below-ms", "1"], lambda a, b: b["window"]["verdict"] == "missed"),
+            (["--warm-up-s", "3"], lambda a, b: b["window"]["requests"] < 150 == b["n"])):
+        args = [a for a in base]
+        if more[0] == "--gpu":
+            args[args.index("h100")] = more[1]
+            more = []
+        got = sim_json("run", *args, *more)
+        report(holds(plain, got), f"it does what it says: {' '.join(more) or '--gpu a100'}", got)
+    gamma = ["run", "--arrivals", "gamma", "--requests", "2000", "--rate-rps", "100", "--cv"]
+    report(sim_json(*gamma, "3")["mean_wait_ns"] > sim_json(*gamma, "0.5")["mean_wait_ns"],
+           "it does what it says: --cv")
+    bursts = ["run", "--arrivals", "on-off", "--requests", "2000", "--rate-rps", "100", "--on-s", "1",
+              "--off-s"]
+    report(sim_json(*bursts, "3")["mean_wait_ns"] > sim_json(*bursts, "0.1")["mean_wait_ns"],
+           "it does what it says: --off-s")
+    costs = ["run", "--arrivals-ms", "0,0"]
+    report(sim_json(*costs, "--setup-ms", "7", "--per-request-ms", "2")["mean_latency_ns"] ==
+           (9 + 18) / 2 * 1e6, "it does what it says: --setup-ms and --per-request-ms")
+    prefixes = ["run", "--trace", "p.jsonl", "--trace-format", "mooncake", *MODEL, "--policy",
+                "continuous"]
+    with open(os.path.join(work, "p.jsonl"), "w") as f:
+        for i in range(20):
+            f.write(json.dumps({"timestamp": 1000 * i, "input_length": 1024, "output_length": 5,
+                                "hash_ids": [1, 2]}) + "\n")
+    report(sim_json(*prefixes)["prefix_cached_tokens"] == 0 <
+           sim_json(*prefixes, "--prefix-tokens", "5000")["prefix_cached_tokens"],
+           "it does what it says: --prefix-tokens")
+    stretched = sim_json(*prefixes, "--time-scale", "2")
+    report(stretched["window"]["to_ns"] - 1 == 2 * 19 * 10**9, "it does what it says: --time-scale")
+
+
+def check_higher_loads():
+    """A trace that begins with its longest requests: the guess is too low, and the sweep goes on."""
+    with open(os.path.join(work, "easier.csv"), "w") as f:
+        f.write("arrived_at,num_prefill_tokens,num_decode_tokens\n")
+        for i in range(6000):
+            f.write(f"{i},{1500 if i < 2000 else 10},{60 if i < 2000 else 2}\n")
+    tree = json.loads(sim("sweep", "--trace", "easier.csv", "--trace-format", "vidur", *MODEL, "--out",
+                          "easier", "--json").stdout)
+    p = tree["policies"][0]
+    shares = [q["rate_rps"] / p["guessed_saturation_rps"] for q in p["points"]]
+    report(max(shares) > 1.26 and (not p["points"][-1]["stable"] or len(shares) == 16) and
+           p["points"][-2]["stable"], "loads beyond the guess while the highest is still served", shares)
 
 
 def check_records():
@@ -417,7 +488,8 @@ def check_interrupted():
            "an interrupted run leaves no log under the final name")
 
 
-for check in (check_run_keys, check_curve, check_fleet, check_nothing_complete, check_denominators, check_records,
+for check in (check_run_keys, check_curve, check_fleet, check_nothing_complete, check_denominators, check_flags, check_higher_loads,
+              check_records,
               check_dollars, check_text, check_traces, check_azure, check_help, check_bad_input,
               check_interrupted):
     check()
