@@ -212,7 +212,8 @@ int cmd_grade(int argc, char **argv) {
     if (optind >= argc) return cli_usage("grade", "which lab? (01, 02)");
     if (argc - optind > 2) return cli_usage("grade", "one lab and one folder, please");
     o.g.lab = lab_find(argv[optind]);
-    if (!o.g.lab) return cli_usage("grade", "there is no lab '%s' here; there are 01 and 02", argv[optind]);
+    if (!o.g.lab)
+        return cli_usage("grade", "there is no lab '%s' here; there are 01 and 02", argv[optind]);
     if (o.list) return list_checks(o.g.lab), CLI_DONE;
     if (check_formats(o.formats) || choose_seed(&o)) return CLI_USAGE;
     if (build_find_home(home, sizeof home, &e)) {

@@ -25,7 +25,7 @@ struct flag {
 
 /* A line without a type begins a section of --help. */
 static const struct flag TABLE[] = {
-    {.help = "arrivals, one of the first three"},
+    {.help = "arrivals: a kind of them, or a trace (sim run also takes --arrivals-ms)"},
     {"arrivals-ms", TEXT, F(arrivals_ms), SIM_RUN, 0, 0, "A,B,..", "at these times, milliseconds"},
     {"arrivals", TEXT, F(arrivals), BOTH, 0, 0, "KIND", "poisson, gamma, on-off or closed"},
     {"trace", TEXT, F(trace), BOTH, 0, 0, "FILE", "as recorded; needs --trace-format"},
@@ -87,7 +87,7 @@ static const struct flag TABLE[] = {
      "prefix reuse: size of its store (0: off)"},
     {"servers", COUNT, F(servers), BOTH, 1, 100000, "N", "a fleet of N (1)"},
     {"router", TEXT, F(router), BOTH, 0, 0, "NAME",
-     "round-robin (default), least-outstanding, power-of-two, prefix-affinity"},
+     "round-robin (default), random, least-outstanding, power-of-two, prefix-affinity, central:N"},
 
     {.help = "what is asked of it"},
     {"ttft-below-ms", POSITIVE, F(ttft_below_ms), BOTH, 0, 1e12, "T", "limit on p99 TTFT"},

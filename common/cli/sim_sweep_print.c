@@ -226,9 +226,12 @@ void print_sweep_text(const struct sweep_report *r) {
     printf("%s\n", sim_machine_text(r->flags, r->setup, text, sizeof text));
     if (!r->sweep->complete) printf("INTERRUPTED: not all points were measured\n");
     for (size_t i = 0; i < r->sweep->n_policies; i++) print_table(&r->sweep->policies[i]);
-    printf("\n rates in requests/s; throughput: complete requests that end while requests arrive; "
-           "batch: sequences in a\n forward pass over busy time; KV %%: most blocks taken; lost: "
-           "shed, truncated or broken; *: too few for a p99\n");
+    printf("\n rates in requests/s; counted is what arrives from the first arrival%s to the last, "
+           "whenever "
+           "it ends;\n throughput: complete requests that end in that time; batch: sequences in a "
+           "forward pass over busy time;\n KV %%: most blocks taken; lost: shed, truncated or "
+           "broken; *: too few for a p99\n",
+           r->setup->run.warm_up_ns ? " after the warm-up" : "");
     print_sweep_plot(r->sweep);
     print_summary(r);
 }
