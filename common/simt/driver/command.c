@@ -74,6 +74,7 @@ static const char *const check_gcc[] = {"-fsanitize=thread",
                                         "-fno-tree-vectorize",
                                         "-fno-tree-loop-distribute-patterns",
                                         "-fno-toplevel-reorder",
+                                        "-fno-ipa-icf", /* equal kernels would share their lines */
                                         NULL};
 static const char *const check_clang[] = {"-fsanitize=thread",
                                           "-fsanitize-coverage=trace-pc,no-prune",

@@ -116,6 +116,18 @@ static void announce_kernels(struct rewriter *r) {
     }
 }
 
+/* const, so that the compiler keeps it among its own constants. */
+static bool fixed_value(const struct tokens *t, int from, int to) {
+    int before = token_before(t, from);
+    for (int i = from; i < to && !token_is(t, i, "=") && !token_is(t, i, "["); i++)
+        if (token_is(t, i, "const") || token_is(t, i, "constexpr")) return true;
+    return token_is(t, before, "const") || token_is(t, before, "constexpr");
+}
+
+/* Device variables lie in a section of their own, in order and apart, so that an overrun of one
+ * meets its padding instead of the next. */
+#define IN_ORDER "__attribute__((section(\"simt_device\"), used, aligned(64)))"
+
 /* The names between a qualifier and the semicolon: each before [ = { , or ; */
 static void announce_variables(struct rewriter *r, int qualifier, const char *kind) {
     const struct tokens *t = &r->t;
@@ -125,6 +137,8 @@ static void announce_variables(struct rewriter *r, int qualifier, const char *ki
     if (end >= t->count) return;
     int last = -1;
     bool done = false; /* this declarator's name is known */
+    bool padded = !fixed_value(t, qualifier, end);
+    if (padded) rewrite_edit(r, qualifier, qualifier, "%s", IN_ORDER);
     for (int i = token_next(t, qualifier); i <= end; i = token_next(t, i)) {
         bool stop = token_is(t, i, ";") || token_is(t, i, ","), value = token_is(t, i, "=");
         if (!done && last >= 0 && (stop || value || token_is(t, i, "[") || token_is(t, i, "{"))) {
@@ -132,6 +146,9 @@ static void announce_variables(struct rewriter *r, int qualifier, const char *ki
             rewrite_edit(r, end + 1, end + 1,
                          " static simt_symbol_announced simt_symbol_%s(&%s, \"%s\", %s);", name,
                          name, name, kind);
+            if (padded)
+                rewrite_edit(r, end + 1, end + 1, " static char simt_pad_%s[64] %s;", name,
+                             IN_ORDER);
             free(name);
             done = true;
         }

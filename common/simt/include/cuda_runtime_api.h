@@ -119,7 +119,7 @@ extern "C" {
 #define SIMT_DEFAULT(x)
 #endif
 
-/* errors: cudaGetLastError clears what it returns, except after a kernel died (code 700 and up) */
+/* errors: cudaGetLastError clears what it returns, except after a kernel died */
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 const char *cudaGetErrorString(cudaError_t error);

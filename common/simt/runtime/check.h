@@ -105,6 +105,8 @@ struct trace {
 extern struct trace count_traces[MAX_THREADS];
 void count_grow(struct trace *t);
 void count_flush(struct worker *w, int warp);
+bool count_lane_worked(int thread); /* has it touched memory in this block? */
+void count_block(void);
 void count_launch(const struct job *j);
 void count_barrier(uint32_t site, int line);
 void count_launch_end(const struct job *j);

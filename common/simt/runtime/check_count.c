@@ -91,6 +91,21 @@ void count_barrier(uint32_t site, int line) {
     s->line = line;
 }
 
+/* ---- who did anything at all ------------------------------------------------------------------
+ */
+static bool worked[MAX_THREADS];
+
+void count_block(void) {
+    memset(worked, 0, sizeof worked);
+}
+
+bool count_lane_worked(int thread) {
+    const struct trace *t = &count_traces[thread];
+    for (uint32_t i = 0; i < t->count && !worked[thread]; i++)
+        worked[thread] = t->list[i].address != 0;
+    return worked[thread];
+}
+
 /* ---- merging ----------------------------------------------------------------------------------
  */
 static void diverged(uint32_t pc) {
@@ -165,5 +180,8 @@ void count_flush(struct worker *w, int warp) {
         step(&m, low);
         if (m.active == ~0u) steps_together(&m);
     }
-    for (int l = 0; l < lanes; l++) count_traces[warp * WARP + l].count = 0;
+    for (int l = 0; l < lanes; l++) {
+        count_lane_worked(warp * WARP + l);
+        count_traces[warp * WARP + l].count = 0;
+    }
 }

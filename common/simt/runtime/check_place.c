@@ -197,7 +197,8 @@ static const struct simt_symbol *symbol_before(uintptr_t a) {
 
 /* What is allowed although it has no shadow. */
 static bool fine_unseen(uintptr_t a, size_t n, bool write, int symbol) {
-    static uintptr_t last; /* a page of constants, seen before: the search below is slow */
+    static uintptr_t last =
+        ~(uintptr_t)0; /* a page of constants, seen before: the search below is slow */
     const struct simt_launch *l = &check.job->l;
     if (symbol >= 0) return !write && a + n <= symbols[symbol].start + symbols[symbol].bytes;
     if (a - (uintptr_t)l->arg < l->arg_bytes) return true; /* the kernel's parameters */

@@ -39,7 +39,8 @@ static inline enum conflict race_between(uint32_t interval, int other, uint32_t 
 static inline enum conflict race_with_reads(const struct cell *c, bool shared) {
     const struct worker *w = check.worker;
     if (c->read_interval < check.launch_first) return CONFLICT_NONE;
-    if (!shared && (c->read_at & CELL_OTHER_BLOCK) && !sync_acquired(0, 0)) return CONFLICT_OTHER_BLOCK;
+    if (!shared && (c->read_at & CELL_OTHER_BLOCK) && !sync_acquired(0, 0))
+        return CONFLICT_OTHER_BLOCK;
     if (c->read_interval != check.interval || !(c->read_at & CELL_MANY))
         return race_between(c->read_interval, c->reader, c->read_clock, shared);
     if (c->read_at & CELL_MANY_WARPS) return CONFLICT_BLOCK;
@@ -52,20 +53,30 @@ static inline enum conflict race_with_reads(const struct cell *c, bool shared) {
 }
 
 static inline void race_note_write(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock) {
-    if (c->write_interval == check.interval && c->writer == thread && c->write_clock == clock)
+    if (c->write_interval == check.interval && c->writer == thread && c->write_clock == clock) {
         at |= c->write_at & CELL_BYTES;
+        if (!(c->write_at & CELL_ATOMIC)) at &= ~(uint32_t)CELL_ATOMIC; /* the plain one races */
+    }
     c->write_interval = check.interval;
     c->write_at = at, c->writer = thread, c->write_clock = clock;
 }
 
+/* Several readers of an interval share one record: the last one, and flags. An earlier read that is
+ * ordered before ours needs no flag: who comes after us comes after it. */
+static inline uint32_t race_merged_readers(const struct cell *c, uint16_t thread) {
+    uint32_t flags = c->read_at & (CELL_BYTES | CELL_MANY | CELL_MANY_WARPS | CELL_OTHER_BLOCK);
+    if (flags & CELL_MANY_WARPS) return flags;
+    if ((c->reader ^ thread) / WARP) return flags | CELL_MANY | CELL_MANY_WARPS;
+    if (c->reader == thread && !(flags & CELL_MANY)) return flags;
+    int other = c->reader == thread ? thread ^ 1 : c->reader;
+    if (race_lanes_ordered(&check.worker->warp[thread / WARP], thread, other, c->read_clock))
+        return flags & CELL_OTHER_BLOCK;
+    return flags | CELL_MANY;
+}
+
 static inline void race_note_read(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock) {
     if (c->read_interval == check.interval) {
-        uint32_t flags = c->read_at & 0xff & ~(uint32_t)CELL_ATOMIC;
-        if (c->reader != thread) {
-            flags |= CELL_MANY;
-            if ((c->reader ^ thread) / WARP) flags |= CELL_MANY_WARPS;
-        }
-        at |= flags;
+        at |= race_merged_readers(c, thread);
     } else if (c->read_interval >= check.launch_first) {
         if (c->read_interval < check.block_first) at |= CELL_OTHER_BLOCK;
         at |= c->read_at & CELL_OTHER_BLOCK;

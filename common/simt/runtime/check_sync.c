@@ -81,6 +81,7 @@ void hook_block(struct worker *w) {
     check.acquired = 0, check.acquired_by_all = false, check.last_fence = 0;
     memset(check.fence_interval, 0, sizeof check.fence_interval);
     memset(check.acquired_by, 0, sizeof check.acquired_by);
+    count_block();
 }
 
 /* ---- fences: release and acquire between blocks ------------------------------------------------
@@ -240,14 +241,23 @@ void hook_mask_without_self(struct worker *w, unsigned site, uint32_t mask) {
 }
 
 /* CUDA asks all lanes of a mask that haven't returned to take part; a value from a lane that isn't
- * there is undefined. So the idiom of a full mask is good in a last warp of fewer lanes and after
- * an early return, as long as no value comes from a missing lane. */
+ * there is undefined. So the idiom of a full mask is good for a vote or a __syncwarp in a last warp
+ * of fewer lanes, and after the early return of lanes that have nothing to do. */
+static bool idle(const struct worker *w, int warp, uint32_t lanes) {
+    bool any = false;
+    for (uint32_t set = lanes & warp_lanes(w, warp); set; set &= set - 1)
+        any |= count_lane_worked(warp * WARP + __builtin_ctz(set));
+    return !any;
+}
+
 void hook_mask_absent(struct worker *w, unsigned site, uint32_t mask) {
     int number = w->thread / WARP, lane = w->thread % WARP;
     const struct warp *p = &w->warp[number];
     uint32_t lanes = warp_lanes(w, number), absent = mask & (~lanes | p->done);
     if (mask == ~0u) {
-        if (p->op[lane] == SIMT_OP_SYNC || p->op[lane] == SIMT_OP_BALLOT) return;
+        if ((p->op[lane] == SIMT_OP_SYNC || p->op[lane] == SIMT_OP_BALLOT) &&
+            idle(w, number, absent))
+            return;
         if (p->op[lane] == SIMT_OP_SHUFFLE && !(absent >> p->argument[lane] & 1)) return;
         if (p->op[lane] != SIMT_OP_SHUFFLE && !(absent & lanes)) return;
     }
@@ -270,7 +280,11 @@ void hook_ops_differ(struct worker *w, int other_lane, unsigned site, uint32_t m
 }
 
 void hook_lane_left(struct worker *w, struct warp *p, int waiting_lane) {
-    int thread = (int)(p - w->warp) * WARP + waiting_lane;
+    int warp = (int)(p - w->warp), thread = warp * WARP + waiting_lane;
+    if (p->op_mask[waiting_lane] == ~0u &&
+        (p->op[waiting_lane] == SIMT_OP_SYNC || p->op[waiting_lane] == SIMT_OP_BALLOT) &&
+        idle(w, warp, p->done))
+        return;
     char me[96];
     report_thread(thread, me, sizeof me);
     struct finding f = finding_at("warp-mask", w, thread, p->op_site[waiting_lane]);

@@ -37,7 +37,7 @@ void hook_written(void *p, size_t bytes); /* by the host */
 #define hook_barrier_after_exit(w)         ((void)0)
 #define hook_barriers_differ(w, site)      ((void)0)
 #define hook_warp_stuck(w, warp)           ((void)0)
-#define hook_warp_met(w, warp) ((void)0)
+#define hook_warp_met(w, warp)             ((void)0)
 #define hook_mask_without_self(w, site, m) ((void)0)
 #define hook_mask_absent(w, site, m)       ((void)0)
 #define hook_ops_differ(w, other, site, m) ((void)0)

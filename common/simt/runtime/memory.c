@@ -24,13 +24,18 @@ static size_t top; /* bytes of the range ever handed out */
 static _Atomic int last_error;
 
 /* ---- errors --------------------------------------------------------------------------------- */
+static bool sticks(int error) {
+    return error == cudaErrorIllegalAddress || error == cudaErrorLaunchTimeout ||
+           error == cudaErrorAssert || error == cudaErrorLaunchFailure;
+}
+
 cudaError_t memory_error(int error) {
-    if (error && last_error < cudaErrorIllegalAddress) last_error = error;
+    if (error && !sticks(last_error)) last_error = error;
     return (cudaError_t)error;
 }
 
 bool memory_dead(void) {
-    return last_error >= cudaErrorIllegalAddress;
+    return sticks(last_error);
 }
 
 cudaError_t cudaPeekAtLastError(void) {
@@ -39,7 +44,7 @@ cudaError_t cudaPeekAtLastError(void) {
 
 cudaError_t cudaGetLastError(void) {
     int e = last_error;
-    if (e < cudaErrorIllegalAddress) last_error = cudaSuccess;
+    if (!sticks(e)) last_error = cudaSuccess;
     return (cudaError_t)e;
 }
 

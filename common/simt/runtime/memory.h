@@ -40,7 +40,7 @@ static inline struct allocation *memory_find(uintptr_t p) {
 /* Page-locked host memory, which kernels may use too. */
 bool memory_is_pinned(const void *p, size_t bytes);
 
-/* The error state. An error from a running kernel (700 and up) stays: nothing runs after it. */
+/* The error state. An error from a running kernel stays: nothing runs after it. */
 cudaError_t memory_error(int error); /* notes it and returns it */
 bool memory_dead(void);
 
