@@ -158,6 +158,27 @@ START_TEST(the_ends_of_a_window) {
 }
 END_TEST
 
+/* 100,000 requests with latencies of 0, 1, 2, ... ns, backwards: each percentile is off by one when
+ * its rank is. */
+START_TEST(percentiles_to_the_rank) {
+    enum { N = 100000 };
+    struct point_request *list = malloc(N * sizeof *list);
+    for (int64_t i = 0; i < N; i++)
+        list[N - 1 - i] = (struct point_request){7, 7 + i, 7 + i, 7 + 2 * i, 2, 2, POINT_DONE};
+    struct operating_point p = measure(list, N, 0, 1, none);
+    ck_assert(p.requests == N && p.good == N);
+    ck_assert_int_eq(p.queue_delay_p99.ns, 98999);
+    ck_assert_int_eq(p.ttft_p50.ns, 49999);
+    ck_assert_int_eq(p.ttft_p99.ns, 98999);
+    ck_assert_int_eq(p.tpot_p50.ns, 49999);
+    ck_assert_int_eq(p.tpot_p99.ns, 98999);
+    ck_assert_int_eq(p.e2e_p50.ns, 2 * 49999);
+    ck_assert_int_eq(p.e2e_p99.ns, 2 * 98999);
+    ck_assert(!p.ttft_p99.few);
+    free(list);
+}
+END_TEST
+
 START_TEST(limits_are_strict) {
     struct point_request list[] = {request(0, 0, 10, 20, 3, 3, POINT_DONE),
                                    request(1, 1, 11, 11, 1, 1, POINT_DONE),
@@ -176,6 +197,9 @@ START_TEST(limits_are_strict) {
     ck_assert_int_eq(
         measure(list, 3, 0, 50, (struct point_limits){INT64_MAX, INT64_MAX, 20 * ms}).good, 2);
     ck_assert_int_eq(measure(list, 3, 0, 50, none).ttft_p50.n, 2); /* no token, no TTFT */
+    list[1].arrival_ns = list[1].first_token_ns;                   /* at once is a time, too */
+    ck_assert_int_eq(
+        measure(list + 1, 1, 0, 50, (struct point_limits){1, INT64_MAX, INT64_MAX}).good, 1);
 }
 END_TEST
 
@@ -186,7 +210,7 @@ START_TEST(order_and_shift_change_nothing) {
     for (int i = 0; i < 200; i++) {
         int at = (int)rng_below(&r, 900), n = (int)rng_below(&r, 5);
         list[i] = request(at, at + 1, n ? at + 3 : -1, at + 3 + n * (int)rng_below(&r, 9), n,
-                          n + (rng_below(&r, 9) == 0), (enum point_end)(rng_below(&r, 12) / 10));
+                          n + (rng_below(&r, 9) == 0), (enum point_end)(rng_below(&r, 12) / 5));
         other[199 - i] = list[i];
     }
     struct operating_point a = measure(list, 200, 100, 800, none);
@@ -247,6 +271,11 @@ START_TEST(a_line_without_error_is_no_accident) {
     /* nothing arrives or ends in the half: constant, and stable by the first rule */
     for (int i = 0; i < 32; i++) list[i].arrival_ns = 5;
     ck_assert(point_stable(list, 32, 0, 640));
+    /* the half begins in the middle of the window, not of the clock */
+    for (int i = 0; i < 32; i++) list[i].arrival_ns = 1000 + 320 + 10 * i;
+    ck_assert(!point_stable(list, 32, 1000, 1640));
+    ck_assert(point_stable(list, 32, 1000, 12000)); /* all of them came before 6500 */
+    for (int i = 0; i < 32; i++) list[i].arrival_ns = 5;
     /* one arrival in the last moment, seen by no sample: flat */
     list[0].arrival_ns = 639;
     ck_assert(point_stable(list, 32, 0, 640));
@@ -260,6 +289,49 @@ START_TEST(a_line_without_error_is_no_accident) {
     for (int i = 0; i < 10; i++) list[i].arrival_ns = 639;
     for (int i = 10; i < 15; i++) list[i].end_ns = 480;
     ck_assert(point_stable(list, 32, 0, 640));
+}
+END_TEST
+
+/* The definition once more, in doubles and with means: agrees wherever it isn't a matter of their
+ * last bits. Returns b / s; below 0 for a line that doesn't rise. */
+static double rise_of(const double *y) {
+    double mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0;
+    for (int i = 0; i < POINT_SAMPLES; i++)
+        mx += (double)i / POINT_SAMPLES, my += y[i] / POINT_SAMPLES;
+    for (int i = 0; i < POINT_SAMPLES; i++) {
+        sxx += (i - mx) * (i - mx);
+        sxy += (i - mx) * (y[i] - my);
+        syy += (y[i] - my) * (y[i] - my);
+    }
+    if (sxy <= 0) return -1;
+    return sxy / sxx / sqrt((syy - sxy * sxy / sxx) / ((POINT_SAMPLES - 2) * sxx));
+}
+
+START_TEST(a_rise_beyond_three_standard_errors) {
+    struct rng r;
+    rng_seed(&r, 8);
+    int yes = 0, no = 0;
+    for (int trial = 0; trial < 3000; trial++) {
+        /* second half 320 .. 640, sampled every 10; half of the ends come after it */
+        struct point_request list[40];
+        double y[POINT_SAMPLES] = {0};
+        int n = 4 + (int)rng_below(&r, 36), ended = 0, arrived = 0;
+        for (int i = 0; i < n; i++) {
+            int64_t at = 10 * (int64_t)rng_below(&r, 65),
+                    end = at + 10 * (int64_t)rng_below(&r, 60);
+            list[i] = (struct point_request){at, at, at, end, 1, 1, POINT_DONE};
+            arrived += at >= 320 && at < 640;
+            ended += end >= 320 && end < 640;
+            for (int k = 0; k < POINT_SAMPLES; k++)
+                y[k] += (at <= 320 + 10 * k) - (end <= 320 + 10 * k);
+        }
+        double rise = rise_of(y);
+        if (ended * 100 >= arrived * 98 || fabs(rise - 3) < 1e-9) continue;
+        bool stable = rise <= 3;
+        ck_assert_int_eq(point_stable(list, (size_t)n, 0, 640), stable);
+        yes += stable, no += !stable;
+    }
+    ck_assert(yes > 100 && no > 100);
 }
 END_TEST
 
@@ -324,6 +396,11 @@ START_TEST(ties_and_curves_without_a_knee) {
                                   point(3, 20, 10, true)};
     ck_assert_uint_eq(curve_knee(c, 3), 0);
     ck_assert_uint_eq(curve_saturation(c, 3), 1);
+    c[2].throughput_rps = 99; /* beyond the list */
+    c[2].mean_latency_ns = 1;
+    ck_assert_uint_eq(curve_saturation(c, 1), 0);
+    ck_assert_uint_eq(curve_saturation(c, 2), 1);
+    ck_assert_uint_eq(curve_knee(c, 2), 0);
     ck_assert_uint_eq(curve_knee(c, 0), 0);
     ck_assert_uint_eq(curve_saturation(c, 0), 0);
     for (int i = 0; i < 3; i++) c[i].mean_latency_ns = NAN;
@@ -470,10 +547,12 @@ static Suite *suite(void) {
     tcase_add_test(c, all_shed);
     tcase_add_test(c, stragglers_over_both_ends);
     tcase_add_test(c, the_ends_of_a_window);
+    tcase_add_test(c, percentiles_to_the_rank);
     tcase_add_test(c, limits_are_strict);
     tcase_add_test(c, order_and_shift_change_nothing);
     tcase_add_test(c, stability);
     tcase_add_test(c, a_line_without_error_is_no_accident);
+    tcase_add_test(c, a_rise_beyond_three_standard_errors);
     tcase_add_test(c, verdict_of_a_point);
     tcase_add_test(c, knee_saturation_and_regions);
     tcase_add_test(c, ties_and_curves_without_a_knee);
