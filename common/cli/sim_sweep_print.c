@@ -127,8 +127,13 @@ static double row_value(const struct sweep_report *r, const struct sweep_policy 
 
 static void print_row(const struct sweep_report *r, const char *label, enum row row) {
     printf("  %-44s", label);
-    for (size_t i = 0; i < r->sweep->n_policies; i++)
-        cell(row_value(r, &r->sweep->policies[i], row), 16, 2);
+    for (size_t i = 0; i < r->sweep->n_policies; i++) {
+        double v = row_value(r, &r->sweep->policies[i], row);
+        if (isfinite(v))
+            printf(" %16.4g", v);
+        else
+            printf(" %16s", "-");
+    }
     printf("\n");
 }
 
