@@ -266,7 +266,13 @@ static int fleet_turn(struct fleet *f, int64_t t_ns, struct err *e) {
     return 1;
 }
 
+/* One server that isn't held back needs neither a tournament nor a choice. */
+static bool alone(const struct fleet *f) {
+    return f->n == 1 && f->choose != central;
+}
+
 int fleet_run_until(struct fleet *f, int64_t t_ns, struct err *e) {
+    if (alone(f)) return sim_run_until(f->server[0], t_ns, e);
     int rc;
     do rc = fleet_turn(f, t_ns, e);
     while (rc == 1);
@@ -274,6 +280,7 @@ int fleet_run_until(struct fleet *f, int64_t t_ns, struct err *e) {
 }
 
 int fleet_run_to_end(struct fleet *f, int64_t t_ns, struct err *e) {
+    if (alone(f)) return sim_run_to_end(f->server[0], t_ns, e);
     int64_t before = f->ended;
     int rc;
     do rc = fleet_turn(f, t_ns, e);
@@ -286,6 +293,7 @@ int fleet_push(struct fleet *f, const struct sim_request *r, struct err *e) {
         return err_set(e, "request %lld arrives at %lld ns, before the last arrival at %lld ns",
                        (long long)r->id, (long long)r->arrival_ns, (long long)f->last_arrival_ns);
     f->last_arrival_ns = r->arrival_ns;
+    if (alone(f)) return sim_push(f->server[0], r, e);
     int32_t i = f->choose(f, r);
     if (i != NO_SERVER) return place(f, i, r, r->arrival_ns, e);
     hold_back(f, r);
@@ -296,6 +304,7 @@ int fleet_finish(struct fleet *f, struct err *e) {
     f->no_arrivals = true;
     tell_end(f, f->last_arrival_ns);
     if (fleet_run_until(f, INT64_MAX, e)) return -1;
+    refresh(f, 0);
     if (f->total + (int64_t)f->n_held > 0)
         return err_set(e, "the policy leaves %lld requests waiting although no arrival is left%s",
                        (long long)(f->total + (int64_t)f->n_held),

@@ -66,9 +66,8 @@ static int mm1(int64_t requests) {
                            .max_in_system = INT64_MAX,
                            .each = into_mean,
                            .ctx = &mean};
-    c.policy_state = c.policy->create(arg, &e);
-    struct sim *s = sim_create(&c, &e);
-    if (!s) return fail(&e);
+    struct fleet *f = fleet_create(&c, arg, 1, "round-robin", 1, &e); /* as `servelab sim` does */
+    if (!f) return fail(&e);
     struct rng arrivals, services;
     rng_seed(&arrivals, 1);
     rng_seed(&services, 2);
@@ -82,17 +81,16 @@ static int mm1(int64_t requests) {
                                 .output_tokens = 1,
                                 .max_output_tokens = 1,
                                 .service_ns = rng_exponential_ns(&services, NS_PER_MS * 7 / 10)};
-        if (sim_run_until(s, at, &e) || sim_push(s, &r, &e)) return fail(&e);
+        if (fleet_run_until(f, at, &e) || fleet_push(f, &r, &e)) return fail(&e);
     }
-    if (sim_finish(s, &e)) return fail(&e);
+    if (fleet_finish(f, &e)) return fail(&e);
     double used_s = cpu_s() - start_s;
     printf("mm1: %" PRId64
            " requests, %.3f s, %.0f requests/s, mean sojourn %.4f ms (theory %.4f), "
            "peak %.1f MiB\n",
            requests, used_s, (double)requests / used_s, (double)mean.sum_ns / (double)mean.n / 1e6,
            0.7 / 0.3, peak_mib());
-    sim_free(s);
-    c.policy->destroy(c.policy_state);
+    fleet_free(f);
     return 0;
 }
 
