@@ -91,6 +91,17 @@ void describe_question(const struct question *q, char *text, size_t cap) {
     if (q->kind == Q_PLAN) say_view(&o, q);
 }
 
+/* A trace has no maximal length: the simulator then takes its longest answer for all of them. Would
+ * that make one of them impossible? */
+static bool plays_as_trace(const struct play *p) {
+    int32_t longest = 1;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->request[i].output_tokens > longest) longest = p->request[i].output_tokens;
+    for (size_t i = 0; i < p->n; i++)
+        if (policy_blocks_for(p->request[i].prompt_tokens + longest) > p->kv_blocks) return false;
+    return true;
+}
+
 /* The same as a trace in the form of Azure's, and the command that plays it. */
 static void say_command(struct out *o, const struct play *p) {
     SAY(o, "\nto watch it (`make mine LAB=02` builds the program):\n  printf "
@@ -130,5 +141,5 @@ void play_describe(const struct play *p, char *text, size_t cap) {
             (double)q->arrival_ns / NS_PER_MS, q->prompt_tokens, q->output_tokens,
             q->max_output_tokens);
     }
-    if (p->n <= FEW) say_command(&o, p);
+    if (p->n <= FEW && plays_as_trace(p)) say_command(&o, p);
 }

@@ -139,7 +139,7 @@ void oracle_measure(const struct point_request *list, size_t n, int64_t from_ns,
 
 /* ---- stable ---------------------------------------------------------------------------------- */
 
-static double slope_over_error(const double *y, int n) {
+double oracle_slope_over_error(const double *y, int n) {
     double mean_x = (n - 1) / 2.0, mean_y = 0, sxx = 0, sxy = 0, residual = 0;
     for (int i = 0; i < n; i++) mean_y += y[i] / n;
     for (int i = 0; i < n; i++) {
@@ -173,7 +173,7 @@ bool oracle_stable(const struct point_request *list, size_t n, int64_t from_ns, 
             if (list[k].end_ns <= t) y[i]--;
         }
     }
-    double r = slope_over_error(y, POINT_SAMPLES);
+    double r = oracle_slope_over_error(y, POINT_SAMPLES);
     if (rise) *rise = r;
     return r <= 3;
 }

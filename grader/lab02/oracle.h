@@ -18,6 +18,9 @@ void oracle_measure(const struct point_request *list, size_t n, int64_t from_ns,
 bool oracle_stable(const struct point_request *list, size_t n, int64_t from_ns, int64_t to_ns,
                    double *rise);
 
+/* That quotient for n readings at equal distances. */
+double oracle_slope_over_error(const double *y, int n);
+
 enum slo_answer oracle_verdict(const struct operating_point *p, const struct point_limits *limits);
 size_t oracle_knee(const struct operating_point *points, size_t n);
 size_t oracle_saturation(const struct operating_point *points, size_t n);

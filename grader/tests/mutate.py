@@ -41,7 +41,10 @@ FAMILIES = ["INTERVAL_OK INTERVAL_ABSENT INTERVAL_CROSS_CLOCK INTERVAL_NEGATIVE"
             "TRUNCATION_REJECT TRUNCATION_FIXED_LENGTH", "IV_TPOT IV_E2E",
             "EV_REQUEST_SUBMITTED EV_REQUEST_ACCEPTED EV_REQUEST_ADMITTED EV_FIRST_TOKEN EV_TOKEN_SENT "
             "EV_FIRST_BYTE_RECEIVED EV_FINAL_BYTE_RECEIVED EV_REQUEST_REJECTED EV_REQUEST_CANCELLED "
-            "EV_REQUEST_FAILED", "EV_GPU_START EV_GPU_END", "true false"]
+            "EV_REQUEST_FAILED", "EV_GPU_START EV_GPU_END",
+            "POINT_COMPLETE POINT_SHED POINT_TRUNCATED POINT_BROKEN", "POINT_DONE POINT_REJECTED POINT_FAILED",
+            "REGION_UNDERLOADED REGION_KNEE REGION_OVERLOADED", "POLICY_RUN POLICY_PREEMPT POLICY_REJECT",
+            "POLICY_ONE_ITERATION POLICY_UNTIL_CHANGE", "true false"]
 NEIGHBOUR = {}
 for family in FAMILIES:
     members = family.split()
@@ -114,7 +117,7 @@ def changes(tokens, first, last):
         t = tokens[i]
         nxt = tokens[i + 1] if i < last else t
         for operator, table in (("relation", RELATIONS), ("arithmetic", ARITHMETIC), ("logic", LOGIC)):
-            pointer = t.text == "*" and (tokens[i - 1].text in ("struct", "const", "char", "int64_t") or
+            pointer = t.text == "*" and (tokens[i - 1].text in ("struct", "const", "char", "int64_t", "int32_t", "double") or
                                          nxt.text in (",", ")", "const"))
             if t.text in table and t.kind == "punct" and not pointer and \
                     (t.text in ("++", "--") or binary(tokens, i)):

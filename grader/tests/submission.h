@@ -1,4 +1,4 @@
-/* submission.h: folders that tests hand in: the reference of lab 01, with one file or another
+/* submission.h: folders that tests hand in: a lab's reference, with one file or another
  * replaced. Included by the test programs; every failure ends the test. */
 #ifndef SERVELAB_GRADER_TESTS_SUBMISSION_H
 #define SERVELAB_GRADER_TESTS_SUBMISSION_H
@@ -14,10 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REFERENCE "solutions/01_request_record"
+#define REFERENCE   "solutions/01_request_record"
+#define REFERENCE02 "solutions/02_queue_sim"
 
 struct submission {
     char path[64];
+    const char *reference; /* what it is a copy of */
 };
 
 static inline void submission_write(const struct submission *s, const char *name, const char *text,
@@ -31,18 +33,36 @@ static inline void submission_write(const struct submission *s, const char *name
     ck_assert_int_eq(fclose(f), 0);
 }
 
-static inline void submission_reference(struct submission *s) {
-    static const char *const names[] = {"intervals.c", "classify.c",  "percentile.c",
-                                        "slo.c",       "record.json", "objective.json"};
+/* A copy of the files that the lab names. */
+static inline void submission_of(struct submission *s, const struct lab *lab,
+                                 const char *reference) {
+    s->reference = reference;
     snprintf(s->path, sizeof s->path, "/tmp/servelab-test-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(s->path));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < lab->n_files; i++) {
         size_t n = 0;
-        char *text = collect_read(REFERENCE, names[i], 1 << 20, &n);
-        ck_assert_msg(text, "%s: run this test from the project's folder", names[i]);
-        submission_write(s, names[i], text, n);
+        char *text = collect_read(reference, lab->files[i].name, 1 << 20, &n);
+        ck_assert_msg(text, "%s: run this test from the project's folder", lab->files[i].name);
+        submission_write(s, lab->files[i].name, text, n);
         free(text);
     }
+}
+
+static inline void submission_reference(struct submission *s) {
+    submission_of(s, lab_find("01"), REFERENCE);
+}
+
+/* Replaces files by those of a folder. */
+static inline void submission_overlay(const struct submission *s, const char *folder) {
+    DIR *d = opendir(folder);
+    ck_assert_ptr_nonnull(d);
+    for (struct dirent *de; (de = readdir(d));) {
+        size_t n = 0;
+        char *text = de->d_name[0] == '.' ? NULL : collect_read(folder, de->d_name, 1 << 20, &n);
+        if (text) submission_write(s, de->d_name, text, n);
+        free(text);
+    }
+    closedir(d);
 }
 
 /* Replaces a file by an attack's text, with its "//reference F G" line expanded. */
@@ -56,7 +76,7 @@ static inline void submission_attack(const struct submission *s, const char *fil
     }
     ck_assert_int_eq(sscanf(mark, "\n//reference %63s %63s", function, other), 2);
     size_t n = 0, len = 0;
-    char *reference = collect_read(REFERENCE, file, 1 << 20, &n), *all = NULL;
+    char *reference = collect_read(s->reference, file, 1 << 20, &n), *all = NULL;
     ck_assert_ptr_nonnull(reference);
     FILE *f = open_memstream(&all, &len);
     fprintf(f, "%.*s\n#define %s %s\n%s\n#undef %s\n", (int)(mark - text), text, function, other,

@@ -1,11 +1,13 @@
-/* test_attacks.c: every file of attacks/ is handed in as anybody would. Those that the examination
- * of objects refuses are handed in again with the examination switched off and without bubblewrap,
- * so that the process's own walls must hold; and those that fight the machine (G2, G10, G11) a
- * third time, with bubblewrap. No unearned point, no hang, no crash, nothing left behind, a message
- * that says what happened; and what the rest of the submission earned, it keeps.
+/* test_attacks.c: every file of attacks/ (lab 01) and attacks02/ is handed in as anybody would.
+ * Those that the examination of objects refuses are handed in again with the examination switched
+ * off and without bubblewrap, so that the process's own walls must hold; and those that fight the
+ * machine (G2, G10, G11) a third time, with bubblewrap. No unearned point, no hang, no crash,
+ * nothing left behind, a message that says what happened; and what the rest of the submission
+ * earned, it keeps.
  *
- * An attack is a file of the lab (percentile.c, if it says nothing else) with a comment on top:
- *   watch: ID           the check that it is after (slo.percentile_rank)
+ * An attack is a file of the lab (percentile.c or policy.c, if it says nothing else) with a comment
+ * on top:
+ *   watch: ID           the check that it is after (slo.percentile_rank, quality.keeps_rules)
  *   examined: OUTCOME; says: A|B    what becomes of it, and a part of the message;
  *                       "refused" is not_run, with the file named among the problems
  *   trusted: earned     behind the examination, it would have been right; or "nothing"; or "fault"
@@ -16,6 +18,7 @@
 #include "collect.h"
 #include "grade.h"
 #include "lab01/lab01.h"
+#include "lab02/lab02.h"
 #include "render.h"
 #include "tests/submission.h"
 
@@ -30,14 +33,32 @@ enum { MAX_ATTACKS = 128 };
 
 enum walls { EXAMINED, TRUSTED, TRUSTED_RLIMITS };
 
-static char names[MAX_ATTACKS][64];
-static int n_names;
+/* Whose attacks stand where, and what the rest of the submission keeps. */
+struct target {
+    const struct lab *lab;
+    const char *reference, *folder, *file, *watch, *keeps, *keeps_too, *keeps_file;
+};
+static const struct target targets[] = {
+    {&lab01, REFERENCE, "grader/tests/attacks", "percentile.c", "slo.percentile_rank",
+     "intervals.rounding", "slo.strict", "slo.c"},
+    {&lab02, REFERENCE02, "grader/tests/attacks02", "policy.c", "quality.keeps_rules",
+     "intervals.ttft", "slo.limits", "capacity.c"},
+};
 
-static void find_attacks(void) {
-    DIR *d = opendir("grader/tests/attacks");
+static struct attack {
+    const struct target *target;
+    char name[64];
+} attacks[MAX_ATTACKS];
+static int n_attacks;
+
+static void find_attacks(const struct target *target) {
+    DIR *d = opendir(target->folder);
     for (struct dirent *de; d && (de = readdir(d));)
-        if (de->d_name[0] == 'g' && strstr(de->d_name, ".c") && n_names < MAX_ATTACKS)
-            snprintf(names[n_names++], sizeof names[0], "%.63s", de->d_name);
+        if (de->d_name[0] != '.' && strstr(de->d_name, ".c") && n_attacks < MAX_ATTACKS) {
+            struct attack *a = &attacks[n_attacks++];
+            a->target = target;
+            snprintf(a->name, sizeof a->name, "%.63s", de->d_name);
+        }
     if (d) closedir(d);
 }
 
@@ -73,11 +94,11 @@ static const struct check_result *find(const struct grade_verdict *v, const char
 }
 
 /* Nothing in a rendering may move a cursor or look like a second line of ours. */
-static void check_renderings(const struct grade_verdict *v) {
+static void check_renderings(const struct grade_verdict *v, const struct lab *lab) {
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
-    render_text(v, &lab01, false, f);
+    render_text(v, lab, false, f);
     ck_assert_int_eq(render_json(v, f), 0);
     fclose(f);
     for (size_t i = 0; i < n; i++) {
@@ -90,24 +111,25 @@ static void check_renderings(const struct grade_verdict *v) {
     free(text);
 }
 
-static void attack(const char *name, enum walls walls) {
+static void attack(const struct attack *a, enum walls walls) {
+    const struct target *t = a->target;
+    const char *name = a->name;
     struct submission s;
     char watch[64], file[32], expect[32], part[80], checks[128];
     size_t n = 0;
-    char *text = collect_read("grader/tests/attacks", name, 65536, &n);
+    char *text = collect_read(t->folder, name, 65536, &n);
     ck_assert_ptr_nonnull(text);
-    if (!header(text, "watch", watch, sizeof watch))
-        snprintf(watch, sizeof watch, "slo.percentile_rank");
-    if (!header(text, "file", file, sizeof file)) snprintf(file, sizeof file, "percentile.c");
+    if (!header(text, "watch", watch, sizeof watch)) snprintf(watch, sizeof watch, "%s", t->watch);
+    if (!header(text, "file", file, sizeof file)) snprintf(file, sizeof file, "%s", t->file);
     ck_assert(header(text, walls == EXAMINED ? "examined" : "trusted", expect, sizeof expect));
-    snprintf(checks, sizeof checks, "%s,slo.strict,intervals.rounding", watch);
-    submission_reference(&s);
+    snprintf(checks, sizeof checks, "%s,%s,%s", watch, t->keeps, t->keeps_too);
+    submission_of(&s, t->lab, t->reference);
     submission_attack(&s, file, text);
 
     struct grade_verdict v;
     struct err e;
     bool usage;
-    struct grade_options o = {.lab = &lab01,
+    struct grade_options o = {.lab = t->lab,
                               .folder = s.path,
                               .seed = 7,
                               .practice = true,
@@ -135,11 +157,11 @@ static void attack(const char *name, enum walls walls) {
         ck_assert_msg(!want || says(r->message, part), "%s: '%s' doesn't say '%s'", name,
                       r->message, part);
         /* the other files' points stay */
-        ck_assert_int_eq(find(&v, "intervals.rounding")->outcome, OUTCOME_EARNED);
-        if (strcmp(file, "slo.c") != 0)
-            ck_assert_int_eq(find(&v, "slo.strict")->outcome, OUTCOME_EARNED);
+        ck_assert_int_eq(find(&v, t->keeps)->outcome, OUTCOME_EARNED);
+        if (strcmp(file, t->keeps_file) != 0)
+            ck_assert_int_eq(find(&v, t->keeps_too)->outcome, OUTCOME_EARNED);
     }
-    check_renderings(&v);
+    check_renderings(&v, t->lab);
     ck_assert_msg(!submission_processes_left(), "%s left a process behind", name);
     verdict_release(&v);
     submission_remove(&s);
@@ -147,22 +169,22 @@ static void attack(const char *name, enum walls walls) {
 }
 
 START_TEST(examined) {
-    attack(names[_i], EXAMINED);
+    attack(&attacks[_i], EXAMINED);
 }
 END_TEST
 
 START_TEST(trusted) {
-    attack(names[_i], TRUSTED);
+    attack(&attacks[_i], TRUSTED);
 }
 END_TEST
 
 START_TEST(trusted_rlimits) {
-    attack(names[_i], TRUSTED_RLIMITS);
+    attack(&attacks[_i], TRUSTED_RLIMITS);
 }
 END_TEST
 
 START_TEST(there_are_attacks) {
-    ck_assert_int_gt(n_names, 50);
+    ck_assert_int_gt(n_attacks, 80);
 }
 END_TEST
 
@@ -249,9 +271,9 @@ START_TEST(constants_earn_nothing) {
 }
 END_TEST
 
-static bool refused_by_examination(const char *name) {
+static bool refused_by_examination(const struct attack *a) {
     size_t n = 0;
-    char expect[32] = "", *text = collect_read("grader/tests/attacks", name, 65536, &n);
+    char expect[32] = "", *text = collect_read(a->target->folder, a->name, 65536, &n);
     if (text) header(text, "examined", expect, sizeof expect);
     free(text);
     return !strcmp(expect, "refused");
@@ -267,7 +289,8 @@ static void add(Suite *suite, const char *label, const TTest *test, int i) {
     static char kept[3 * MAX_ATTACKS][96]; /* Check keeps the pointer */
     static int n_kept;
     char *name = kept[n_kept++];
-    snprintf(name, sizeof kept[0], "%s %.63s", label, names[i]);
+    snprintf(name, sizeof kept[0], "%s lab %s %.63s", label, attacks[i].target->lab->number,
+             attacks[i].name);
     TCase *tc = tcase_create(name);
     tcase_set_timeout(tc, 200);
     tcase_add_loop_test(tc, test, i, i + 1);
@@ -277,15 +300,16 @@ static void add(Suite *suite, const char *label, const TTest *test, int i) {
 int main(void) {
     Suite *suite = suite_create("attacks");
     TCase *tc = tcase_create("corpus");
-    find_attacks();
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) find_attacks(&targets[i]);
     tcase_set_timeout(tc, 200);
     tcase_add_test(tc, there_are_attacks);
     tcase_add_loop_test(tc, constants_earn_nothing, 0, 9);
     suite_add_tcase(suite, tc);
-    for (int i = 0; i < n_names; i++) {
-        bool fights = fights_the_machine(names[i]);
+    for (int i = 0; i < n_attacks; i++) {
+        bool fights = fights_the_machine(attacks[i].name);
         add(suite, "examined", examined, i);
-        if (fights || refused_by_examination(names[i])) add(suite, "rlimits", trusted_rlimits, i);
+        if (fights || refused_by_examination(&attacks[i]))
+            add(suite, "rlimits", trusted_rlimits, i);
         if (fights) add(suite, "trusted", trusted, i);
     }
     return check_main(suite);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_mutants.py [all]: does every single-change mutant of the reference functions lose points?
+"""test_mutants.py [all] [01] [02]: does every single-change mutant of the reference functions lose points?
 
 mutate.py makes the mutants by rule; a fixed seed draws SAMPLE of them for `make test`, and `all` (or
 MUTANTS=all; `make check-mutants`) takes every one. Mutants that don't compile, or compile to the very
@@ -19,11 +19,20 @@ import mutate
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
-REFERENCE = os.path.join(TOP, "solutions/01_request_record")
 SURVIVORS = os.path.join(TOP, "grader/tests/survivors.txt")
-# which checks look at a file's functions; what keeps full marks there meets all checks, safety too
-LOOKS_AT = {"intervals.c": "intervals", "classify.c": "quality", "percentile.c": "slo", "slo.c": "slo"}
-SAMPLE, DRAW_SEED = 64, 1129
+# Of each lab: its reference, how many mutants are drawn, and which checks look at a file's functions; what
+# keeps full marks there meets all checks, safety too.
+LABS = {
+    "01": ("solutions/01_request_record", 64,
+           {"intervals.c": "intervals", "classify.c": "quality", "percentile.c": "slo", "slo.c": "slo"}),
+    "02": ("solutions/02_queue_sim", 56,
+           {"analysis.c": "intervals,quality.shed,quality.truncated,quality.broken,quality.counts,quality.good",
+            "capacity.c": "slo.limits,slo.infinite,slo.not_computable,slo.knee,slo.saturation,slo.regions,"
+                          "slo.search_finds,slo.search_edges,slo.search_fails,slo.search_trace",
+            "policy.c": "quality.keeps_rules,quality.keeps_cache,quality.starves_nobody,"
+                        "quality.refuses_impossible,quality.batch_promises,slo.batch_margin,slo.goodput_margin"}),
+}
+DRAW_SEED = 1129
 SEEDS = ["1", "2"]
 CC = ["gcc", "-std=gnu17", "-O2", "-w", "-Werror=int-conversion", "-Werror=incompatible-pointer-types",
       "-D_GNU_SOURCE", "-I" + os.path.join(TOP, "common"), "-S", "-x", "c", "-", "-o", "-"]
@@ -34,8 +43,8 @@ def assembly(text):
     return p.stdout if p.returncode == 0 else None
 
 
-def keeps_full_marks(folder, seed, checks):
-    args = [SERVELAB, "grade", "01", "--json", "--seed", seed]
+def keeps_full_marks(lab, folder, seed, checks):
+    args = [SERVELAB, "grade", lab, "--json", "--seed", seed]
     p = subprocess.run(args + (["--check", checks] if checks else []) + ["--", folder],
                        capture_output=True, stdin=subprocess.DEVNULL, timeout=900, check=False)
     if p.returncode not in (0, 1, 3):
@@ -45,7 +54,7 @@ def keeps_full_marks(folder, seed, checks):
     return p.returncode == 0
 
 
-def try_mutant(file, text, original):
+def try_mutant(lab, file, text, original):
     """'killed', 'survived', 'same code' or 'does not compile'."""
     code = assembly(text)
     if code is None:
@@ -54,14 +63,15 @@ def try_mutant(file, text, original):
         return "same code"
     folder = tempfile.mkdtemp(prefix="servelab-mutant-")
     try:
-        for f in os.listdir(REFERENCE):
+        reference, _, looks_at = LABS[lab]
+        for f in os.listdir(os.path.join(TOP, reference)):
             if f.endswith((".c", ".json")):
-                shutil.copy(os.path.join(REFERENCE, f), folder)
+                shutil.copy(os.path.join(TOP, reference, f), folder)
         with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
             f.write(text)
-        for checks in (LOOKS_AT[file], None):
+        for checks in (looks_at[file], None):
             for seed in SEEDS:
-                if not keeps_full_marks(folder, seed, checks):
+                if not keeps_full_marks(lab, folder, seed, checks):
                     return "killed"
         return "survived"
     finally:
@@ -79,37 +89,45 @@ def listed_survivors():
     return out
 
 
+def all_mutants(lab):
+    """(name, lab, file, text, assembly of the reference) of every one."""
+    reference, _, looks_at = LABS[lab]
+    for file in looks_at:
+        path = os.path.join(TOP, reference, file)
+        with open(path, encoding="utf-8") as f:
+            original = assembly(f.read())
+        assert original, file
+        for name, text in mutate.mutants(path):
+            yield name, lab, file, text, original
+
+
 def main():
     everything = "all" in (os.environ.get("MUTANTS"), *sys.argv[1:])
-    todo = []
-    for file in LOOKS_AT:
-        path = os.path.join(REFERENCE, file)
-        original = assembly(open(path, encoding="utf-8").read())
-        assert original, file
-        todo += [(name, file, text, original) for name, text in mutate.mutants(path)]
-    names = {t[0] for t in todo}
-    listed = listed_survivors()
-    if not everything:
-        todo = random.Random(DRAW_SEED).sample(todo, SAMPLE)
-    count, bad, n = {}, 0, 0
+    labs = [lab for lab in LABS if lab in sys.argv[1:]] or list(LABS)
+    listed, todo, names = listed_survivors(), [], set()
+    for lab in labs:
+        mutants = list(all_mutants(lab))
+        names |= {m[0] for m in mutants}
+        todo += mutants if everything else random.Random(DRAW_SEED).sample(mutants, LABS[lab][1])
+    killed, count, bad, n = dict.fromkeys(labs, 0), {}, 0, 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        futures = {pool.submit(try_mutant, *t[1:]): t[0] for t in todo}
+        futures = {pool.submit(try_mutant, *t[1:]): t[:2] for t in todo}
         for future in concurrent.futures.as_completed(futures):
-            name, result = futures[future], future.result()
+            (name, lab), result = futures[future], future.result()
             count[result] = count.get(result, 0) + 1
             if result in ("same code", "does not compile"):
                 continue
             n += 1
+            killed[lab] += result == "killed"
             wrong = (result == "survived") != (name in listed)
             bad += wrong
             note = " (not in survivors.txt)" if wrong and result == "survived" else ""
             note = " (but survivors.txt lists it)" if wrong and result == "killed" else note
             print(f"{'not ok' if wrong else 'ok'} {n} - {result}{note}: {name}".replace("#", "+"),
                   flush=True)
-    gone = sorted(set(listed) - names)
-    killed = count.get("killed", 0)
-    for ok, what in [(not gone, f"survivors.txt lists mutants that exist {gone}"),
-                     (killed >= 40, f"{killed} mutants lose points, at least 40")]:
+    gone = sorted(set(listed) - names) if labs == list(LABS) else []
+    for ok, what in [(not gone, f"survivors.txt lists mutants that exist {gone}")] + [
+            (killed[lab] >= 40, f"lab {lab}: {killed[lab]} mutants lose points, at least 40") for lab in labs]:
         n += 1
         bad += not ok
         print(f"{'ok' if ok else 'not ok'} {n} - {what}")

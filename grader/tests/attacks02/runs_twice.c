@@ -1,0 +1,29 @@
+/* Runs one request two times in one plan.
+ * watch: quality.keeps_rules
+ * examined: lost; says: twice in one plan|more actions than its room
+ * trusted: nothing
+ */
+//reference policy_learner right_policy
+#include <stdint.h>
+
+static int attack(void *s, const struct policy_view *v, struct policy_plan *p, struct err *e) {
+    if (v->n_waiting > 1) {
+        for (int i = 0; i < 2; i++)
+            p->actions[p->n_actions++] =
+                (struct policy_action){POLICY_RUN, v->waiting[0].id, 1, NULL};
+        return 0;
+    }
+    return right_policy()->plan(s, v, p, e);
+}
+
+static const struct policy_ops *wrap(int (*plan)(void *, const struct policy_view *,
+                                                 struct policy_plan *, struct err *)) {
+    static struct policy_ops ops;
+    ops = *right_policy();
+    ops.plan = plan;
+    return &ops;
+}
+
+const struct policy_ops *policy_learner(void) {
+    return wrap(attack);
+}

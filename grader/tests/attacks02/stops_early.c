@@ -1,0 +1,13 @@
+/* Stops at a quarter of the resolution.
+ * file: capacity.c
+ * watch: slo.search_finds
+ * examined: lost; says: resolution
+ * trusted: nothing
+ */
+//reference capacity_find right_search
+#include <math.h>
+
+int capacity_find(point_probe_fn *probe, void *ctx, double lo_rps, double hi_rps, double resolution,
+                  const struct point_limits *limits, struct capacity *out, struct err *e) {
+    return right_search(probe, ctx, lo_rps, hi_rps, resolution * 4, limits, out, e);
+}
