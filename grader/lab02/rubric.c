@@ -133,7 +133,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
       "How many tokens are left of a prompt? How many does a request in decode take?",
       "Play the small workload on paper, plan by plan: what did the view hold when the rule was broken?"}},
     {"quality.keeps_cache", DIM_QUALITY, 3, "policy_learner: with a cache that is almost full", POLICY, CHECK_DIALOGUE,
-     18, JUDGE_TIGHT, 0, "policy.c",
+     24, JUDGE_TIGHT, 0, "policy.c",
      {"Every 16th token needs a block. What if none is free?",
       "Who loses least when it is preempted, and who must never be, so that the work gets done?",
       "Two requests, blocks for one and a half: write down who holds how many blocks at each plan."}},

@@ -14,7 +14,15 @@ struct shrinking {
     struct play_result *result; /* of *best */
     int tries, loops;
     int64_t until_ns;
+    bool level; /* every answer may be as long as the longest is: a trace can say no more */
 };
+
+static void make_level(struct play *p) {
+    int32_t longest = 1;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->request[i].output_tokens > longest) longest = p->request[i].output_tokens;
+    for (size_t i = 0; i < p->n; i++) p->request[i].max_output_tokens = longest;
+}
 
 /* A loop costs a second of CPU each time it is shown. */
 static bool spent(const struct shrinking *s) {
@@ -31,8 +39,9 @@ static bool fits(const struct play *p) {
 }
 
 /* Keeps the candidate when it still shows the fault. */
-static bool attempt(struct shrinking *s, const struct play *candidate) {
+static bool attempt(struct shrinking *s, struct play *candidate) {
     static struct play_result r;
+    if (s->level) make_level(candidate);
     if (spent(s) || !fits(candidate)) return false;
     s->tries++;
     play_remote(candidate, s->d, &r);
@@ -75,6 +84,7 @@ static void shorten(struct shrinking *s) {
     attempt(s, &c);
     for (size_t i = 0; i < s->best->n && !spent(s); i++) {
         for (int what = 0; what < 3; what++) {
+            if (what == 1 && s->level) continue;
             for (int32_t to = 1; to >= 0 && !spent(s);) {
                 c = *s->best;
                 struct play_request *r = &c.request[i];
@@ -107,8 +117,10 @@ static void shrink_cache(struct shrinking *s) {
 }
 
 int play_shrink(struct play *p, struct dialogue *d, struct play_result *result) {
-    struct shrinking s = {d, p, result, 0, 0, 0};
+    struct shrinking s = {.d = d, .best = p, .result = result, .level = true};
     s.until_ns = clock_monotonic_ns() + MAX_SHRINK_MS * NS_PER_MS;
+    struct play c = *p;
+    s.level = attempt(&s, &c);
     drop_later(&s);
     drop_requests(&s);
     shrink_cache(&s);
