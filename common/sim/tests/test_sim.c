@@ -515,41 +515,6 @@ START_TEST(nothing_ends_before_the_time_that_sim_next_ns_tells) {
 }
 END_TEST
 
-/* ---- what makes no sense ---- */
-
-START_TEST(M27_two_arrivals_at_one_instant_and_unsorted_ones) {
-    struct sim_request same[] = {
-        {.id = 0, .arrival_ns = 5, .prompt_tokens = 10, .output_tokens = 2, .max_output_tokens = 2},
-        {.id = 1,
-         .arrival_ns = 5,
-         .prompt_tokens = 10,
-         .output_tokens = 2,
-         .max_output_tokens = 2}};
-    struct setting set = {.policy = "continuous", .cost = DECODER};
-    struct run run = run_list(&set, same, 2);
-    check_invariants(&run, 2, 0);
-    ck_assert_int_eq(run.outcomes[0].completion_ns, run.outcomes[1].completion_ns);
-    run_free(&run);
-    struct sim_request empty = {
-        .id = 0, .arrival_ns = 0, .prompt_tokens = 0, .output_tokens = 1, .max_output_tokens = 1};
-    run = run_list(&set, &empty, 1);
-    ck_assert(run.failed);
-    run_free(&run);
-}
-END_TEST
-
-START_TEST(an_unknown_policy_is_refused_with_a_suggestion) {
-    struct err e;
-    const char *arg;
-    ck_assert_ptr_null(policy_find("continous", &arg, &e));
-    ck_assert_ptr_nonnull(strstr(e.text, "did you mean 'continuous'"));
-    const struct policy_ops *p = policy_find("wait-for-n:0", &arg, &e);
-    ck_assert_ptr_null(p->create(arg, &e));
-    p = policy_find("single:3", &arg, &e);
-    ck_assert_ptr_null(p->create(arg, &e));
-}
-END_TEST
-
 int main(void) {
     Suite *s = suite_create("simulator");
     TCase *t = tcase_create("sim");
@@ -568,8 +533,6 @@ int main(void) {
     tcase_add_test(t, more_capacity_never_lowers_throughput_without_preemption);
     tcase_add_test(t, a_closed_loop_sends_at_the_instant_of_an_end);
     tcase_add_test(t, nothing_ends_before_the_time_that_sim_next_ns_tells);
-    tcase_add_test(t, M27_two_arrivals_at_one_instant_and_unsorted_ones);
-    tcase_add_test(t, an_unknown_policy_is_refused_with_a_suggestion);
     suite_add_tcase(s, t);
     return check_main(s);
 }
