@@ -130,7 +130,7 @@ static void print_row(const struct sweep_report *r, const char *label, enum row 
     for (size_t i = 0; i < r->sweep->n_policies; i++) {
         double v = row_value(r, &r->sweep->policies[i], row);
         if (isfinite(v))
-            printf(" %16.4g", v);
+            printf(v < 10000 ? " %16.4g" : " %16.0f", v);
         else
             printf(" %16s", "-");
     }
