@@ -152,7 +152,7 @@ static const struct bad protocols[] = {
     {"protocol_valid", "", "\"percentile\": 99}", "\"percentile\": 100}", "percentiles[1].percentile", "from 0.1"},
     {"protocol_valid", "", "\"e2e\"", "\"latency\"", "percentiles[4].interval", "no value I know"},
     {"protocol_valid", "", "\"timeout_s\": 60", "\"timeout_s\": 1e999", "", "a number"},
-    {"protocol_valid", "", "\"retries\": 0", "\"retries\": 0, \"retries\": 1", "retries", ""},
+    {"protocol_valid", "", "\"retries\": 0", "\"retries\": 0, \"retries\": 1", "failures.retries", "twice"},
     {"protocol_valid", "\"decision\"", "\"rule\": \"", "\"rule\": \" ", "decision.rule", "blank space"},
     {"protocol_valid", "", "\"result\": null", "\"result\": null}, {", "", "protocol.json:"},
 
@@ -184,6 +184,7 @@ static const struct bad protocols[] = {
     {"protocol_consistent", "", "\"closed\"", "\"open\"", "load.offered_rps", "at which rates"},
     {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null", "\"loop\": \"open\", \"concurrency\": null, \"think_s\": null, \"offered_rps\": [1, 2, 3]", "load.arrivals", "how do requests arrive"},
     {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null,\n    \"arrivals\": null", "\"loop\": \"open\", \"concurrency\": [4], \"think_s\": null, \"offered_rps\": [1, 2, 3], \"arrivals\": \"poisson\"", "load.concurrency", "in an open loop nobody can"},
+    {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null,\n    \"arrivals\": null", "\"loop\": \"open\", \"concurrency\": null, \"think_s\": null, \"offered_rps\": [1, 3, 2], \"arrivals\": \"gamma\"", "load.offered_rps[2]", "from low to high"},
     {"protocol_consistent", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 4, 2, 64]", "load.concurrency[2]", "from low to high"},
     {"protocol_consistent", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 4, 4, 64]", "load.concurrency[2]", "each level once"},
     {"protocol_consistent", "\"warm_up\"", "200", "1200", "warm_up.requests", "nothing is left"},
@@ -212,8 +213,10 @@ static void refused(const struct bad *b) {
                   got.outcome, got.message);
     ck_assert_msg(strstr(got.message, b->says) != NULL, "'%s' -> '%s' says: %s", b->from, b->to,
                   got.message);
-    ck_assert_msg(strstr(got.message, b->field) != NULL, "'%s' -> '%s' names no %s: %s", b->from,
-                  b->to, b->field, got.message);
+    char place[200]; /* "FILE:LINE: FIELD: TEXT" */
+    snprintf(place, sizeof place, ": %s: ", b->field);
+    ck_assert_msg(!b->field[0] || strstr(got.message, place) != NULL,
+                  "'%s' -> '%s' names no %s: %s", b->from, b->to, b->field, got.message);
     int told = 0;
     ck_assert_msg(sscanf(got.message + strlen(file_of(b->check)), ":%d:", &told) == 1 && told >= 1,
                   "no line: %s", got.message);

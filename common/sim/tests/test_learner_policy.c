@@ -322,6 +322,72 @@ START_TEST(the_last_admitted_gives_way) {
 }
 END_TEST
 
+START_TEST(blocks_are_shared_out_once) {
+    struct policy_request running[2];
+    for (int i = 0; i < 2; i++)
+        running[i] = (struct policy_request){.id = i,
+                                             .prompt_tokens = 64,
+                                             .max_output_tokens = 8,
+                                             .computed_tokens = 16,
+                                             .kv_blocks = 1};
+    struct policy_view v = {.running = running,
+                            .n_running = 2,
+                            .free_kv_blocks = 3,
+                            .total_kv_blocks = 6,
+                            .token_budget = 256,
+                            .max_running = 8};
+    struct decided d = decide("learner", &v);
+    ck_assert_uint_eq(d.plan.n_actions, 1); /* the first takes all three */
+    expect(&d, 0, POLICY_RUN, 0, 48);
+    running[0] = (struct policy_request){.id = 0,
+                                         .prompt_tokens = 20,
+                                         .max_output_tokens = 80,
+                                         .computed_tokens = 32,
+                                         .generated_tokens = 13,
+                                         .kv_blocks = 2};
+    d = decide("learner", &v);
+    ck_assert_uint_eq(d.plan.n_actions, 2);
+    expect(&d, 0, POLICY_RUN, 0, 1);
+    expect(&d, 1, POLICY_RUN, 1, 32); /* two are left */
+}
+END_TEST
+
+START_TEST(what_can_never_run_is_refused_at_once) {
+    struct policy_request waiting[] = {{.id = 1, .prompt_tokens = 120, .max_output_tokens = 9},
+                                       {.id = 2, .prompt_tokens = 0, .max_output_tokens = 9},
+                                       {.id = 3, .prompt_tokens = 120, .max_output_tokens = 8}};
+    struct policy_request running = {.id = 9,
+                                     .prompt_tokens = 4,
+                                     .max_output_tokens = 4,
+                                     .computed_tokens = 4,
+                                     .generated_tokens = 1,
+                                     .kv_blocks = 1};
+    static const char *const names[] = {"learner", "learner-batch:4"};
+    for (int busy = 0; busy < 2; busy++)
+        for (int k = 0; k < 2; k++) {
+            struct policy_view v = {.waiting = waiting,
+                                    .n_waiting = 3,
+                                    .running = &running,
+                                    .n_running = (size_t)busy,
+                                    .free_kv_blocks = 8 - busy,
+                                    .total_kv_blocks = 8,
+                                    .token_budget = 200,
+                                    .max_running = 4,
+                                    .arrivals_ended = true};
+            struct decided d = decide(names[k], &v);
+            expect(&d, 0, POLICY_REJECT, 1, 0);
+            expect(&d, 1, POLICY_REJECT, 2, 0);
+            ck_assert_ptr_nonnull(strstr(d.actions[0].reason, "whole cache"));
+            ck_assert_ptr_nonnull(strstr(d.actions[1].reason, "empty"));
+            if (busy) expect(&d, 2, POLICY_RUN, 9, 1);
+            v.waiting = &waiting[2], v.n_waiting = 1; /* which just fits */
+            d = decide(names[k], &v);
+            if (!busy) expect(&d, 0, POLICY_RUN, 3, 120);
+            ck_assert_uint_eq(d.plan.n_actions, 1);
+        }
+}
+END_TEST
+
 START_TEST(a_group_waits_a_stated_time) {
     struct policy_request waiting[4];
     for (int i = 0; i < 4; i++)
@@ -388,6 +454,8 @@ int main(void) {
     tcase_add_test(c, a_tight_cache_makes_it_preempt_seldom);
     tcase_add_test(c, a_long_prefill_shares_the_iteration);
     tcase_add_test(c, the_last_admitted_gives_way);
+    tcase_add_test(c, blocks_are_shared_out_once);
+    tcase_add_test(c, what_can_never_run_is_refused_at_once);
     tcase_add_test(c, a_group_waits_a_stated_time);
     tcase_add_test(c, names_and_arguments);
     return check_main(s);
