@@ -15,7 +15,7 @@ static const char usage[] =
     "\n"
     "  simtcc [--check] FILE.cu [FILE.c FILE.o ...] -o PROGRAM\n"
     "  simtcc --annotate REPORT.json [FILE.cu]\n"
-    "  simtcc --roofline REPORT.json [-o FILE.svg]\n"
+    "  simtcc --roofline REPORT.json --ops KERNEL=OPERATIONS [-o FILE.svg]\n"
     "\n"
     "  --check        find races, bad accesses and divergent barriers, count memory requests.\n"
     "                 The program then exits 86 when it found an error; SIMT_REPORT=FILE writes\n"

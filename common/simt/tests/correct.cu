@@ -273,7 +273,8 @@ __global__ void last_warp_short(const float *x, float *out) { /* 48 threads */
     __syncwarp();
     out[threadIdx.x] = v + (float)__popc(odd);
 }
-__global__ void vote_after_return(int *out, int n) { /* CUDA counts the lanes that haven't returned */
+__global__ void vote_after_return(int *out,
+                                  int n) { /* CUDA counts the lanes that haven't returned */
     int t = threadIdx.x;
     if (t >= n) return;
     out[t] = __popc(__ballot_sync(0xffffffffu, 1));
@@ -363,7 +364,8 @@ __global__ void global_histogram(const int *x, int *bins, int n) {
 __global__ void atomic_maximum(const int *x, int *out) {
     atomicMax(out, x[blockIdx.x * blockDim.x + threadIdx.x]);
 }
-__global__ void ticket_append(const int *x, int *out, int *count) { /* order is free, slots aren't */
+__global__ void ticket_append(const int *x, int *out,
+                              int *count) { /* order is free, slots aren't */
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (x[i] & 1) out[atomicAdd(count, 1)] = x[i];
 }
@@ -397,7 +399,9 @@ __global__ void prefetch(const float *x, float *y) {
     float4 v = *(const float4 *)&s[124 - 4 * t];
     y[t] = v.x + v.y + v.z + v.w;
 }
-__device__ __noinline__ float helper(const float *s, int t) { return s[t] + s[t + 1]; }
+__device__ __noinline__ float helper(const float *s, int t) {
+    return s[t] + s[t + 1];
+}
 __global__ void through_a_function(const float *x, float *y) {
     __shared__ float s[65];
     int t = threadIdx.x;
@@ -417,8 +421,12 @@ static void fresh() {
     cudaMemcpy(n, numbers.data(), numbers.size() * sizeof(int), cudaMemcpyHostToDevice);
     cudaMemset(g, 0, 8192 * sizeof *g);
 }
-static float at(const float *p, int i = 0) { return host_copy(p, i + 1)[i]; }
-static int at(const int *p, int i = 0) { return host_copy(p, i + 1)[i]; }
+static float at(const float *p, int i = 0) {
+    return host_copy(p, i + 1)[i];
+}
+static int at(const int *p, int i = 0) {
+    return host_copy(p, i + 1)[i];
+}
 #define CHECK(name, launch, condition)                                                             \
     do {                                                                                           \
         fresh();                                                                                   \
@@ -432,8 +440,8 @@ static void alone() {
     CHECK("grid_stride", (grid_stride<<<3, 64>>>(f, g, 1001)), at(g, 1000) == input[1000]);
     CHECK("copy_vectors", (copy_vectors<<<1, 128>>>((float4 *)f, (float4 *)g, 100)),
           at(g, 399) == input[399]);
-    CHECK("copy_bytes",
-          (copy_bytes<<<2, 64>>>((unsigned char *)n, (unsigned char *)g, 101)), at((int *)g) == numbers[0]);
+    CHECK("copy_bytes", (copy_bytes<<<2, 64>>>((unsigned char *)n, (unsigned char *)g, 101)),
+          at((int *)g) == numbers[0]);
     CHECK("interleaved_halves", (interleaved_halves<<<1, 64>>>(f, (__nv_bfloat16 *)g)),
           host_copy((unsigned short *)g, 64)[1] == 0x3f80);
     CHECK("in_place", (in_place<<<2, 64>>>(f, 100)), at(f, 99) == 2 * input[99] + 1);
@@ -451,8 +459,7 @@ static void in_blocks() {
           host_copy((unsigned char *)g, 64)[0] == 63);
     CHECK("byte_neighbours_alive", (byte_neighbours_alive<<<1, 64>>>((unsigned char *)g)),
           host_copy((unsigned char *)g, 64)[5] == 6);
-    CHECK("shared_histogram", (shared_histogram<<<2, 64>>>(n, (int *)g, 200)),
-          at((int *)g, 3) > 0);
+    CHECK("shared_histogram", (shared_histogram<<<2, 64>>>(n, (int *)g, 200)), at((int *)g, 3) > 0);
     CHECK("dynamic_two_arrays", (dynamic_two_arrays<<<1, 64, 512>>>(f, n, g)),
           at(g, 1) == input[62]);
     CHECK("transpose_padded", (transpose_padded<<<1, dim3(32, 8)>>>(f, g)), at(g, 1) == input[32]);
@@ -485,8 +492,8 @@ static void together() {
     CHECK("last_block", (last_block<<<8, 32>>>(f, g, count, g + 100)), at(g, 100) == 28);
     CHECK("last_block_all_write", (last_block_all_write<<<8, 32>>>(f, g, count, g + 1000)),
           at(g, 1003) == 24);
-    CHECK("last_block_barrier_first",
-          (last_block_barrier_first<<<8, 32>>>(f, g, count, g + 1000)), at(g, 1003) == 24);
+    CHECK("last_block_barrier_first", (last_block_barrier_first<<<8, 32>>>(f, g, count, g + 1000)),
+          at(g, 1003) == 24);
     CHECK("look_back", (look_back<<<8, 32>>>(n, (int *)g, (int *)g + 64, (int *)g + 128)),
           at((int *)g, 129) == numbers[0] + numbers[1]);
     CHECK("global_histogram", (global_histogram<<<4, 64>>>(n, (int *)g, 200)), at((int *)g, 3) > 0);
@@ -497,8 +504,8 @@ static void together() {
     float b[4] = {10, 20, 30, 40};
     cudaMemcpyToSymbol(bias, b, sizeof b);
     CHECK("device_variables", (device_variables<<<1, 4>>>(g)), at(g, 3) == 44);
-    CHECK("second_launch",
-          (copy<<<1, 32>>>(f, g, 8), second_launch<<<1, 32>>>(g, g + 64)), at(g, 64) == 28);
+    CHECK("second_launch", (copy<<<1, 32>>>(f, g, 8), second_launch<<<1, 32>>>(g, g + 64)),
+          at(g, 64) == 28);
 }
 
 int main() {

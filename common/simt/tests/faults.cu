@@ -1,8 +1,8 @@
 /* faults.cu: kernels with one planted fault each.
  *
- * A line that ends in "//! KIND" is where check mode must find it, and nowhere else; `//! KIND?` may
- * come besides, and so may a race's other end. test_corpora.py runs all of them in one process and compares. Blocks run in order
- * there, so a fault shows although the result is often right.
+ * A line that ends in "//! KIND" is where check mode must find it, and nowhere else; `//! KIND?`
+ * may come besides, and so may a race's other end. test_corpora.py runs all of them in one process
+ * and compares. Blocks run in order there, so a fault shows although the result is often right.
  */
 #include "tap.cuh"
 #include <cooperative_groups.h>
@@ -37,8 +37,9 @@ __global__ void reduction_no_barrier(const float *x, float *out) {
     s[t] = x[t];
     __syncthreads();
     for (int k = 64; k > 0; k >>= 1)
-        if (t < k) s[t] += s[t + k]; //! shared-race
-                                     //! warp-race? above
+        if (t < k)
+            s[t] += s[t + k]; //! shared-race
+                              //! warp-race? above
     __syncthreads();
     if (t == 0) *out = s[0];
 }
@@ -202,7 +203,7 @@ __global__ void fence_of_another_thread(float *part, unsigned *count, float *out
 __global__ void transpose_in_place(float *x) {
     int r = blockIdx.x, c = threadIdx.x;
     float v = x[r * 32 + c]; //! global-race
-    x[c * 32 + r] = v; //! global-race
+    x[c * 32 + r] = v;       //! global-race
 }
 __global__ void shift_in_place(float *x) {
     int t = threadIdx.x;
@@ -210,8 +211,10 @@ __global__ void shift_in_place(float *x) {
     //! warp-race? above
 }
 __global__ void atomic_and_plain(int *x) {
-    if (blockIdx.x == 0) atomicAdd(x, 1);
-    else x[0] = 5; //! global-race
+    if (blockIdx.x == 0)
+        atomicAdd(x, 1);
+    else
+        x[0] = 5; //! global-race
 }
 __device__ int total;
 __global__ void device_counter(int *out) {
@@ -220,25 +223,34 @@ __global__ void device_counter(int *out) {
 }
 __global__ void overlapping_tiles(float *out) {
     int i = blockIdx.x * 31 + threadIdx.x; /* 32 threads a block */
-    out[i] = 1; //! global-race
+    out[i] = 1;                            //! global-race
 }
 __global__ void pair_over_half(__nv_bfloat16 *x) {
     int t = threadIdx.x;
-    if (t < 32) x[2 * t + 1] = __float2bfloat16(1.0f);
-    else *(__nv_bfloat162 *)(x + 2 * (t - 32)) = __floats2bfloat162_rn(1, 2); //! global-race
+    if (t < 32)
+        x[2 * t + 1] = __float2bfloat16(1.0f);
+    else
+        *(__nv_bfloat162 *)(x + 2 * (t - 32)) = __floats2bfloat162_rn(1, 2); //! global-race
 }
 __global__ void reader_without_acquire(float *data, int *flag, float *out) {
     if (blockIdx.x == 0) {
         data[threadIdx.x] = 1;
         __syncthreads();
-        if (threadIdx.x == 0) { __threadfence(); atomicExch(flag, 1); }
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicExch(flag, 1);
+        }
     } else {
         out[threadIdx.x] = data[threadIdx.x]; //! global-race
     }
 }
 __global__ void acquire_of_another_flag(float *data, int *flag, float *out) {
     if (blockIdx.x == 0) {
-        if (threadIdx.x == 0) { data[0] = 1; __threadfence(); atomicExch(flag, 1); }
+        if (threadIdx.x == 0) {
+            data[0] = 1;
+            __threadfence();
+            atomicExch(flag, 1);
+        }
     } else if (threadIdx.x == 0) {
         int seen = atomicAdd(flag + 17, 0);
         out[1] = data[0] + (float)seen; //! global-race
@@ -253,7 +265,7 @@ __global__ void warp_reduce_volatile(const float *x, float *out) {
     __syncwarp();
     if (t < 16) {
         volatile float *v = s;
-        v[t] += v[t + 16]; //! warp-race?
+        v[t] += v[t + 16];       //! warp-race?
         v[t] += v[(t + 8) % 16]; //! warp-race
     }
     __syncwarp();
@@ -271,8 +283,10 @@ __global__ void half_mask(float *out) {
     __shared__ float s[32];
     int t = threadIdx.x;
     s[t] = (float)t; //! warp-race
-    if (t < 16) __syncwarp(0xffffu);
-    else __syncwarp(0xffff0000u);
+    if (t < 16)
+        __syncwarp(0xffffu);
+    else
+        __syncwarp(0xffff0000u);
     out[t] = s[t ^ 16];
     //! uninitialised? above
 }
@@ -508,8 +522,7 @@ __global__ void vote_in_branch(int *out) {
 /* ---- masks ---- */
 __global__ void shuffle_in_branch(float *x) {
     float v = x[threadIdx.x];
-    if (threadIdx.x < 16)
-        v += __shfl_xor_sync(0xffffffffu, v, 1); //! warp-mask
+    if (threadIdx.x < 16) v += __shfl_xor_sync(0xffffffffu, v, 1); //! warp-mask
     x[threadIdx.x] = v;
 }
 __global__ void mask_without_me(unsigned *out) {
@@ -544,19 +557,32 @@ __global__ void lane_that_is_not(unsigned *out) {
 }
 __global__ void reduce_in_branch(int *out) {
     int t = threadIdx.x, v = 0;
-    if (t & 1)
-        v = __reduce_add_sync(0xffffffffu, t); //! warp-mask
+    if (t & 1) v = __reduce_add_sync(0xffffffffu, t); //! warp-mask
     out[t] = v;
 }
 
 /* ---- launches ---- */
-__global__ void plain(float *x) { x[0] = 1; }
-__global__ void many_threads(float *x) { x[0] = 1; }
-__global__ void no_blocks(float *x) { x[0] = 1; }
-__global__ void deep_block(float *x) { x[0] = 1; }
-__global__ void much_shared(float *x) { x[0] = 1; }
-__global__ void __launch_bounds__(128) bounded(float *x) { x[0] = 1; }
-__global__ void tall_grid(float *x) { x[0] = 1; }
+__global__ void plain(float *x) {
+    x[0] = 1;
+}
+__global__ void many_threads(float *x) {
+    x[0] = 1;
+}
+__global__ void no_blocks(float *x) {
+    x[0] = 1;
+}
+__global__ void deep_block(float *x) {
+    x[0] = 1;
+}
+__global__ void much_shared(float *x) {
+    x[0] = 1;
+}
+__global__ void __launch_bounds__(128) bounded(float *x) {
+    x[0] = 1;
+}
+__global__ void tall_grid(float *x) {
+    x[0] = 1;
+}
 __global__ void big_static(float *x) {
     __shared__ float s[70000];
     s[threadIdx.x] = 1;
@@ -575,7 +601,9 @@ static void next_case() { /* a kernel that died leaves the device unusable */
     cudaMemset(g, 0, 4096 * sizeof *g);
     cudaMemset(n, 0, 4096 * sizeof *n);
 }
-#define RUN(...) next_case(); __VA_ARGS__
+#define RUN(...)                                                                                   \
+    next_case();                                                                                   \
+    __VA_ARGS__
 template <class T> static T *small(size_t count) {
     T *p;
     cudaMalloc(&p, count * sizeof(T));
@@ -692,13 +720,13 @@ static void synchronisation() {
 static void launches() {
     next_case();
     plain<<<1, 1>>>(f);
-    many_threads<<<1, 1025>>>(f); //! illegal-launch
-    no_blocks<<<0, 32>>>(f); //! illegal-launch
+    many_threads<<<1, 1025>>>(f);         //! illegal-launch
+    no_blocks<<<0, 32>>>(f);              //! illegal-launch
     deep_block<<<1, dim3(1, 1, 65)>>>(f); //! illegal-launch
-    much_shared<<<1, 32, 49153>>>(f); //! illegal-launch
-    bounded<<<1, 256>>>(f); //! illegal-launch
-    tall_grid<<<dim3(1, 70000), 1>>>(f); //! illegal-launch
-    big_static<<<1, 32>>>(f); //! illegal-launch
+    much_shared<<<1, 32, 49153>>>(f);     //! illegal-launch
+    bounded<<<1, 256>>>(f);               //! illegal-launch
+    tall_grid<<<dim3(1, 70000), 1>>>(f);  //! illegal-launch
+    big_static<<<1, 32>>>(f);             //! illegal-launch
 }
 
 int main() {
