@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# test_kernels_nvcc.sh: nvcc compiles every version of every kernel for sm_80 and sm_90, without a warning; the fast ones
+# spill no register and keep nothing in local memory (ptxas's resource report). Needs no GPU.
+set -u
+cd "$(dirname "$0")/../../.." || exit 4
+lab=solutions/03_kernels
+if ! command -v nvcc >/dev/null; then
+    echo "ok 1 - nvcc compiles the kernels # SKIP no nvcc here"
+    echo "1..1"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export work
+
+compile() { # compile FILE.cu: leaves NAME.log, and NAME.ok when nvcc was content
+    local name
+    name=$(basename "$1" .cu)
+    nvcc -std=c++17 -Icommon -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+        -Xptxas -v -fatbin "$1" -o "$work/$name.fatbin" >"$work/$name.log" 2>&1 && touch "$work/$name.ok"
+}
+export -f compile
+files=("$lab"/*.cu "$lab"/steps/*.cu)
+printf '%s\n' "${files[@]}" | xargs -P 2 -I{} bash -c 'compile {}'
+
+n=0 failed=0
+for f in "${files[@]}"; do
+    name=$(basename "$f" .cu) why=
+    log=$work/$name.log
+    n=$((n + 1))
+    if [ ! -f "$work/$name.ok" ]; then
+        why="doesn't compile: $(grep -m1 error "$log")"
+    elif grep -qi warning "$log"; then
+        why=$(grep -m1 -i warning "$log")
+    elif [ "$(grep -c 'Compiling entry function' "$log")" != 2 ]; then
+        why="one kernel for each of two architectures was expected"
+    elif [ "${f%/steps/*}" = "$f" ] &&
+        [ "$(grep -c ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$log")" != 2 ]; then
+        why=$(grep -m1 -v ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' <(grep 'stack frame' "$log"))
+    fi
+    if [ -n "$why" ]; then
+        failed=1
+        echo "not ok $n - $name: $why"
+    else
+        echo "ok $n - $name for sm_80 and sm_90"
+    fi
+done
+echo "1..$n"
+exit $failed
