@@ -383,7 +383,7 @@ static void shuffle(int32_t *x, int64_t n, struct rng *rng) {
     }
 }
 
-int kernel_case_init(struct kernel_case *c, const struct kernel_sizes *s, uint64_t seed,
+int kernel_case_fill(struct kernel_case *c, const struct kernel_sizes *s, uint64_t seed,
                      struct err *e) {
     *c = (struct kernel_case){.spec = s->spec, .sizes = *s};
     struct filling f = {.c = c};
@@ -402,6 +402,12 @@ int kernel_case_init(struct kernel_case *c, const struct kernel_sizes *s, uint64
     if (is(&f, "attention_merge")) clear_empty_splits(c);
     free(f.blocks);
     fill_numbers(c, seed);
+    return 0;
+}
+
+int kernel_case_init(struct kernel_case *c, const struct kernel_sizes *s, uint64_t seed,
+                     struct err *e) {
+    if (kernel_case_fill(c, s, seed, e)) return -1;
     kernel_case_compute(c);
     return 0;
 }

@@ -43,6 +43,9 @@ static inline int64_t kernel_case_length(int64_t context, int64_t seq) {
  * memory is out. kernel_case_release after success. */
 int kernel_case_init(struct kernel_case *c, const struct kernel_sizes *s, uint64_t seed,
                      struct err *e);
+/* The same without the expected outputs, whose computation in double is slow for large shapes. */
+int kernel_case_fill(struct kernel_case *c, const struct kernel_sizes *s, uint64_t seed,
+                     struct err *e);
 void kernel_case_release(struct kernel_case *c);
 
 /* Computes every `want` again, for a caller that put its own inputs or scalars in. */
