@@ -1,5 +1,5 @@
 /* test_sim_limits.c: what a simulated server refuses: settings, requests, policies that make no
- * sense; and what it must not refuse. */
+ * sense; and the odd policies that it must bear. */
 #include "simulate.h"
 
 /* ---- settings ---- */
@@ -156,6 +156,139 @@ START_TEST(a_policy_that_stops_or_lies_is_told_so) {
 }
 END_TEST
 
+/* ---- odd policies ---- */
+
+static int32_t left_of(const struct policy_request *r) {
+    return r->prompt_tokens + r->generated_tokens - r->computed_tokens;
+}
+
+/* Up to 16 tokens of everyone, if a block is free for them: those that run, then those that wait;
+ * backwards through each list when *(bool *)state says so. */
+static int sixteen_each(void *state, const struct policy_view *v, struct policy_plan *plan,
+                        struct err *e) {
+    (void)e;
+    bool backwards = *(const bool *)state;
+    int32_t blocks = v->free_kv_blocks;
+    plan->validity = POLICY_UNTIL_CHANGE;
+    for (size_t i = 0; i < v->n_running + v->n_waiting; i++) {
+        bool runs = i < v->n_running;
+        size_t at = runs ? i : i - v->n_running, n = runs ? v->n_running : v->n_waiting;
+        if (backwards && runs) at = n - 1 - at;
+        const struct policy_request *r = runs ? &v->running[at] : &v->waiting[at];
+        int32_t tokens = left_of(r) < 16 ? left_of(r) : 16;
+        int32_t need = policy_blocks_for(r->computed_tokens + tokens) - r->kv_blocks;
+        if (need > blocks) continue;
+        blocks -= need;
+        plan->actions[plan->n_actions++] = (struct policy_action){POLICY_RUN, r->id, tokens, NULL};
+    }
+    return 0;
+}
+
+static struct run run_sixteen(bool backwards, const struct setting *set,
+                              const struct sim_request *list, size_t n) {
+    static const struct policy_ops ops = {.name = "sixteen-each", .plan = sixteen_each};
+    struct run run = {.outcomes = malloc(n * sizeof *run.outcomes), .cap = n};
+    struct sim_config c = config_of(set, &run);
+    c.policy = &ops;
+    c.policy_state = &backwards;
+    struct sim *s = sim_create(&c, &run.err);
+    for (size_t i = 0; i < n; i++)
+        if (sim_run_until(s, list[i].arrival_ns, &run.err) || sim_push(s, &list[i], &run.err))
+            ck_abort_msg("%s", run.err.text);
+    if (sim_finish(s, &run.err)) ck_abort_msg("%s", run.err.text);
+    run.counters = *sim_counters(s);
+    sim_free(s);
+    return run;
+}
+
+/* Who runs is what counts, and not in which order a plan says so. */
+START_TEST(a_plan_in_any_order_gives_the_same_run) {
+    enum { N = 100 };
+    struct sim_request list[N];
+    random_load(list, N, 21, 500);
+    for (int i = 0; i < N; i++) list[i].arrival_ns /= 4;
+    struct setting set = {.policy = "single", .cost = DECODER};
+    struct run forwards = run_sixteen(false, &set, list, N);
+    struct run backwards = run_sixteen(true, &set, list, N);
+    check_invariants(&forwards, N, 0);
+    check_invariants(&backwards, N, 0);
+    ck_assert_int_gt(forwards.counters.batch_time, 4 * forwards.counters.busy_ns);
+    for (size_t i = 0; i < N; i++)
+        ck_assert(same_outcome(&forwards.outcomes[i], &backwards.outcomes[i]));
+    run_free(&forwards);
+    run_free(&backwards);
+}
+END_TEST
+
+/* A policy doesn't know of prefix reuse. It plans one block for the second request; more than the
+ * three that are free can't be found for it, and so only 32 of its 96 tokens are. */
+START_TEST(a_hit_goes_no_further_than_the_free_blocks) {
+    static const uint64_t prefix[] = {1, 2, 3, 4, 5, 6};
+    struct sim_request list[2];
+    for (int i = 0; i < 2; i++)
+        list[i] = (struct sim_request){.id = i,
+                                       .prompt_tokens = 96,
+                                       .output_tokens = 10,
+                                       .max_output_tokens = 10,
+                                       .prefix = prefix,
+                                       .n_prefix = 6,
+                                       .prefix_unit = 16};
+    list[1].arrival_ns = 65 * NS_PER_MS; /* the first one decodes, and holds seven of ten blocks */
+    struct setting set = {.policy = "single",
+                          .cost = {.kind = COST_PER_REQUEST, .setup_ns = 10 * NS_PER_MS},
+                          .kv_blocks = 10,
+                          .prefix_tokens = 1000};
+    struct run run = run_sixteen(false, &set, list, 2);
+    check_invariants(&run, 2, 10);
+    ck_assert_int_eq(outcome_of(&run, 1)->cached_tokens, 32);
+    ck_assert_int_eq(run.counters.kv_peak_blocks, 10);
+    run_free(&run);
+}
+END_TEST
+
+struct restless {
+    int64_t next_ns; /* what sim_next_ns said last */
+    int64_t asked, early;
+};
+
+/* Runs everybody, and wants to be asked after 25 ms, whatever happens. */
+static int restless_plan(void *state, const struct policy_view *v, struct policy_plan *plan,
+                         struct err *e) {
+    struct restless *r = state;
+    bool forwards = false;
+    r->asked++;
+    r->early += v->now_ns < r->next_ns;
+    sixteen_each(&forwards, v, plan, e);
+    plan->valid_until_ns = v->now_ns + 25 * NS_PER_MS;
+    return 0;
+}
+
+START_TEST(nobody_is_asked_before_the_time_that_sim_next_ns_tells) {
+    static const struct policy_ops ops = {.name = "restless", .plan = restless_plan};
+    struct run run = {.outcomes = malloc(sizeof *run.outcomes), .cap = 1};
+    struct restless state = {0};
+    struct setting set = {.policy = "single",
+                          .cost = {.kind = COST_PER_REQUEST, .setup_ns = 10 * NS_PER_MS}};
+    struct sim_config c = config_of(&set, &run);
+    struct err e;
+    c.policy = &ops;
+    c.policy_state = &state;
+    struct sim *s = sim_create(&c, &e);
+    struct sim_request r = {
+        .id = 1, .prompt_tokens = 16, .output_tokens = 30, .max_output_tokens = 30};
+    ck_assert_int_eq(sim_push(s, &r, &e), 0);
+    while ((state.next_ns = sim_next_ns(s)) != INT64_MAX)
+        ck_assert_int_eq(sim_run_until(s, state.next_ns + 1, &e), 0);
+    ck_assert_int_eq(run.n, 1);
+    /* for the prefill, then every third of 29 iterations: the one that starts before 25 ms are
+     * over ends after 30 */
+    ck_assert_int_eq(state.asked, 1 + 10);
+    ck_assert_int_eq(state.early, 0);
+    sim_free(s);
+    run_free(&run);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("limits of the simulator");
     TCase *t = tcase_create("limits");
@@ -164,6 +297,9 @@ int main(void) {
     tcase_add_test(t, M27_two_arrivals_at_one_instant);
     tcase_add_test(t, an_unknown_policy_is_refused_with_a_suggestion);
     tcase_add_test(t, a_policy_that_stops_or_lies_is_told_so);
+    tcase_add_test(t, a_plan_in_any_order_gives_the_same_run);
+    tcase_add_test(t, a_hit_goes_no_further_than_the_free_blocks);
+    tcase_add_test(t, nobody_is_asked_before_the_time_that_sim_next_ns_tells);
     suite_add_tcase(s, t);
     return check_main(s);
 }
