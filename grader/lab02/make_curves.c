@@ -88,7 +88,16 @@ static void make_verdict_infinite(struct asking *a) {
 static void make_verdict_computable(struct asking *a) {
     verdict_base(a);
     struct operating_point *p = a->q->points;
-    switch (a->k % 5) {
+    switch (a->k % 7) {
+    case 5:
+        p->tpot_p50 = p->tpot_p99 = absent;
+        a->q->limits.tpot_below_ns = 0;
+        ask_kind(a, "no TPOT, and a limit that none could meet");
+        break;
+    case 6:
+        p->requests = p->complete = p->good = 1;
+        ask_kind(a, "one request, and everything within its limit");
+        break;
     case 0:
         *p = (struct operating_point){.mean_latency_ns = (double)NAN, .stable = true};
         p->queue_delay_p99 = p->ttft_p50 = p->ttft_p99 = absent;

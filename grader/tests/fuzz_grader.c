@@ -1,7 +1,8 @@
 /* fuzz_grader.c: the grader's readers of hostile bytes: a compiled object, the compiler's text
- * files, a case on the channel, and the escaping that everything shown goes through. The first byte
- * chooses. See testing/fuzz.h for the two ways to run it. */
+ * files, a case of each lab on the channel, and the escaping that everything shown goes through.
+ * The first byte chooses. See testing/fuzz.h for the two ways to run it. */
 #include "lab01/cases.h"
+#include "lab02/questions.h"
 #include "object.h"
 #include "text.h"
 
@@ -37,6 +38,16 @@ static void fuzz_case(const uint8_t *data, size_t size) {
     case_release(&c);
 }
 
+static void fuzz_question(const uint8_t *data, size_t size) {
+    static unsigned char again[WIRE_MAX_PAYLOAD];
+    static struct question q;
+    struct wire r = wire_reader(data, size), w = wire_writer(again, sizeof again);
+    if (question_codec(&r, &q)) return;
+    INVARIANT(question_slots(&q) >= 1 && question_slots(&q) <= 4096);
+    INVARIANT(question_codec(&w, &q) == 0);
+    question_release(&q);
+}
+
 static void fuzz_clean(const char *text, size_t n) {
     char out[64];
     size_t cap = 1 + n % sizeof out;
@@ -58,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (data[0] % 4 == 0) fuzz_object((uint8_t *)text, size - 1);
     if (data[0] % 4 == 1) fuzz_texts(text, size - 1);
     if (data[0] % 4 == 2) fuzz_case((uint8_t *)text, size - 1);
+    if (data[0] % 4 == 2) fuzz_question((uint8_t *)text, size - 1);
     if (data[0] % 4 == 3) fuzz_clean(text, size - 1);
     free(text);
     return 0;

@@ -3,6 +3,7 @@
 #include "fuzz_grader.c"
 
 #include "lab01/lab01.h"
+#include "lab02/lab02.h"
 
 #include "testing/check_main.h"
 
@@ -50,15 +51,21 @@ START_TEST(objects) {
 }
 END_TEST
 
-START_TEST(cases) {
-    for (size_t i = 0; i < lab01.n_checks; i++) {
+static void mutate_cases(const struct lab *lab) {
+    for (size_t i = 0; i < lab->n_checks; i++) {
+        const struct check_def *def = &lab->checks[i];
         struct hidden_case h = {0};
         struct err e;
-        if (lab01.checks[i].kind != CHECK_CASES) continue;
-        ck_assert_int_eq(lab01.make(&lab01.checks[i], 1, 0, &h, &e), 0);
+        if (def->kind == CHECK_EVIDENCE || def->kind == CHECK_DIALOGUE) continue;
+        ck_assert_int_eq(lab->make(def, 1, 0, &h, &e), 0);
         mutate_bytes(h.bytes, h.n_bytes, 2, 300);
         hidden_case_release(&h);
     }
+}
+
+START_TEST(cases) {
+    mutate_cases(&lab01);
+    mutate_cases(&lab02);
 }
 END_TEST
 
