@@ -41,7 +41,22 @@
  * only __SIMT__.
  *
  * ENVIRONMENT OF THE PROGRAM: SIMT_THREADS (fast mode, all cores), SIMT_TIME_LIMIT_S (120: one
- * launch), SIMT_REPORT=FILE (check mode).
+ * launch), SIMT_BLAS (cublas_v2.h); in check mode SIMT_REPORT=FILE or fd:N (JSON), SIMT_TRACE=FILE
+ * (every access, see runtime/check_trace.c).
+ *
+ * WHAT CHECK MODE FINDS, by kind: global-race, shared-race, warp-race (a missing __syncwarp),
+ * out-of-bounds (also null pointers and writes to constants), use-after-free, uninitialised,
+ * host-pointer, barrier-divergence (also where some threads have returned), warp-mask,
+ * illegal-launch, time-limit. A bad access ends its launch before it happens; the others are noted
+ * and the kernel goes on. A race is told at the line of its later access and names the other line;
+ * both ends may be told.
+ *
+ * WHAT IT COUNTS: see `metrics` in a report. A request is what the lanes of a warp do at one place in
+ * the code, together; lanes are brought together as on a GPU, lowest address of code first. bytes_* are
+ * what lanes asked for, 32 times the sectors what moved, footprint_bytes each touched sector once a
+ * launch, read and written apart. Local memory and constants aren't counted; an access that the
+ * compiler keeps in a register isn't an access. Divergent branches depend on how the compiler lays
+ * out branches; all else is the same under gcc and clang.
  */
 #ifndef SERVELAB_SIMT_SIMT_H
 #define SERVELAB_SIMT_SIMT_H

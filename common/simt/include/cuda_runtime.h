@@ -17,7 +17,14 @@
 #include <tuple>
 #include <utility>
 
-#define SIMT_UNSEEN __attribute__((no_sanitize("thread")))
+/* not traced in check mode: code of ours between the runtime and a kernel */
+#if !defined(SIMT_CHECK)
+#define SIMT_UNSEEN
+#elif defined(__clang__)
+#define SIMT_UNSEEN __attribute__((no_sanitize("thread", "coverage")))
+#else
+#define SIMT_UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage))
+#endif
 #define SIMT_INLINE static inline __attribute__((always_inline))
 
 #include "simt_launch.h"

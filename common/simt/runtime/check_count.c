@@ -167,6 +167,7 @@ void count_flush(struct worker *w, int warp) {
     int lanes = w->threads - warp * WARP;
     if (lanes > WARP) lanes = WARP;
     struct merge m = {.t = &count_traces[warp * WARP]};
+    count_trace(w, warp, lanes);
     for (int l = 0; l < lanes; l++)
         if (m.t[l].count) m.active |= 1u << l;
     steps_together(&m);

@@ -31,6 +31,9 @@ extern int count_kernel_count;
 /* The site's entry in the running kernel's table. */
 struct count_site *count_site(uint32_t pc, enum count_kind kind, bool shared);
 
+/* check_trace.c: the warp's traces as they are, where SIMT_TRACE asks for them. */
+void count_trace(const struct worker *w, int warp, int lanes);
+
 /* check_request.c: one request: n lanes, one call site. */
 void request_account(const struct record *first, const uint64_t *address, int n);
 extern struct count_kernel *count_now;
