@@ -1,4 +1,4 @@
-/* test_parts.c: the small parts of the serving path alone: KV blocks, the policy "single", stop
+/* test_parts.c: the small parts of the serving path alone: KV blocks, the policy on one place, stop
  * strings, the stream's hand-over, stamps.
  */
 #include "testing/check_main.h"
@@ -77,7 +77,7 @@ static struct policy_action plan_of(const struct policy_view *v, size_t *n, size
     return which < plan.n_actions ? actions[which] : (struct policy_action){0};
 }
 
-START_TEST(single_runs_the_oldest_in_chunks) {
+START_TEST(one_place_runs_the_oldest_in_chunks) {
     struct policy_request w[] = {{.id = 5, .prompt_tokens = 70, .max_output_tokens = 8},
                                  {.id = 2, .prompt_tokens = 3, .max_output_tokens = 8}};
     struct policy_view v = {.waiting = w,
@@ -111,7 +111,7 @@ START_TEST(single_runs_the_oldest_in_chunks) {
 }
 END_TEST
 
-START_TEST(m25_single_rejects_what_can_never_run) {
+START_TEST(m25_the_policy_rejects_what_can_never_run) {
     struct policy_request w[] = {{.id = 1, .prompt_tokens = 120, .max_output_tokens = 9},
                                  {.id = 2, .prompt_tokens = 0, .max_output_tokens = 9},
                                  {.id = 3, .prompt_tokens = 120, .max_output_tokens = 8}};
@@ -131,7 +131,7 @@ START_TEST(m25_single_rejects_what_can_never_run) {
 }
 END_TEST
 
-START_TEST(single_takes_no_argument) {
+START_TEST(the_policy_takes_no_argument) {
     struct err e = {0};
     ck_assert_ptr_null(policy_learner()->create("4", &e));
     ck_assert_str_eq(e.field, "--policy");
@@ -272,9 +272,9 @@ static Suite *parts_suite(void) {
     tcase_add_test(c, reserve_is_all_or_nothing);
     tcase_add_test_raise_signal(c, m26_double_release_aborts, SIGABRT);
     tcase_add_test(c, a_pool_without_blocks_is_refused);
-    tcase_add_test(c, single_runs_the_oldest_in_chunks);
-    tcase_add_test(c, m25_single_rejects_what_can_never_run);
-    tcase_add_test(c, single_takes_no_argument);
+    tcase_add_test(c, one_place_runs_the_oldest_in_chunks);
+    tcase_add_test(c, m25_the_policy_rejects_what_can_never_run);
+    tcase_add_test(c, the_policy_takes_no_argument);
     tcase_add_loop_test(c, stop_strings_are_withheld_and_cut, 0,
                         sizeof stop_cases / sizeof *stop_cases);
     tcase_add_test(c, m04_pieces_of_a_slow_reader_are_joined_with_their_tokens);
