@@ -129,13 +129,14 @@ static int32_t next_block(const struct policy_request *r) {
     return policy_blocks_for(r->computed_tokens + 1) > r->kv_blocks;
 }
 
-/* Blocks to count on until the request ends: for its prompt, what it has written, and an eighth of
- * what it may still write. Most answers end far before max_output_tokens, and not all of those that
- * run end at the same time. Counting on all of it leaves the cache half empty, counting on none
- * costs preemptions. */
+/* How far ahead the cache must have room for each that runs: by then others have ended. Room for
+ * the longest answers that there could be would leave the cache half empty, since most end far
+ * before max_output_tokens; room for the next token only would cost preemptions. */
+enum { GROWTH_TOKENS = 64 };
+
 static int64_t expected_blocks(const struct policy_request *r) {
-    int32_t may_write = r->max_output_tokens - r->generated_tokens;
-    return policy_blocks_for(r->prompt_tokens + r->generated_tokens + may_write / 8);
+    int32_t grows = min32(r->max_output_tokens - r->generated_tokens, GROWTH_TOKENS);
+    return policy_blocks_for(r->prompt_tokens + r->generated_tokens + grows);
 }
 
 /* Takes blocks back from those admitted last, which have the least to lose, until each one that

@@ -93,6 +93,24 @@ def check_claim(work):
            "the reference preempts less than a third as often as chunked", told)
 
 
+def check_promises():
+    """The figures that the handout promises are the grader's, and each of the lab's checks is named there."""
+    handout = " ".join(read(HANDOUT).split())
+    judge, play = read(TOP, "grader/lab02/judge_policy.c"), read(TOP, "grader/lab02/play.h")
+    constant = {name: int(re.search(rf"\b{name} = (\d+)", judge + play).group(1))
+                for name in ("MARGIN_PERCENT", "BATCH_MARGIN_PERCENT", "PLAY_MAX_OVERTAKEN")}
+    limits = re.search(r"limits = \{(\d+) \* NS_PER_MS, (\d+) \* NS_PER_MS", judge).groups()
+    said = [f"{constant['MARGIN_PERCENT'] / 100:g} times the goodput of the better one of `static:8` and `wait-for-n:8`",
+            f"{constant['BATCH_MARGIN_PERCENT'] / 100:g} times the goodput of `single`",
+            f"more than {constant['PLAY_MAX_OVERTAKEN']} that came after it",
+            f"first token came within {int(limits[0]) / 1000:g} s and each further one took below {limits[1]} ms, on average"]
+    report(not [s for s in said if s not in handout], "what the handout promises is what the grader asks",
+           [s for s in said if s not in handout])
+    rubric = re.findall(r'"((?:intervals|quality|slo)\.\w+)", DIM', read(TOP, "grader/lab02/rubric.c"))
+    missing = [c for c in rubric if not re.search(rf"CHECK=\S*\b{re.escape(c)}\b", read(HANDOUT))]
+    report(len(rubric) > 30 and not missing, "every check stands under its function", missing)
+
+
 def check_figure(work):
     made = subprocess.run([sys.executable, os.path.join(TOP, "common/course/draw_schedules.py"), work],
                           env={**os.environ, "SERVELAB": SERVELAB}, capture_output=True, text=True, timeout=60)
@@ -118,6 +136,7 @@ def main():
         check_commands_and_quotes(work)
         check_code(work)
         check_claim(work)
+        check_promises()
         check_figure(work)
         check_mine()
     print(f"1..{count}")
