@@ -126,34 +126,26 @@ static int simulate(const struct findings *f, const char *policy_text, double se
 static const char *const policy_of[] = {"single", "wait-for-n:4"};
 static const char *const member_of[] = {"single", "wait_for_n_4"};
 
-static void check_setting(const struct examined *x, const struct findings *f,
-                          struct evidence *out) {
-    struct err e;
+static bool has_setup(const struct findings *f, double setup_ms) {
+    for (int i = 0; i < f->n_runs; i++)
+        if (f->runs[i].setup_ms == setup_ms) return true;
+    return false;
+}
+
+/* Is it the handout's setting, with its set-ups and one more? 0, or -1 and *e. */
+static int check_setting(const struct findings *f, struct err *e) {
     bool same = f->n_arrivals == HANDOUT_ARRIVALS;
     for (int i = 0; same && i < HANDOUT_ARRIVALS; i++)
         same = f->arrivals_ms[i] == handout_arrivals_ms[i];
-    out->outcome = OUTCOME_EARNED;
-    if (!same) {
-        err_at(&e, 0, "arrivals_ms", "are the handout's four arrivals: 0, 1, 2, 3");
-        lost(out, x, &e, 0);
-    } else if (f->per_request_ms != handout_per_request_ms) {
-        err_at(&e, 0, "per_request_ms", "is 1 in the handout; only the set-up varies");
-        lost(out, x, &e, 0);
-    }
-    int others = 0;
-    for (int k = 0; k < HANDOUT_SETUPS && out->outcome == OUTCOME_EARNED; k++) {
-        bool there = false;
-        for (int i = 0; i < f->n_runs; i++) there |= f->runs[i].setup_ms == handout_setups_ms[k];
-        if (!there) {
-            err_at(&e, 0, "runs", "hold no run with a set-up of %g ms", handout_setups_ms[k]);
-            lost(out, x, &e, 0);
-        }
-        others = f->n_runs - HANDOUT_SETUPS;
-    }
-    if (out->outcome == OUTCOME_EARNED && others < 1) {
-        err_at(&e, 0, "runs", "hold 4, 2 and 0 ms; choose one more set-up yourself");
-        lost(out, x, &e, 0);
-    }
+    if (!same) return err_at(e, 0, "arrivals_ms", "are the handout's four arrivals: 0, 1, 2, 3");
+    if (f->per_request_ms != handout_per_request_ms)
+        return err_at(e, 0, "per_request_ms", "is 1 in the handout; only the set-up varies");
+    for (int k = 0; k < HANDOUT_SETUPS; k++)
+        if (!has_setup(f, handout_setups_ms[k]))
+            return err_at(e, 0, "runs", "hold no run with a set-up of %g ms", handout_setups_ms[k]);
+    if (f->n_runs == HANDOUT_SETUPS)
+        return err_at(e, 0, "runs", "hold 4, 2 and 0 ms; choose one more set-up yourself");
+    return 0;
 }
 
 /* The first of the three numbers that isn't as it should be, or NULL. */
@@ -241,12 +233,13 @@ static void examine_findings(const struct examined *x, const char *which, struct
     struct findings f;
     struct err e;
     int fault = 0;
-    if (findings_read(&f, x->doc, &e))
-        lost(out, x, &e, 0);
-    else
-        check_setting(x, &f, out);
-    if (!strcmp(which, "findings_valid")) return;
-    if (out->outcome != OUTCOME_EARNED)
+    bool valid = findings_read(&f, x->doc, &e) == 0 && check_setting(&f, &e) == 0;
+    out->outcome = OUTCOME_EARNED;
+    if (!strcmp(which, "findings_valid")) {
+        if (!valid) lost(out, x, &e, 0);
+        return;
+    }
+    if (!valid)
         say(out, OUTCOME_NOT_RUN,
             "findings.json must have its form first (evidence.findings_valid)");
     else if (!strcmp(which, "findings_numbers"))

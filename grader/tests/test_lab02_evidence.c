@@ -112,6 +112,7 @@ static const struct bad findings[] = {
     {"findings_valid", "", "\"first_latency_ms\": 5", "\"first_ms\": 5", "runs[0].single.first_ms", "nearest one is \"first_latency_ms\""},
     {"findings_valid", "", "\"conclusion\"", "\"result\": 1, \"conclusion\"", "result", "no member I know"},
     {"findings_valid", "", "\"break_even_setup_ms\": 3", "\"break_even_setup_ms\": null", "break_even_setup_ms", "must be a number"},
+    {"findings_valid", "", ",\n    {\n      \"setup_ms\": 1,\n      \"single\": {\"mean_latency_ms\": 3.5, \"first_latency_ms\": 2, \"throughput_rps\": 500},\n      \"wait_for_n_4\": {\"mean_latency_ms\": 6.5, \"first_latency_ms\": 8, \"throughput_rps\": 500},\n      \"batching_lowers_mean\": false,\n      \"batching_raises_throughput\": false,\n      \"first_waits_longer\": true\n    }\n", "\n", "runs", "one more"},
     {"findings_numbers", "", "\"mean_latency_ms\": 11", "\"mean_latency_ms\": 10", "runs[0].single.mean_latency_ms", "--policy single --setup-ms 4"},
     {"findings_numbers", "", "\"mean_latency_ms\": 11", "\"mean_latency_ms\": 11.01", "runs[0].single.mean_latency_ms", "simulator"},
     {"findings_numbers", "\"setup_ms\": 2", "\"first_latency_ms\": 9", "\"first_latency_ms\": 6", "runs[1].wait_for_n_4.first_latency_ms", "--policy wait-for-n:4 --setup-ms 2"},
