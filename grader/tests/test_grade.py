@@ -465,15 +465,83 @@ def test_hints_come_in_steps():
     assert listing.count("\n") > 50 and "slo.percentile_rank" in listing
 
 
-def test_every_check_points_into_the_handout():
-    with open(os.path.join(REFERENCE, "README.md"), encoding="utf-8") as f:
+def points_into(handout, checks):
+    with open(handout, encoding="utf-8") as f:
         headings = [line.lstrip("#").strip() for line in f if re.match(r"#{2,5} ", line)]
-    folder = os.path.join(TMP, "empty")
-    os.mkdir(folder)
-    for c in grade(folder)["checks"]:
+    for c in checks:
         chapter, _, part = c["section"].partition(": ")
         for words in [c["section"]] if c["section"] in headings else filter(None, [chapter, part]):
             assert any(h.startswith(words) for h in headings), (c["id"], words)
+
+
+def test_every_check_points_into_the_handout():
+    folder = os.path.join(TMP, "empty")
+    os.mkdir(folder)
+    points_into(os.path.join(REFERENCE, "README.md"), grade(folder)["checks"])
+
+
+# ---- lab 02 -------------------------------------------------------------------------------------
+
+LAB02 = os.path.join(TOP, "solutions/02_queue_sim")
+
+
+def lab02(folder, *args):
+    p = run("02", "--json", "--seed", "11", *args, "--", folder)
+    assert p.stdout, (p.returncode, p.stderr)
+    return json.loads(p.stdout.decode("utf-8"))
+
+
+def test_lab02_starter_is_not_attempted_and_points_into_its_handout():
+    starters = os.path.join(TMP, "starters02")
+    os.mkdir(starters)
+    subprocess.run(["common/course/make_labs.sh", "--to", starters], check=True, capture_output=True)
+    folder = os.path.join(starters, "02_queue_sim")
+    v = lab02(folder)
+    assert v["exit_status"] == 3 and not v["attempted"] and v["points_total"] == 100, v["exit_status"]
+    assert all(c["outcome"] == "not_run" for c in v["checks"])
+    points_into(os.path.join(LAB02, "README.md"), v["checks"])
+    text = run("02", folder).stdout.decode()
+    # the check it names is one that the first step alone earns
+    named = re.search(r"CHECK=(\S+)", text).group(1)
+    with open(os.path.join(LAB02, "analysis.c"), encoding="utf-8") as f:
+        whole = f.read()
+    with open(os.path.join(folder, "analysis.c"), encoding="utf-8") as f:
+        begun = f.read()
+    for function in [r"enum point_class point_classify\(", r"void point_intervals\("]:
+        done = re.search(f"^{function}.*?^}}$", whole, re.M | re.S).group(0)
+        begun = re.sub(f"^{function}.*?^}}$", lambda m, to=done: to, begun, flags=re.M | re.S)
+    with open(os.path.join(folder, "analysis.c"), "w", encoding="utf-8") as f:
+        f.write('#include "record/intervals.h"\n' + begun)
+    v = lab02(folder, "--check", named + ",intervals.window,quality.shed")
+    assert {c["id"]: c["outcome"] for c in v["checks"]} == {
+        named: "earned", "intervals.window": "not_run", "quality.shed": "earned"}, v["checks"]
+
+
+def test_lab02_notes_stand_in_both_renderings():
+    out = os.path.join(TMP, "verdict02.json")
+    p = run("2", "--seed", "5", "--check", "slo.batch_margin,intervals.ttft", "--format", "text,json=" + out,
+            "--", LAB02)
+    v, text = json.load(open(out, encoding="utf-8")), p.stdout.decode()
+    assert p.returncode == 0 and "3 of 3 points" in text, text
+    note = check(v, "slo.batch_margin")["note"]
+    assert re.search(r"yours \d+, single \d+", note) and note in text, (note, text)
+    assert "note" not in check(v, "intervals.ttft")
+
+
+def test_lab02_broken_policy_leaves_the_rest():
+    folder = os.path.join(TMP, "broken02")
+    os.mkdir(folder)
+    for f in ["analysis.c", "capacity.c", "findings.json", "protocol.json"]:
+        shutil.copy(os.path.join(LAB02, f), folder)
+    with open(os.path.join(folder, "policy.c"), "w", encoding="utf-8") as f:
+        f.write("this is no C\n")
+    v = lab02(folder)
+    # policy.c's own: 13 points of quality, 7 of SLO, 3 of safety; and the 4 that ask all three files
+    assert v["exit_status"] == 1 and v["points_earned"] == 100 - 13 - 7 - 3 - 4, v["points_earned"]
+    assert "policy.c" in v["problem"]
+    for c in v["checks"]:
+        waits = c["section"].startswith("Exercise 3: policy") or c["section"] == "Exercise 3"
+        assert c["outcome"] == ("not_run" if waits else "earned"), (c["id"], c["outcome"])
 
 
 def test_renderings_agree():
