@@ -10,7 +10,10 @@ SIMT_FAST_OBJ := $(SIMT_FAST_SRC:%.c=$(OBJ)/simt-fast/%.o)
 SIMT_CHECK_OBJ := $(SIMT_CHECK_SRC:%.c=$(OBJ)/simt-check/%.o)
 SIMT_HEADERS := $(shell find common/simt/include -type f)
 SIMT_INSTALLED := $(SIMT_HEADERS:common/simt/include/%=$(SIMT_HOME)/include/%)
-SIMT_DRIVER_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard common/simt/driver/*.c))
+# the rewriter goes into the library, where its fuzzer finds it
+SIMT_REWRITER := common/simt/driver/tokens.c $(wildcard common/simt/driver/rewrite*.c)
+COMMON_SRC += $(SIMT_REWRITER)
+SIMT_DRIVER_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(filter-out $(SIMT_REWRITER),$(wildcard common/simt/driver/*.c)))
 
 EXTRA_PROGRAMS += $(BIN)/simtcc $(SIMT_HOME)/libsimt.a $(SIMT_HOME)/libsimt_check.a $(SIMT_INSTALLED)
 

@@ -29,6 +29,8 @@ void rewrite_edit(struct rewriter *r, int from, int to, const char *format, ...)
         r->edits = realloc(r->edits, (size_t)r->edit_capacity * sizeof *r->edits);
         if (!r->edits) no_memory();
     }
+    if (to > r->t.count) to = r->t.count; /* a bracket that is never closed */
+    if (from > to) from = to;
     struct edit *e = &r->edits[r->edit_count];
     *e = (struct edit){.from = from, .to = to, .order = r->edit_count++};
     va_list ap;
@@ -38,6 +40,7 @@ void rewrite_edit(struct rewriter *r, int from, int to, const char *format, ...)
 }
 
 char *rewrite_text(const struct rewriter *r, int from, int to) {
+    if (to > r->t.count) to = r->t.count;
     size_t room = 1, n = 0;
     for (int i = from; i < to; i++) room += r->t.list[i].length + 1;
     char *out = malloc(room);

@@ -59,7 +59,7 @@ static struct declarator declarator(const struct tokens *t, int from, int end) {
         if (token_is(t, i, "<")) {
             int close = token_angle_closer(t, i);
             if (close > 0 && close < end) i = close;
-        } else if (token_is(t, i, "[")) {
+        } else if (token_is(t, i, "[") || token_is(t, i, "=")) {
             d.dims = i;
             break;
         } else if (token_is(t, i, "(") || token_is(t, i, "{")) {

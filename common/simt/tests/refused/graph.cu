@@ -1,0 +1,4 @@
+int main() {
+    cudaGraph_t g; //! graphs
+    return sizeof g == 0;
+}

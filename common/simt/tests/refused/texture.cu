@@ -1,0 +1,3 @@
+__global__ void k(float *y, cudaTextureObject_t t) { //! textures
+    y[0] = tex2D<float>(t, 0, 0);
+}
