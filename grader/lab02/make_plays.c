@@ -54,7 +54,7 @@ static void make_roomy(struct rng *r, int k, struct play *p) {
 
 static void make_tight(struct rng *r, int k, struct play *p) {
     bool long_answers = k % 3 == 2; /* which are as long as they may be: whoever hopes is wrong */
-    requests(r, p, sizes[k % N_SIZES] + 1, 120, long_answers ? 100 : 48, 30);
+    requests(r, p, sizes[k % N_SIZES] + 1, 120, long_answers ? 240 : 48, 30);
     if (k % 3 == 1)
         for (size_t i = 0; i < p->n; i++) p->request[i].arrival_ns = 0;
     if (k % 4 == 3) /* prompts that fill whole blocks: the first token needs a new one */
@@ -63,7 +63,7 @@ static void make_tight(struct rng *r, int k, struct play *p) {
     if (long_answers)
         for (size_t i = 0; i < p->n; i++)
             p->request[i].max_output_tokens = p->request[i].output_tokens;
-    p->token_budget = k % 2 ? 512 : k % 4 ? 12 : 48; /* of 12 a prompt takes many iterations */
+    p->token_budget = k % 2 ? 512 : k % 4 ? between32(r, 4, 12) : 48; /* a prompt in many pieces */
     p->max_running = k % 5 == 4 ? 4 : 64;
     p->kv_blocks = largest(p) + between32(r, 0, 3) * (k % 2 ? 1 : 4);
     if (long_answers) p->kv_blocks += between32(r, 0, 2 * largest(p));
