@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "base/home.h"
 #include "base/json.h"
+#include "base/target.h"
 #include "model/tokenizer.h"
 #include "record/log.h"
 #include "sched/policy.h"
@@ -253,14 +254,17 @@ static int start_http(struct server *s, struct err *e) {
 
 /* Whole or not at all: who waits for the file never reads half a number. */
 static int write_port_file(const struct server *s, struct err *e) {
-    char tmp[PATH_MAX];
+    char path[PATH_MAX], tmp[PATH_MAX + 8];
+    struct err why;
     if (!s->o.port_file) return 0;
-    if (snprintf(tmp, sizeof tmp, "%s.new", s->o.port_file) >= (int)sizeof tmp)
-        return err_at(e, 0, "--port-file", "the path is too long");
+    int kind = target_find(s->o.port_file, path, sizeof path, &why);
+    if (kind < 0) return err_at(e, 0, "--port-file", "%.200s %s", s->o.port_file, why.text);
+    bool aside = kind == TARGET_REPLACE; /* a FIFO or a device gets the number itself */
+    snprintf(tmp, sizeof tmp, "%s%s", path, aside ? ".new" : "");
     FILE *f = fopen(tmp, "w");
     bool ok = f && fprintf(f, "%d\n", http_port(s->http)) > 0;
     if (f) ok = !fclose(f) && ok;
-    if (ok && !rename(tmp, s->o.port_file)) return 0;
+    if (ok && (!aside || !rename(tmp, path))) return 0;
     return err_at(e, 0, "--port-file", "%s can't be written: %s", s->o.port_file, strerror(errno));
 }
 

@@ -2,8 +2,11 @@
  * does. */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct cli_command commands[] = {
     {"record", "check request records: intervals, classification, summary", cmd_record},
@@ -26,17 +29,35 @@ static void print_help(FILE *out) {
                  "4 our own fault\n");
 }
 
+/* A closed standard descriptor would be given to the next file that is opened, and our messages
+ * written into it. Opened the wrong way round, so that using it is still the error that it was. */
+static void reserve_standard(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+/* Text that didn't arrive, on a full disk say, is not done. */
+static int delivered(int status) {
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout)) return status;
+    fprintf(stderr, "servelab: the output can't be written%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return status ? status : CLI_FAULT;
+}
+
 int main(int argc, char **argv) {
+    reserve_standard();
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_help(stdout);
-        return CLI_DONE;
+        return delivered(CLI_DONE);
     }
     for (const struct cli_command *c = commands; c->name; c++)
-        if (!strcmp(argv[1], c->name)) return c->run(argc - 1, argv + 1);
+        if (!strcmp(argv[1], c->name)) return delivered(c->run(argc - 1, argv + 1));
     fprintf(stderr, "servelab: there is no command '%s'\n  try: servelab --help\n", argv[1]);
     return CLI_USAGE;
 }

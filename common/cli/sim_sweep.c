@@ -12,8 +12,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,6 +129,18 @@ static int make_folder(const char *path, struct err *e) {
     return access(path, W_OK) ? file_error(path, e) : 0;
 }
 
+/* Makes it and keeps other sweeps out of it: the JSON of one beside the picture of another would be
+ * nobody's. The lock goes with the descriptor: close it. -1 and *e. */
+static int take_folder(const char *path, struct err *e) {
+    if (make_folder(path, e)) return -1;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return file_error(path, e);
+    if (!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) return fd; /* or a disk without */
+    close(fd);
+    return err_at(e, 0, "--out",
+                  "another sweep is writing into %.200s; name another folder, or wait", path);
+}
+
 /* Writes aside and renames: a file of that name is always whole. */
 static int write_file(const char *folder, const char *name, const struct sweep_report *r,
                       int (*write_to)(FILE *, const struct sweep_report *), struct err *e) {
@@ -174,12 +188,18 @@ static int show(const struct sim_flags *f, const struct sweep_report *r, struct 
 static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_spec *spec,
                struct err *e) {
     struct sweep sweep;
-    int rc = try_out(spec, &setup->facts, e) || make_folder(f->out, e) ? RUN_BAD : 0;
-    if (!rc) rc = sweep_run(spec, &sweep, e);
-    if (rc < 0) return rc;
+    if (try_out(spec, &setup->facts, e)) return RUN_BAD;
+    int folder = take_folder(f->out, e);
+    if (folder < 0) return RUN_BAD;
+    int rc = sweep_run(spec, &sweep, e);
+    if (rc < 0) {
+        close(folder);
+        return rc;
+    }
     struct sweep_report report = {f, setup, &sweep};
     if (show(f, &report, e)) rc = RUN_BAD;
     sweep_release(&sweep);
+    close(folder);
     return rc;
 }
 

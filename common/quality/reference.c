@@ -1,6 +1,8 @@
 /* reference.c: stored likelihoods and their comparison. See reference.h. */
 #include "quality/reference.h"
 
+#include "base/target.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -67,8 +69,11 @@ void nll_reference_release(struct nll_reference *ref) {
 }
 
 /* Opens the file that becomes `path` when it is whole. */
-static FILE *open_beside(const char *path, char *temporary, size_t cap, struct err *e) {
-    if (snprintf(temporary, cap, "%s.new", path) >= (int)cap) {
+static FILE *open_beside(const char *path, char *real, char *temporary, size_t cap, struct err *e) {
+    int kind = target_find(path, real, cap, e);
+    if (kind == TARGET_STREAM) err_set(e, "is no regular file; name one");
+    if (kind != TARGET_REPLACE) return NULL;
+    if (snprintf(temporary, cap, "%s.new", real) >= (int)cap) {
         err_set(e, "the path is too long");
         return NULL;
     }
@@ -78,8 +83,8 @@ static FILE *open_beside(const char *path, char *temporary, size_t cap, struct e
 }
 
 int nll_reference_writable(const char *path, struct err *e) {
-    char temporary[4096];
-    FILE *f = open_beside(path, temporary, sizeof temporary, e);
+    char real[4096], temporary[4096];
+    FILE *f = open_beside(path, real, temporary, sizeof temporary, e);
     if (!f) return -1;
     fclose(f);
     unlink(temporary);
@@ -88,15 +93,15 @@ int nll_reference_writable(const char *path, struct err *e) {
 
 int nll_reference_write(const char *path, const char *model, const struct evaluation_plan *plan,
                         const struct evaluation *ev, struct err *e) {
-    char temporary[4096];
-    FILE *f = open_beside(path, temporary, sizeof temporary, e);
+    char real[4096], temporary[4096];
+    FILE *f = open_beside(path, real, temporary, sizeof temporary, e);
     if (!f) return -1;
     int32_t per_log = ev->n_items / plan->n_logs;
     fprintf(f, "%s seed %llu logs %d per-kind %d model %s\n", MAGIC, (unsigned long long)plan->seed,
             plan->n_logs, plan->per_kind, model);
     for (int32_t i = 0; i < ev->n_items; i++)
         fprintf(f, "%d%c", to_units(likelihood(&ev->items[i])), (i + 1) % per_log ? ' ' : '\n');
-    if (fclose(f) || rename(temporary, path)) {
+    if (fclose(f) || rename(temporary, real)) {
         unlink(temporary);
         return err_set(e, "can't be written: %s", strerror(errno));
     }

@@ -1,6 +1,7 @@
 /* recorder.c: from a run's events to request records. See recorder.h. */
 #include "sim/recorder.h"
 
+#include "base/target.h"
 #include "objective/point.h"
 #include "record/intervals.h"
 #include "record/log.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The events of one request that is under way. */
@@ -31,7 +33,8 @@ struct share {
 
 struct recorder {
     char model[96], path[4096], partial[4096 + 16];
-    int fd; /* -1: no log */
+    int fd;      /* -1: no log */
+    bool stream; /* a device or a FIFO: written into, not renamed over */
     bool finished;
     struct story *stories; /* by id: (cap_stories) */
     size_t cap_stories;
@@ -52,22 +55,47 @@ static void *grow(void *array, size_t *cap, size_t need, size_t size) {
     return array;
 }
 
+/* The file beside the log, empty, ours alone until it is closed; -1 and *e. The lock is no flock:
+ * record_append takes and releases one of those. */
+static int open_partial(const char *path, struct err *e) {
+    for (;;) {
+        int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0)
+            return err_at(e, 0, "--records", "%s can't be written: %s", path, strerror(errno));
+        struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        struct stat mine = {0}, there = {0};
+        if (fcntl(fd, F_OFD_SETLK, &all) && (errno == EAGAIN || errno == EACCES)) {
+            close(fd);
+            return err_at(e, 0, "--records",
+                          "%s is being written by another run; name another file, or wait", path);
+        }
+        /* the other run may have given it its name between our open and our lock */
+        bool same = !fstat(fd, &mine) && !stat(path, &there) && mine.st_ino == there.st_ino &&
+                    mine.st_dev == there.st_dev;
+        if (same && S_ISREG(mine.st_mode) && !ftruncate(fd, 0)) return fd;
+        close(fd);
+        if (same) return err_at(e, 0, "--records", "%s is in the way; remove it", path);
+    }
+}
+
+static int open_log(struct recorder *r, const char *path, struct err *e) {
+    struct err why;
+    int kind = target_find(path, r->path, sizeof r->path, &why);
+    if (kind < 0) return err_at(e, 0, "--records", "%.300s %s", path, why.text);
+    r->stream = kind == TARGET_STREAM;
+    snprintf(r->partial, sizeof r->partial, "%s%s", r->path, r->stream ? "" : ".partial");
+    if (!r->stream) return (r->fd = open_partial(r->partial, e));
+    r->fd = open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (r->fd >= 0) return 0;
+    return err_at(e, 0, "--records", "%s can't be written: %s", r->path, strerror(errno));
+}
+
 struct recorder *recorder_create(const char *path, const char *model, struct err *e) {
     struct recorder *r = calloc(1, sizeof *r);
     INVARIANT(r);
     r->fd = -1;
     snprintf(r->model, sizeof r->model, "%s", model);
-    if (!path) return r;
-    if (strlen(path) >= sizeof r->path) {
-        err_at(e, 0, "--records", "the path is longer than %zu bytes", sizeof r->path - 1);
-        free(r);
-        return NULL;
-    }
-    snprintf(r->path, sizeof r->path, "%s", path);
-    snprintf(r->partial, sizeof r->partial, "%s.partial", path);
-    r->fd = open(r->partial, O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (r->fd >= 0) return r;
-    err_at(e, 0, "--records", "%s can't be written: %s", r->partial, strerror(errno));
+    if (!path || open_log(r, path, e) >= 0) return r;
     free(r);
     return NULL;
 }
@@ -225,7 +253,7 @@ int recorder_finish(struct recorder *r, struct err *e) {
         return r->status;
     }
     r->finished = true;
-    if (r->fd < 0) return 0;
+    if (r->fd < 0 || r->stream) return 0;
     if (rename(r->partial, r->path)) {
         r->finished = false;
         return err_at(e, 0, "--records", "%s can't be written: %s", r->path, strerror(errno));
@@ -236,8 +264,8 @@ int recorder_finish(struct recorder *r, struct err *e) {
 void recorder_free(struct recorder *r) {
     if (!r) return;
     if (r->fd >= 0) {
+        if (!r->finished && !r->stream) unlink(r->partial); /* while the lock still holds */
         close(r->fd);
-        if (!r->finished) unlink(r->partial);
     }
     for (size_t i = 0; i < r->cap_stories; i++) free(r->stories[i].stamps);
     free(r->stories);

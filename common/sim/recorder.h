@@ -13,7 +13,8 @@
  * counts for nothing.
  *
  * The log is written beside its name, as FILE.partial, and gets the name when it is whole
- * (recorder_finish): FILE is never a part of a run.
+ * (recorder_finish): FILE is never a part of a run. Two runs can't write one FILE.partial. A device
+ * or a FIFO is written into as the run goes on, and stays what it is.
  */
 #ifndef SERVELAB_SIM_RECORDER_H
 #define SERVELAB_SIM_RECORDER_H
