@@ -51,7 +51,7 @@ int build_find_home(char *home, size_t cap, struct err *e) {
     return err_set(e, "the grader's own parts (build/grader) are not there; run `make build`");
 }
 
-static int copy(const char *from, const char *name, const char *to, struct err *e) {
+int build_give(const char *from, const char *name, const char *to, bool program, struct err *e) {
     size_t n = 0;
     char path[600];
     char *text = collect_read(from, name, MAX_INTERMEDIATE, &n);
@@ -61,7 +61,7 @@ static int copy(const char *from, const char *name, const char *to, struct err *
     bool ok = f && fwrite(text, 1, n, f) == n;
     if (f && fclose(f)) ok = false;
     free(text);
-    if (!ok || chmod(path, 0644)) return err_set(e, "%s: %s", path, strerror(errno));
+    if (!ok || chmod(path, program ? 0755 : 0644)) return err_set(e, "%s: %s", path, strerror(errno));
     return 0;
 }
 
@@ -75,7 +75,7 @@ static int copy_headers(const char *home, const char *concern, const char *given
     if (mkdir(to, 0755) || chmod(to, 0755)) rc = err_set(e, "%s: %s", to, strerror(errno));
     for (struct dirent *de; !rc && (de = readdir(d));) {
         size_t n = strlen(de->d_name);
-        if (n > 2 && !strcmp(de->d_name + n - 2, ".h")) rc = copy(from, de->d_name, to, e);
+        if (n > 2 && !strcmp(de->d_name + n - 2, ".h")) rc = build_give(from, de->d_name, to, false, e);
     }
     closedir(d);
     return rc;
@@ -88,10 +88,10 @@ static int stage(const struct lab *lab, const char *home, const char *given, boo
         if (copy_headers(home, *concern, given, e)) return -1;
     snprintf(from, sizeof from, "%s/build/grader", home);
     snprintf(name, sizeof name, "%s.a", lab->child);
-    if (copy(from, name, given, e)) return -1;
+    if (build_give(from, name, given, false, e)) return -1;
     if (!sanitised) return 0;
     snprintf(name, sizeof name, "%s.asan.a", lab->child);
-    return copy(from, name, given, e);
+    return build_give(from, name, given, false, e);
 }
 
 /* ---- running a script in the sandbox --------------------------------------------------------- */
@@ -129,6 +129,14 @@ static int run_script(const struct sandbox *sb, const struct workplace *w, const
         nanosleep(&(struct timespec){attempt, 200000000}, NULL);
     }
     return -1;
+}
+
+int build_script(const struct sandbox *sb, const struct workplace *w, const char *script,
+                 struct err *e) {
+    struct sandbox_run run;
+    if (run_script(sb, w, script, &run, e)) return -1;
+    sandbox_release(&run);
+    return 0;
 }
 
 static bool append(char *script, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -181,10 +189,8 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
     }
     fits = fits && append(script, "wait\n");
     INVARIANT(fits);
-    struct sandbox_run run;
-    int rc = run_script(sb, w, script, &run, e);
+    int rc = build_script(sb, w, script, e);
     free(script);
-    if (!rc) sandbox_release(&run);
     return rc;
 }
 

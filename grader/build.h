@@ -29,4 +29,14 @@ int build_submission(const struct sandbox *sb, const struct lab *lab, struct wor
                      const char *home, bool sanitised, bool trust_objects, struct built *out,
                      struct err *e);
 
+/* For labs that build more than that. A shell's script, run where the compiler runs: in the
+ * sandbox, in src/, with given/ readable and out/ writable. It must begin by making the file
+ * out/started, so that a sandbox that could not start is told from a script that failed. -1 with
+ * *e: our fault. */
+int build_script(const struct sandbox *sb, const struct workplace *w, const char *script,
+                 struct err *e);
+/* Copies a file of ours to given/; `program`: it may be executed. */
+int build_give(const char *from_folder, const char *name, const char *to_folder, bool program,
+               struct err *e);
+
 #endif

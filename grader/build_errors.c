@@ -43,7 +43,7 @@ void build_errors(const struct workplace *w, const char *source, struct collecte
     char name[64], first[200] = "", code[120];
     size_t n = 0;
     int number = 0, count = 0;
-    snprintf(name, sizeof name, "%.*s.err", (int)(strlen(source) - 2), source);
+    snprintf(name, sizeof name, "%.*s.err", (int)(strrchr(source, '.') - source), source);
     char *text = collect_read(w->out, name, MAX_ERROR_BYTES, &n);
     for (const char *p = text; p && p < text + n;) {
         const char *end = memchr(p, '\n', (size_t)(text + n - p));

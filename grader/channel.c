@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -117,4 +118,24 @@ enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, con
     if (back.type == WIRE_TODO) return receive_todo(ch, run, back.length, todo);
     if (back.type != WIRE_ANSWER || back.length != n_slots * sizeof *slots) return CHANNEL_GARBAGE;
     return transfer(ch, run, slots, n_slots * sizeof *slots, false);
+}
+
+char *channel_last_words(struct channel *ch, struct sandbox_run *run, size_t cap, size_t *n) {
+    char *text = malloc(cap + 1);
+    *n = 0;
+    if (!text || shutdown(ch->fd, SHUT_WR)) {
+        free(text);
+        return NULL;
+    }
+    for (;;) {
+        ssize_t got = recv(ch->fd, text + *n, cap + 1 - *n, 0);
+        if (got > 0 && (*n += (size_t)got) <= cap) continue;
+        if (got == 0) break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN && wait_ready(ch, run, POLLIN)) continue;
+        free(text);
+        return NULL;
+    }
+    text[*n] = '\0';
+    return text;
 }

@@ -44,4 +44,9 @@ enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, con
                                 size_t n, int64_t *slots, size_t n_slots,
                                 const struct channel_server *server, char todo[64]);
 
+/* Tells the child that no case will follow, and takes what it still sends until it closes its end,
+ * which it does by ending. malloc'ed, NUL-terminated; NULL when that were more than cap bytes, or
+ * time was up. */
+char *channel_last_words(struct channel *ch, struct sandbox_run *run, size_t cap, size_t *n);
+
 #endif

@@ -223,8 +223,9 @@ static int copy_file(struct workplace *w, const struct lab_file *f, int dir, str
     close(fd);
     if (!text)
         return refuse(c, f->name, why,
-                      f->code ? "hand in a C file of at most 256 kB"
-                              : "hand in a JSON file of at most 4 MB");
+                      f->code                    ? "hand in a C file of at most 256 kB"
+                      : strstr(f->name, ".json") ? "hand in a JSON file of at most 4 MB"
+                                                 : "hand in a text file of at most 4 MB");
     int rc = 0;
     if (memchr(text, '\0', n))
         refuse(c, f->name, "is not text: it holds a NUL byte", "was it saved as UTF-16?");

@@ -24,7 +24,7 @@ struct collected {
     char message[480]; /* when not OK: what and what to do, clean */
 };
 
-enum { COLLECT_MAX_FILES = 16 };
+enum { COLLECT_MAX_FILES = 24 };
 
 struct workplace {
     char root[256]; /* the work folder */

@@ -17,8 +17,11 @@
 
 static bool item_chooses(const char *item, size_t n, const struct check_def *def) {
     const char *dimension = dimension_name(def->dimension);
+    const char *part = strchr(def->id, '.');
+    size_t len = part ? strcspn(++part, ".") : 0; /* "rmsnorm" of "slo.rmsnorm.v4" */
     return (strlen(def->id) == n && !memcmp(def->id, item, n)) ||
-           (strlen(dimension) == n && !memcmp(dimension, item, n));
+           (strlen(dimension) == n && !memcmp(dimension, item, n)) ||
+           (len == n && !memcmp(part, item, n));
 }
 
 bool grade_chosen(const char *check, const struct check_def *def) {
@@ -127,7 +130,7 @@ static bool meets_prerequisites(const struct lab *lab, const struct check_def *d
 
 struct plan {
     bool *run;             /* beside lab->checks: chosen, or needed by one that is */
-    bool build, sanitised; /* which programs that takes */
+    bool build, sanitised, own; /* which programs that takes */
 };
 
 static int make_plan(const struct grade_options *o, struct plan *p, struct err *e) {
@@ -143,7 +146,9 @@ static int make_plan(const struct grade_options *o, struct plan *p, struct err *
     }
     for (size_t i = 0; i < lab->n_checks; i++) {
         if (needed & 1u << lab->checks[i].dimension) p->run[i] = true;
-        if (p->run[i] && lab->checks[i].kind != CHECK_EVIDENCE) p->build = true;
+        bool own = lab->checks[i].kind == CHECK_OWN;
+        if (p->run[i] && !own && lab->checks[i].kind != CHECK_EVIDENCE) p->build = true;
+        p->own |= p->run[i] && own;
     }
     return 0;
 }
@@ -204,7 +209,8 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
                     struct grade_verdict *v, bool *usage, struct err *e) {
     char home[1024];
     struct built built = {0};
-    struct plan plan = {NULL, false, false};
+    struct plan plan = {NULL, false, false, false};
+    void *own = NULL;
     struct check_result *all = calloc(o->lab->n_checks, sizeof *all);
     int rc = -1;
     *usage = true;
@@ -217,11 +223,12 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     if (make_plan(o, &plan, e)) goto done;
     snprintf(home, sizeof home, "%s", o->home ? o->home : "");
     if (!o->home && build_find_home(home, sizeof home, e)) goto done;
-    if (o->progress && plan.build) o->progress("compiling", 0, 1);
+    if (o->progress && (plan.build || plan.own)) o->progress("compiling", 0, 1);
     if (plan.build &&
         build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e))
         goto done;
-    struct bench bench = {o->lab, sb, w, &built, o->seed, o->practice, all};
+    if (plan.own && o->lab->prepare(sb, w, home, plan.run, &own, e)) goto done;
+    struct bench bench = {o->lab, sb, w, &built, o->seed, o->practice, all, own};
     run_all(o, &plan, &bench, all);
     if (sandbox_stopped()) {
         err_set(e, "interrupted");
@@ -233,6 +240,7 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     all = NULL;
     rc = 0;
 done:
+    if (own) o->lab->release(own);
     free(plan.run);
     free(all);
     return rc;

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct lab *const known_labs[] = {&lab01, &lab02};
+extern const struct lab
+    lab03; /* of lab03/lab03.h, which has names of its own for what lab02.h names */
+
+static const struct lab *const known_labs[] = {&lab01, &lab02, &lab03};
 
 const struct lab *lab_find(const char *name) {
     for (size_t i = 0; i < sizeof known_labs / sizeof *known_labs; i++) {

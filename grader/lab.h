@@ -52,6 +52,7 @@ enum check_kind {
     CHECK_HEAP,      /* the heap doesn't grow over many calls */
     CHECK_QUIET,     /* prints nothing */
     CHECK_DIALOGUE,  /* what is asked next depends on the answer: the lab judges (dialogue.h) */
+    CHECK_OWN,       /* the lab has programs of its own and runs them: prepare and run, below */
     CHECK_EVIDENCE   /* looks at data files; no submission code runs */
 };
 
@@ -84,6 +85,9 @@ struct evidence {
 };
 
 struct dialogue;
+struct bench;
+struct sandbox;
+struct workplace;
 
 struct lab {
     const char *number;      /* "01" */
@@ -105,6 +109,14 @@ struct lab {
     /* Judges a check of kind CHECK_DIALOGUE: asks through *d (dialogue.h), sets r->outcome and says
      * why. NULL where a lab has none. */
     void (*judge)(const struct check_def *def, struct dialogue *d, struct check_result *r);
+    /* For checks of kind CHECK_OWN; all three NULL where a lab has none. prepare builds what they
+     * need, before any check: wanted[i] says whether checks[i] will run. It may refuse files. What
+     * it leaves in *own reaches the checks as bench->own, and release takes it back. -1 with *e:
+     * our fault. */
+    int (*prepare)(const struct sandbox *sb, struct workplace *w, const char *home,
+                   const bool *wanted, void **own, struct err *e);
+    void (*run)(const struct check_def *def, const struct bench *b, struct check_result *r);
+    void (*release)(void *own);
     /* Examines data files in `folder` (a collected copy). */
     void (*examine)(const struct check_def *def, const char *folder, struct evidence *out);
 };

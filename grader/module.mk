@@ -11,8 +11,12 @@ CHILD_lab01 := grader/child/lab01.c grader/child/lab01_stubs.c grader/lab01/case
 # Lab 02 stands on lab 01's functions: the reference's, whoever's lab 02 is graded.
 CHILD_lab02 := grader/child/lab02.c grader/child/lab02_stubs.c grader/lab02/questions.c common/sched/policy_check.c \
                $(wildcard solutions/01_request_record/*.c) $(CHILD_BOTH)
-CHILD_FLAGS := -std=gnu17 -O1 -Icommon -Igrader -D_GNU_SOURCE $(WARN) -Wno-format-truncation $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP
-CHILDREN := build/grader/lab01.a build/grader/lab01.asan.a build/grader/lab02.a build/grader/lab02.asan.a
+CHILD_lab03 := grader/child/lab03.c grader/child/lab03_stubs.c grader/lab03/questions.c $(CHILD_BOTH)
+# Beside a kernel stands less: it is device code, watched by simt's runtime.
+CHILD_lab03_kernel := grader/child/child.c grader/child/lab03_kernel.c grader/lab03/kernel_wire.c grader/wire.c
+CHILD_FLAGS := -std=gnu17 -O1 -Icommon -Igrader -Icommon/simt/include -D_GNU_SOURCE $(WARN) -Wno-format-truncation $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP
+CHILD_NAMES := lab01 lab02 lab03 lab03_kernel
+CHILDREN := $(CHILD_NAMES:%=build/grader/%.a) $(CHILD_NAMES:%=build/grader/%.asan.a)
 EXTRA_PROGRAMS += $(CHILDREN)
 
 build/grader/plain/%.o: %.c
@@ -25,7 +29,7 @@ define child_archives
 build/grader/$(1).a: $(CHILD_$(1):%.c=build/grader/plain/%.o)
 build/grader/$(1).asan.a: $(CHILD_$(1):%.c=build/grader/asan/%.o)
 endef
-$(foreach l,lab01 lab02,$(eval $(call child_archives,$(l))))
+$(foreach l,$(CHILD_NAMES),$(eval $(call child_archives,$(l))))
 $(CHILDREN):
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^

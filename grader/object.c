@@ -131,6 +131,21 @@ int object_each_global(const unsigned char *elf, size_t n,
     return elf_open(&f, elf, n) && elf_each_symbol(&f, report_global, &g) == 0 ? 0 : -1;
 }
 
+static int report_undefined(const struct elf *f, const Elf64_Sym *sym, const char *name,
+                            void *ctx) {
+    (void)f;
+    struct globals *g = ctx;
+    if (name[0] && sym->st_shndx == SHN_UNDEF) g->each(name, g->ctx);
+    return 0;
+}
+
+int object_each_undefined(const unsigned char *elf, size_t n,
+                          void (*each)(const char *name, void *ctx), void *ctx) {
+    struct elf f;
+    struct globals g = {each, ctx};
+    return elf_open(&f, elf, n) && elf_each_symbol(&f, report_undefined, &g) == 0 ? 0 : -1;
+}
+
 /* ---- the object's rules ---------------------------------------------------------------------- */
 
 static int check_section(const char *file, const Elf64_Shdr *sh, const char *name, struct err *e) {

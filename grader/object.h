@@ -40,6 +40,10 @@ int object_check_symbols(const char *file, const unsigned char *elf, size_t n,
 int object_each_global(const unsigned char *elf, size_t n,
                        void (*each)(const char *name, void *ctx), void *ctx);
 
+/* The same for every symbol that it uses and doesn't define. */
+int object_each_undefined(const unsigned char *elf, size_t n,
+                          void (*each)(const char *name, void *ctx), void *ctx);
+
 /* Is it on the list of C library functions that a submission may use? */
 bool object_libc_allowed(const char *name);
 

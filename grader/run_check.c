@@ -246,6 +246,8 @@ void run_one_check(const struct bench *b, const struct check_def *def, struct ch
         snprintf(r->message, sizeof r->message, "%.300s", file->message);
     } else if (def->kind == CHECK_EVIDENCE) {
         run_evidence(b, def, r);
+    } else if (def->kind == CHECK_OWN) {
+        b->lab->run(def, b, r);
     } else if (!b->built->plain[0]) {
         r->outcome = OUTCOME_NOT_RUN;
         snprintf(r->message, sizeof r->message, "nothing of the submission could be built");

@@ -16,6 +16,7 @@ struct bench {
     uint64_t seed;
     bool practice;
     const struct check_result *results; /* beside lab->checks: what has been found so far */
+    void *own;                          /* lab->prepare's */
 };
 
 /* Sets outcome, message and, for practice, the case, got and want. */

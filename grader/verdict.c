@@ -76,7 +76,8 @@ static bool well_formed(const struct check_def *c) {
     size_t n = strlen(dimension);
     if (strncmp(c->id, dimension, n) || c->id[n] != '.' || !c->id[n + 1]) return false;
     for (const char *p = c->id + n + 1; *p; p++)
-        if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '_') return false;
+        if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '_' && *p != '.')
+            return false;
     return true;
 }
 

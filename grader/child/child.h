@@ -19,7 +19,7 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap);
  * the channel is broken. */
 size_t child_query(const void *bytes, size_t n, void *reply, size_t cap);
 
-enum { CHILD_MAX_SLOTS = 4096 };
+enum { CHILD_MAX_SLOTS = 1 << 17 }; /* a kernel's outputs: as many bytes as a question may have */
 
 /* Gives the process up everything that a computation doesn't need: after this it can compute, and
  * read and write descriptors that are open already; it can't open a file, make a process or a

@@ -1,0 +1,102 @@
+/* checks.c: lab 03 as the grader's core sees it, and the way from a check and a seed to its
+ * questions. The rubric stands in rubric.c, what is asked of kernels in judge.c.
+ */
+#include "lab03/lab03.h"
+#include "lab03/oracle.h"
+#include "lab03/questions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const time_functions[] = {
+    "kernel_run_ns",        "kernel_time_ns",    "kernel_spread",       "effective_bandwidth",
+    "arithmetic_intensity", "roofline_ridge",    "roofline_limit",      "kernel_bound",
+    "roofline_time_ns",     "roofline_fraction", "kernel_time_verdict", NULL};
+static const char *const compare_functions[] = {"kernel_compare", NULL};
+
+static const struct lab_file files[] = {
+    {"kernel_time.c", true, time_functions},
+    {"kernel_compare.c", true, compare_functions},
+    {"launch.json", false, NULL},
+    {"roofline.json", false, NULL},
+    {"copy.cu", false, NULL},
+    {"copy_strided.cu", false, NULL},
+    {"rmsnorm.cu", false, NULL},
+    {"softmax.cu", false, NULL},
+    {"rope.cu", false, NULL},
+    {"swiglu.cu", false, NULL},
+    {"embedding.cu", false, NULL},
+    {"gemm.cu", false, NULL},
+    {"gemv.cu", false, NULL},
+    {"gemv_int8.cu", false, NULL},
+    {"attention_prefill.cu", false, NULL},
+    {"attention_decode.cu", false, NULL},
+    {"attention_merge.cu", false, NULL},
+    {"argmax.cu", false, NULL},
+    {"sample.cu", false, NULL},
+};
+
+static const char *const given[] = {"lab_todo", NULL};
+static const char *const headers[] = {"base", "backend", NULL};
+
+static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
+                struct err *e);
+
+const struct lab lab03 = {
+    .number = "03",
+    .name = "03_kernels",
+    .first_step = "read the beginning of labs/03_kernels/README.md, then write copy.cu and its "
+                  "line in launch.json: it is short, and shows how a kernel is launched, checked "
+                  "and counted",
+    .first_check = "quality.copy",
+    .files = files,
+    .n_files = sizeof files / sizeof *files,
+    .checks = lab03_checks,
+    .n_checks = LAB03_CHECKS,
+    .child = "lab03",
+    .given = given,
+    .headers = headers,
+    .make = make,
+    .prepare = lab03_prepare,
+    .run = lab03_run,
+    .release = lab03_release,
+    .examine = lab03_examine,
+};
+
+/* FNV-1a over the check's name. */
+uint64_t lab03_sequence(uint64_t seed, const char *id, int k) {
+    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
+    for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    return (h ^ (uint64_t)k) * UINT64_C(0x100000001b3);
+}
+
+static int encode(struct question *q, struct hidden_case *out, struct err *e) {
+    out->bytes = malloc(WIRE_MAX_PAYLOAD);
+    if (!out->bytes) return err_set(e, "no memory for a case");
+    struct wire w = wire_writer(out->bytes, WIRE_MAX_PAYLOAD);
+    if (lab03_question_codec(&w, q)) return err_set(e, "a case is larger than the channel allows");
+    out->n_bytes = WIRE_MAX_PAYLOAD - w.left;
+    return 0;
+}
+
+static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
+                struct err *e) {
+    static struct question q;
+    struct rng rng;
+    enum ask which = (enum ask)def->maker;
+    int case_k = k;
+    if (which == ASK_ANY) { /* each maker's first cases, one maker after the other */
+        which = (enum ask)(k % ASK_N);
+        case_k = k / ASK_N;
+    }
+    rng_seed(&rng, lab03_sequence(seed, def->id, k));
+    lab03_ask(&rng, which, case_k, &q, out->kind, sizeof out->kind);
+    out->n_wants = lab03_question_slots(&q);
+    out->wants = calloc(out->n_wants, sizeof *out->wants);
+    if (!out->wants) return err_set(e, "no memory for a case");
+    lab03_wants(&q, out->wants);
+    for (size_t i = 0; i < out->n_wants; i++) out->wants[i].care &= def->kind == CHECK_CASES;
+    lab03_describe(&q, out->input, sizeof out->input);
+    return encode(&q, out, e);
+}

@@ -1,0 +1,220 @@
+/* kernel_build.c: see kernel_build.h. */
+#include "lab03/kernel_build.h"
+
+#include "build.h"
+#include "build_errors.h"
+#include "lab03/kernel_object.h"
+#include "lab03/source.h"
+#include "text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    SCRIPT_BYTES = 32768,
+    MAX_SOURCE = 4 << 20,
+    MAX_INTERMEDIATE = 32 << 20,
+    LANES = 2 /* compilers at a time: more would only wait for each other on a laptop */
+};
+
+/* ---- what is given: simtcc, its headers, the runtime, the prebuilt child --------------------- */
+
+static int make_folder(const char *parent, const char *name, char *out, size_t cap, struct err *e) {
+    if ((size_t)snprintf(out, cap, "%s/%s", parent, name) >= cap)
+        return err_set(e, "the path of the work folder is too long");
+    if (mkdir(out, 0755) || chmod(out, 0755)) return err_set(e, "%s: %s", out, strerror(errno));
+    return 0;
+}
+
+/* Every file of a folder; folders in it too, one level deep. */
+static int give_folder(const char *from, const char *to, int depth, struct err *e) {
+    DIR *d = opendir(from);
+    int rc = 0;
+    if (!d) return err_set(e, "%s: %s; run `make build`", from, strerror(errno));
+    for (struct dirent *de; !rc && (de = readdir(d));) {
+        char inner[900], below[900];
+        if (de->d_name[0] == '.') continue;
+        snprintf(inner, sizeof inner, "%.600s/%.200s", from, de->d_name);
+        struct stat st;
+        if (stat(inner, &st)) continue;
+        if (!S_ISDIR(st.st_mode))
+            rc = build_give(from, de->d_name, to, false, e);
+        else if (depth > 0)
+            rc = make_folder(to, de->d_name, below, sizeof below, e) ||
+                 give_folder(inner, below, depth - 1, e);
+    }
+    closedir(d);
+    return rc ? -1 : 0;
+}
+
+/* given/cuda holds what a kernel file includes, and the tools. */
+static int give(const char *home, const char *given, char *cuda, size_t cap, struct err *e) {
+    char bin[500], from[560], to[500], include[560];
+    snprintf(bin, sizeof bin, "%s/build/bin", home);
+    if (make_folder(given, "cuda", cuda, cap, e)) return -1;
+    if (build_give(bin, "simtcc", cuda, true, e)) return -1;
+    snprintf(from, sizeof from, "%s/build/grader", home);
+    if (build_give(from, "lab03_kernel.a", cuda, false, e)) return -1;
+    snprintf(from, sizeof from, "%s/common/backend", home);
+    if (make_folder(cuda, "backend", to, sizeof to, e) ||
+        build_give(from, "kernels.h", to, false, e) || make_folder(cuda, "simt", to, sizeof to, e))
+        return -1;
+    snprintf(from, sizeof from, "%s/simt", bin);
+    if (build_give(from, "libsimt_check.a", to, false, e)) return -1;
+    snprintf(from, sizeof from, "%s/simt/include", bin);
+    if (make_folder(to, "include", include, sizeof include, e)) return -1;
+    return give_folder(from, include, 1, e);
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+static struct collected *file_of(const struct lab *lab, struct workplace *w, const char *kernel,
+                                 char name[64]) {
+    snprintf(name, 64, "%.50s.cu", kernel);
+    for (size_t i = 0; i < lab->n_files; i++)
+        if (!strcmp(lab->files[i].name, name)) return &w->file[i];
+    INVARIANT(!"every kernel has its file among the lab's");
+    return NULL;
+}
+
+static void refuse(struct kernel_program *p, struct collected *c, const char *why) {
+    p->state = KERNEL_REFUSED;
+    snprintf(p->why, sizeof p->why, "%s", why);
+    c->state = FILE_REFUSED;
+    snprintf(c->message, sizeof c->message, "%s", why);
+}
+
+/* Leaves the state KERNEL_BUILT where there is something to compile: that is its goal from here. */
+static void look_at_text(const struct lab *lab, struct workplace *w, struct kernel_program *p) {
+    char name[64];
+    size_t n = 0;
+    struct err why;
+    struct collected *c = file_of(lab, w, p->spec->name, name);
+    if (c->state != FILE_OK) return;
+    char *text = collect_read(w->src, name, MAX_SOURCE, &n);
+    if (!text) return;
+    if (kernel_not_attempted(text, n))
+        p->state = KERNEL_ABSENT;
+    else if (source_check(name, text, n, &why))
+        refuse(p, c, why.text);
+    else
+        p->state = KERNEL_BUILT;
+    free(text);
+}
+
+/* ---- compiling and linking ------------------------------------------------------------------- */
+
+static const char compile_flags[] =
+    "--check -w -fmax-errors=5 -fno-diagnostics-show-caret -fdiagnostics-color=never "
+    /* a jump table is a jump through a pointer */
+    "-fno-jump-tables "
+    /* local arrays that never leave a thread aren't seen by the memory hooks */
+    "-fsanitize=bounds-strict -fno-sanitize-recover=all -save-temps=obj";
+
+static void append(char *script, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void append(char *script, const char *fmt, ...) {
+    size_t n = strlen(script);
+    va_list ap;
+    va_start(ap, fmt);
+    int put = vsnprintf(script + n, SCRIPT_BYTES - n, fmt, ap);
+    va_end(ap);
+    INVARIANT(put >= 0 && (size_t)put < SCRIPT_BYTES - n);
+}
+
+static void compile_line(char *script, const struct kernel_program *p) {
+    append(script,
+           "$G/simtcc %s -c -I $G -include backend/kernels.h %s.cu -o $O/%s.o 2>$O/%s.err\n",
+           compile_flags, p->spec->name, p->spec->name, p->spec->name);
+}
+
+/* All of the object's names but the kernel's are hidden first, so that none can stand in for one of
+ * ours. */
+static void link_line(char *script, const struct kernel_program *p) {
+    append(script,
+           "objcopy --keep-global-symbol=%s $O/%s.o && $G/simtcc --check $O/%s.o "
+           "$G/lab03_kernel.a -o $O/k_%s && chmod 755 $O/k_%s\n",
+           p->spec->name, p->spec->name, p->spec->name, p->spec->name, p->spec->name);
+}
+
+/* One line for each program that is still to be built, in LANES rows at a time. */
+static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,
+                     const struct kernel_program *programs,
+                     void (*line)(char *, const struct kernel_program *), struct err *e) {
+    char *script = calloc(1, SCRIPT_BYTES);
+    if (!script) return err_set(e, "no memory");
+    append(script, "O='%s' G='%s'\n: >$O/started\n", w->out, cuda);
+    for (int lane = 0; lane < LANES; lane++) {
+        int at = 0;
+        append(script, "(\n");
+        for (int i = 0; i < kernel_spec_count; i++)
+            if (programs[i].state == KERNEL_BUILT && at++ % LANES == lane)
+                line(script, &programs[i]);
+        append(script, ":\n) &\n");
+    }
+    append(script, "wait\n");
+    int rc = build_script(sb, w, script, e);
+    free(script);
+    return rc;
+}
+
+/* ---- what the compiler wrote ----------------------------------------------------------------- */
+
+static char *written(const struct workplace *w, const char *kernel, const char *suffix, size_t *n) {
+    char name[80];
+    snprintf(name, sizeof name, "%s%s", kernel, suffix);
+    return collect_read(w->out, name, MAX_INTERMEDIATE, n);
+}
+
+static void examine(const struct lab *lab, struct workplace *w, struct kernel_program *p) {
+    char name[64];
+    size_t n_text = 0, n_elf = 0, n_source = 0;
+    struct err why;
+    struct collected *c = file_of(lab, w, p->spec->name, name);
+    char *text = written(w, p->spec->name, ".s", &n_text);
+    char *elf = written(w, p->spec->name, ".o", &n_elf);
+    char *source = collect_read(w->src, name, MAX_SOURCE, &n_source);
+    if (!text || !elf || !source) {
+        build_errors(w, name, c);
+        refuse(p, c, strdupa(c->message));
+    } else if (kernel_check_assembly(name, text, n_text, &why) ||
+               kernel_check_symbols(name, p->spec->name, (unsigned char *)elf, n_elf, source,
+                                    n_source, &why)) {
+        refuse(p, c, why.text);
+    }
+    free(text);
+    free(elf);
+    free(source);
+}
+
+int kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                 const char *home, struct kernel_program *programs, struct err *e) {
+    char cuda[320];
+    bool any = false;
+    for (int i = 0; i < kernel_spec_count; i++) {
+        if (programs[i].state != KERNEL_UNWANTED) look_at_text(lab, w, &programs[i]);
+        any |= programs[i].state == KERNEL_BUILT;
+    }
+    if (!any) return 0;
+    if (access("/usr/bin/g++", X_OK) || access("/usr/bin/objcopy", X_OK))
+        return err_set(e, "g++ isn't installed (package g++); `make deps` installs it");
+    if (give(home, w->given, cuda, sizeof cuda, e) ||
+        run_lines(sb, w, cuda, programs, compile_line, e))
+        return -1;
+    for (int i = 0; i < kernel_spec_count; i++)
+        if (programs[i].state == KERNEL_BUILT) examine(lab, w, &programs[i]);
+    if (run_lines(sb, w, cuda, programs, link_line, e)) return -1;
+    for (int i = 0; i < kernel_spec_count; i++) {
+        struct kernel_program *p = &programs[i];
+        if (p->state != KERNEL_BUILT) continue;
+        snprintf(p->path, sizeof p->path, "%s/k_%s", w->out, p->spec->name);
+        if (access(p->path, X_OK))
+            return err_set(e, "%s.cu: its accepted object could not be linked", p->spec->name);
+    }
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* kernel_wire.h: one launch on its way to the process that runs a kernel. Both sides include it.
+ *
+ * The question carries the launch shape, the sizes and scalars, and the contents of the tensors
+ * that go in; the answer is the launch's error number and then every tensor, inputs too, as it was
+ * afterwards: each takes its bytes rounded up to whole slots. What counted and checked the kernel
+ * sends its report when the process ends.
+ */
+#ifndef SERVELAB_GRADER_LAB03_KERNEL_WIRE_H
+#define SERVELAB_GRADER_LAB03_KERNEL_WIRE_H
+
+#include "wire.h"
+
+enum { KERNEL_WIRE_PARAMS = 16, KERNEL_WIRE_REPORT_BYTES = 1 << 20 };
+
+enum kernel_wire_kind {
+    KWIRE_INPUT,  /* a tensor with contents */
+    KWIRE_OUTPUT, /* a tensor that nobody has written yet */
+    KWIRE_SIZE,
+    KWIRE_SCALAR
+};
+
+struct kernel_wire_param {
+    int32_t kind;
+    int32_t size;     /* KWIRE_SIZE; a scalar's bits */
+    size_t bytes;     /* of a tensor */
+    const void *data; /* of KWIRE_INPUT; on reading, a place in the question's bytes */
+};
+
+struct kernel_question {
+    char kernel[32];
+    int32_t grid[3], block[3], shared_bytes, n_params;
+    struct kernel_wire_param param[KERNEL_WIRE_PARAMS];
+};
+
+/* Writes or reads, as w says; w->bad afterwards where it didn't fit or is no question. */
+void kernel_question_codec(struct wire *w, struct kernel_question *q);
+
+static inline size_t kernel_wire_slots(size_t bytes) {
+    return (bytes + 7) / 8;
+}
+/* Of the answer to q. */
+size_t kernel_question_slots(const struct kernel_question *q);
+
+#endif

@@ -1,0 +1,66 @@
+/* lab03.h: the parts of lab 03's hidden tests, for one another. kernel_build.h and trial.h build
+ * and run the learner's kernels; judge.c says what a run is worth; make_questions.c and oracle.c
+ * are the questions to the learner's C functions and their answers; evidence.c reads roofline.json;
+ * checks.c ties them to the rubric.
+ */
+#ifndef SERVELAB_GRADER_LAB03_LAB03_H
+#define SERVELAB_GRADER_LAB03_LAB03_H
+
+#include "lab.h"
+
+#include "base/rng.h"
+
+extern const struct lab lab03;
+enum { LAB03_CHECKS = 73 };
+extern const struct check_def lab03_checks[LAB03_CHECKS];
+
+/* def->maker of checks of kind CHECK_CASES and its kin */
+enum ask {
+    ASK_RUN,       /* kernel_run_ns of one repetition */
+    ASK_RUN_EMPTY, /* one that says nothing */
+    ASK_TIME,
+    ASK_TIME_FEW, /* warm-ups and broken stamps among them */
+    ASK_SPREAD,
+    ASK_BANDWIDTH,
+    ASK_INTENSITY,
+    ASK_RIDGE,
+    ASK_LIMIT,
+    ASK_BOUND,
+    ASK_LEAST_TIME,
+    ASK_FRACTION,
+    ASK_VERDICT,
+    ASK_COMPARE,           /* right and wrong by the tolerance */
+    ASK_COMPARE_WORST,     /* which element */
+    ASK_COMPARE_FINITE,    /* NaN, infinities */
+    ASK_COMPARE_ZEROS,     /* zeros for small numbers */
+    ASK_COMPARE_NO_ANSWER, /* references that tell nothing */
+    ASK_N,
+    ASK_ANY = ASK_N /* of any maker: for the safety checks */
+};
+
+/* def->maker of a check of kind CHECK_OWN: what is asked of a kernel's run. The kernel is the part
+ * of the check's id after the first dot. */
+enum { ASK_KERNEL_RIGHT = 100, ASK_KERNEL_CLEAN = 101, ASK_KERNEL_VERSION = 110 /* + version */ };
+
+/* def->maker of evidence */
+enum { EV_CARD, EV_BYTES, EV_OPERATIONS, EV_INTENSITY, EV_BOUND };
+
+uint64_t lab03_sequence(uint64_t seed, const char *id, int k);
+
+/* make_questions.c: question k of a maker; `kind` gets it in words that give nothing away */
+struct question;
+void lab03_ask(struct rng *rng, enum ask which, int k, struct question *q, char *kind, size_t cap);
+
+/* describe.c */
+void lab03_describe(const struct question *q, char *out, size_t cap);
+
+/* evidence.c */
+void lab03_examine(const struct check_def *def, const char *folder, struct evidence *out);
+
+/* judge.c: prepare, run and release of struct lab */
+int lab03_prepare(const struct sandbox *sb, struct workplace *w, const char *home,
+                  const bool *wanted, void **own, struct err *e);
+void lab03_run(const struct check_def *def, const struct bench *b, struct check_result *r);
+void lab03_release(void *own);
+
+#endif

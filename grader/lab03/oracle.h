@@ -1,0 +1,19 @@
+/* oracle.h: what lab 03's C functions should answer, from the text of backend/kernel_time.h and
+ * backend/kernel_compare.h; written without looking at the reference. Slow and plain on purpose.
+ */
+#ifndef SERVELAB_GRADER_LAB03_ORACLE_H
+#define SERVELAB_GRADER_LAB03_ORACLE_H
+
+#include "lab.h"
+#include "lab03/questions.h"
+
+/* -1: it says nothing */
+int64_t oracle_run_ns(const struct kernel_run *r);
+
+/* The times that say something, in rising order; returns how many. */
+size_t oracle_times(const struct kernel_run *runs, size_t n, int64_t *sorted);
+
+/* Fills wants[0..lab03_question_slots(q)). */
+void lab03_wants(const struct question *q, struct want *wants);
+
+#endif
