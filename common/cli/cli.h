@@ -32,6 +32,7 @@ int cmd_serve(int argc, char **argv);
 int cmd_load(int argc, char **argv);
 int cmd_model(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
+int cmd_kernels(int argc, char **argv);
 
 /* "servelab COMMAND: TEXT" to stderr; returns CLI_USAGE. */
 int cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -16,6 +16,7 @@ static const struct cli_command commands[] = {
     {"load", "ask a server, with the client's clock, and join the records", cmd_load},
     {"model", "show what a model file holds; text to token ids and back", cmd_model},
     {"grade", "grade a lab: points, what to do next, the command that repeats a check", cmd_grade},
+    {"kernels", "what lab 03's kernels must move and compute, and their budgets", cmd_kernels},
     {0}, /* end */
 };
 

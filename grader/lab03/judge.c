@@ -118,12 +118,7 @@ static void judge_version(const struct check_def *def, const struct kernel_spec 
     }
     int reached = kernel_version_reached(&t->sizes, &t->counts, &missed);
     r->outcome = reached >= wanted ? OUTCOME_EARNED : OUTCOME_LOST;
-    if (r->outcome == OUTCOME_EARNED) {
-        if (practice)
-            snprintf(r->note, sizeof r->note, "meets version %d's budgets of %d", reached,
-                     kernel_version_count(k));
-        return;
-    }
+    if (r->outcome == OUTCOME_EARNED) return;
     snprintf(r->message, sizeof r->message,
              "your %s meets version %d's budgets of %d. Version %d (%s) needs fewer %s", k->name,
              reached, kernel_version_count(k), missed->version, k->version[missed->version - 1],

@@ -64,6 +64,8 @@ static int read_counts(const cJSON *k, struct kernel_counts *c, struct err *e) {
                    add(k, "global_store_requests", 1, &v[KERNEL_REQUESTS], e) ||
                    add(k, "global_atomic_requests", 1, &v[KERNEL_REQUESTS], e) ||
                    add(k, "shared_wavefronts", 1, &v[KERNEL_WAVEFRONTS], e) ||
+                   add(k, "shared_wavefronts", 1, &v[KERNEL_CONFLICTS], e) ||
+                   add(k, "shared_wavefronts_ideal", -1, &v[KERNEL_CONFLICTS], e) ||
                    add(k, "barriers", 1, &v[KERNEL_BARRIERS], e)
                ? -1
                : 0;

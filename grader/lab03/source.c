@@ -3,7 +3,7 @@
  */
 #include "lab03/source.h"
 
-#include "lab03/tokens.h"
+#include "lab03/source_tokens.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -12,12 +12,12 @@
 
 struct source {
     const char *file;
-    const struct token *list;
+    const struct source_token *list;
     size_t count;
     struct err *e;
 };
 
-static int refuse(const struct source *s, const struct token *t, const char *why) {
+static int refuse(const struct source *s, const struct source_token *t, const char *why) {
     char shown[60];
     return err_set(s->e, "%s:%d: `%s`: %s", s->file, t->line,
                    text_clean(shown, sizeof shown, t->at, t->n), why);
@@ -90,39 +90,39 @@ static const struct {
     {"delete", false, "a kernel can't allocate"},
 };
 
-static bool begins_with(const struct token *t, const char *name) {
+static bool begins_with(const struct source_token *t, const char *name) {
     size_t n = strlen(name);
     return t->n >= n && !memcmp(t->at, name, n);
 }
 
-static int check_name(const struct source *s, const struct token *t) {
+static int check_name(const struct source *s, const struct source_token *t) {
     for (size_t i = 0; i < sizeof banned / sizeof *banned; i++)
-        if (banned[i].prefix ? begins_with(t, banned[i].name) : token_is(t, banned[i].name))
+        if (banned[i].prefix ? begins_with(t, banned[i].name) : source_is(t, banned[i].name))
             return refuse(s, t, banned[i].why);
     if (memchr(t->at, '$', t->n)) return refuse(s, t, "plain letters in names, please");
     return 0;
 }
 
-static int check_extern(const struct source *s, const struct token *t) {
-    bool c_kernel = token_is(&t[1], "\"C\"") && token_is(&t[2], "__global__");
-    if (c_kernel || token_is(&t[1], "__shared__")) return 0;
+static int check_extern(const struct source *s, const struct source_token *t) {
+    bool c_kernel = source_is(&t[1], "\"C\"") && source_is(&t[2], "__global__");
+    if (c_kernel || source_is(&t[1], "__shared__")) return 0;
     return refuse(s, t,
                   "only `extern __shared__` is a kernel's: variables and functions of others are "
                   "out of reach");
 }
 
-static int check_bracket(const struct source *s, const struct token *t) {
+static int check_bracket(const struct source *s, const struct source_token *t) {
     static const char *const fine[] = {"maybe_unused", "fallthrough", "likely", "unlikely",
                                        "nodiscard"};
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (token_is(&t[1], fine[i])) return 0;
+        if (source_is(&t[1], fine[i])) return 0;
     return refuse(s, t, ATTRIBUTE);
 }
 
-static int check_mark(const struct source *s, const struct token *t) {
-    if (token_is(t, "##") || token_is(t, "%:"))
+static int check_mark(const struct source *s, const struct source_token *t) {
+    if (source_is(t, "##") || source_is(t, "%:"))
         return refuse(s, t, "no names put together by the preprocessor; write the name");
-    if (token_is(t, "[[")) return check_bracket(s, t);
+    if (source_is(t, "[[")) return check_bracket(s, t);
     if (*t->at == '\\' || *t->at == '`' || *t->at == '@') return refuse(s, t, "this isn't CUDA C");
     if (*t->at == '?' && t[1].at == t->at + 1 && *t[1].at == '?')
         return refuse(s, t, "no trigraphs, please");
@@ -154,28 +154,29 @@ static const char *const library[] = {"numeric_limits",
                                       "enable_if_t",
                                       "integral_constant"};
 
-static int check_std(const struct source *s, const struct token *t) {
-    if (token_is(&t[1], "::") && !(t > s->list && token_is(&t[-1], "struct")))
+static int check_std(const struct source *s, const struct source_token *t) {
+    if (source_is(&t[1], "::") && !(t > s->list && source_is(&t[-1], "struct")))
         for (size_t i = 0; i < sizeof library / sizeof *library; i++)
-            if (token_is(&t[2], library[i])) return 0;
+            if (source_is(&t[2], library[i])) return 0;
     return refuse(s, t,
                   "of the C++ library a kernel may use numeric_limits, min, max and the "
                   "mathematics");
 }
 
 /* Our own vector types hold the compiler's vector in a member of this name. */
-static bool is_inner_vector(const struct source *s, const struct token *t) {
-    return token_is(t, "all") && t > s->list && (token_is(&t[-1], ".") || token_is(&t[-1], "->"));
+static bool is_inner_vector(const struct source *s, const struct source_token *t) {
+    return source_is(t, "all") && t > s->list &&
+           (source_is(&t[-1], ".") || source_is(&t[-1], "->"));
 }
 
-static int check_token(const struct source *s, const struct token *t) {
+static int check_token(const struct source *s, const struct source_token *t) {
     if (t->kind == TOKEN_MARK) return check_mark(s, t);
     if (t->kind != TOKEN_NAME) return 0;
-    if (token_is(t, "extern")) return check_extern(s, t);
-    if (token_is(t, "std")) return check_std(s, t);
+    if (source_is(t, "extern")) return check_extern(s, t);
+    if (source_is(t, "std")) return check_std(s, t);
     if (is_inner_vector(s, t)) return refuse(s, t, MACHINERY);
-    bool opens = t - 1 > s->list && token_is(&t[-1], "namespace") && !token_is(&t[-2], "using");
-    if (opens && (token_is(t, "nvcuda") || token_is(t, "cooperative_groups")))
+    bool opens = t - 1 > s->list && source_is(&t[-1], "namespace") && !source_is(&t[-2], "using");
+    if (opens && (source_is(t, "nvcuda") || source_is(t, "cooperative_groups")))
         return refuse(s, t, "the library's own names stay as they are");
     return check_name(s, t);
 }
@@ -205,14 +206,14 @@ static const char *const headers[] = {"backend/kernels.h",
                                       "type_traits"};
 
 /* #include "x" or <x>: the tokens of <x> are put together again. */
-static int check_include(const struct source *s, const struct token *t) {
+static int check_include(const struct source *s, const struct source_token *t) {
     char name[80] = "";
-    const struct token *p = &t[2];
+    const struct source_token *p = &t[2];
     if (p->kind == TOKEN_TEXT && p->n >= 2 && p->n < sizeof name)
         snprintf(name, sizeof name, "%.*s", (int)p->n - 2, p->at + 1);
-    else if (token_is(p, "<"))
-        for (const struct token *q = p + 1; q->directive && q->line == t->line && !token_is(q, ">");
-             q++)
+    else if (source_is(p, "<"))
+        for (const struct source_token *q = p + 1;
+             q->directive && q->line == t->line && !source_is(q, ">"); q++)
             text_append(name, sizeof name, "%.*s", (int)(q->n < 60 ? q->n : 60), q->at);
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         if (!strcmp(headers[i], name)) return 0;
@@ -230,45 +231,46 @@ static const char *const plain_types[] = {
     "uchar4",    "short2",  "short4",   "ushort2", "ushort4",       "longlong2",      "bf16",
     "half",      "__half",  "__half2",  "half2",   "__nv_bfloat16", "__nv_bfloat162", "dim3"};
 
-static bool is_plain_type(const struct token *t) {
+static bool is_plain_type(const struct source_token *t) {
     for (size_t i = 0; i < sizeof plain_types / sizeof *plain_types; i++)
-        if (token_is(t, plain_types[i])) return true;
+        if (source_is(t, plain_types[i])) return true;
     return false;
 }
 
-static bool is_keyword(const struct token *t) {
+static bool is_keyword(const struct source_token *t) {
     static const char *const words[] = {"static", "const", "constexpr", "struct", "template",
                                         "if",     "for",   "while",     "return", "inline",
                                         "KERNEL", "class", "namespace", "using",  "typedef",
                                         "enum",   "union", "operator"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (token_is(t, words[i])) return true;
+        if (source_is(t, words[i])) return true;
     return is_plain_type(t) || (t->n > 1 && t->at[0] == '_' && t->at[1] == '_');
 }
 
 /* A macro is a value or an expression: what holds declarations would hide them from the checks. */
-static int check_define(const struct source *s, const struct token *t) {
-    const struct token *name = &t[2];
+static int check_define(const struct source *s, const struct source_token *t) {
+    const struct source_token *name = &t[2];
     if (is_keyword(name)) return refuse(s, name, "this name has a meaning already; another one");
-    for (const struct token *p = name + 1; p->directive && !(p->begins && token_is(p, "#")); p++)
-        if (token_is(p, ";") || token_is(p, "{") || token_is(p, "}") || token_is(p, "static") ||
-            token_is(p, "struct") || token_is(p, "__device__") || token_is(p, "__global__"))
+    for (const struct source_token *p = name + 1; p->directive && !(p->begins && source_is(p, "#"));
+         p++)
+        if (source_is(p, ";") || source_is(p, "{") || source_is(p, "}") || source_is(p, "static") ||
+            source_is(p, "struct") || source_is(p, "__device__") || source_is(p, "__global__"))
             return refuse(s, name,
                           "a macro here is a value or an expression; for statements write a "
                           "__device__ function");
     return 0;
 }
 
-static int check_directive(const struct source *s, const struct token *t) {
+static int check_directive(const struct source *s, const struct source_token *t) {
     static const char *const fine[] = {"if", "ifdef", "ifndef", "elif", "else", "endif", "error"};
-    const struct token *word = &t[1];
+    const struct source_token *word = &t[1];
     if (!word->directive) return 0; /* a lone # does nothing */
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (token_is(word, fine[i])) return 0;
-    if (token_is(word, "include")) return check_include(s, t);
-    if (token_is(word, "define") || token_is(word, "undef")) return check_define(s, t);
-    if (token_is(word, "pragma")) {
-        if (token_is(&t[2], "unroll") || token_is(&t[2], "once")) return 0;
+        if (source_is(word, fine[i])) return 0;
+    if (source_is(word, "include")) return check_include(s, t);
+    if (source_is(word, "define") || source_is(word, "undef")) return check_define(s, t);
+    if (source_is(word, "pragma")) {
+        if (source_is(&t[2], "unroll") || source_is(&t[2], "once")) return 0;
         return refuse(s, &t[2], "of the pragmas only unroll; others can turn the checks off");
     }
     return refuse(s, word,
@@ -278,9 +280,9 @@ static int check_directive(const struct source *s, const struct token *t) {
 static int check_tokens(const struct source *s) {
     bool in_directive = false;
     for (size_t i = 0; i < s->count; i++) {
-        const struct token *t = &s->list[i];
-        if (token_is(t, "#") && t->directive && !in_directive && check_directive(s, t)) return -1;
-        bool include = t->directive && i >= 2 && token_is(&t[-1], "include");
+        const struct source_token *t = &s->list[i];
+        if (source_is(t, "#") && t->directive && !in_directive && check_directive(s, t)) return -1;
+        bool include = t->directive && i >= 2 && source_is(&t[-1], "include");
         in_directive = t->directive && s->list[i + 1].directive;
         if (!include && check_token(s, t)) return -1;
     }
@@ -291,65 +293,66 @@ static int check_tokens(const struct source *s) {
 
 /* One declaration: its tokens up to the ; or { that ends its head. */
 struct head {
-    const struct token *first, *end; /* end: the ; or { itself */
-    const struct token *bracket;     /* the first ( that isn't an attribute's */
-    const struct token *equals;
+    const struct source_token *first, *end; /* end: the ; or { itself */
+    const struct source_token *bracket;     /* the first ( that isn't an attribute's */
+    const struct source_token *equals;
 };
 
-static const struct token *next(const struct token *t) {
+static const struct source_token *next(const struct source_token *t) {
     do t++;
     while (t->kind != TOKEN_END && t->directive);
     return t;
 }
 
 /* Past the bracket that closes *t; at the end token when none does. */
-static const struct token *skip_group(const struct token *t) {
+static const struct source_token *skip_group(const struct source_token *t) {
     int depth = 0;
     for (; t->kind != TOKEN_END; t = next(t)) {
-        if (token_is(t, "(") || token_is(t, "{") || token_is(t, "[")) depth++;
-        if (token_is(t, "[[")) depth += 2;
-        if (token_is(t, ")") || token_is(t, "}") || token_is(t, "]")) depth--;
+        if (source_is(t, "(") || source_is(t, "{") || source_is(t, "[")) depth++;
+        if (source_is(t, "[[")) depth += 2;
+        if (source_is(t, ")") || source_is(t, "}") || source_is(t, "]")) depth--;
         if (depth == 0) return next(t);
     }
     return t;
 }
 
 static bool has(const struct head *h, const char *word) {
-    for (const struct token *t = h->first; t != h->end; t = next(t))
-        if (token_is(t, word)) return true;
+    for (const struct source_token *t = h->first; t != h->end; t = next(t))
+        if (source_is(t, word)) return true;
     return false;
 }
 
-static struct head read_head(const struct token *t) {
+static struct head read_head(const struct source_token *t) {
     struct head h = {.first = t};
-    while (t->kind != TOKEN_END && !token_is(t, ";") && !token_is(t, "}")) {
-        bool sized = token_is(t, "__launch_bounds__") || token_is(t, "__align__") ||
-                     token_is(t, "alignas") || token_is(t, "decltype");
-        if (sized && token_is(next(t), "(")) {
+    while (t->kind != TOKEN_END && !source_is(t, ";") && !source_is(t, "}")) {
+        bool sized = source_is(t, "__launch_bounds__") || source_is(t, "__align__") ||
+                     source_is(t, "alignas") || source_is(t, "decltype");
+        if (sized && source_is(next(t), "(")) {
             t = skip_group(next(t));
             continue;
         }
-        if (token_is(t, "=") && !h.equals) h.equals = t;
-        if (token_is(t, "{") && !h.equals) break;
-        if (token_is(t, "(") && !h.bracket && !h.equals) h.bracket = t;
-        t = token_is(t, "(") || token_is(t, "[") || token_is(t, "{") ? skip_group(t) : next(t);
+        if (source_is(t, "=") && !h.equals) h.equals = t;
+        if (source_is(t, "{") && !h.equals) break;
+        if (source_is(t, "(") && !h.bracket && !h.equals) h.bracket = t;
+        t = source_is(t, "(") || source_is(t, "[") || source_is(t, "{") ? skip_group(t) : next(t);
     }
     h.end = t;
     return h;
 }
 
-static const struct token *first_word(const struct head *h) {
-    const struct token *t = h->first;
-    while (t != h->end && (token_is(t, "static") || token_is(t, "inline"))) t = next(t);
+static const struct source_token *first_word(const struct head *h) {
+    const struct source_token *t = h->first;
+    while (t != h->end && (source_is(t, "static") || source_is(t, "inline"))) t = next(t);
     return t;
 }
 
 /* A number, a sign, braces and commas: known before the program starts, whatever the names mean. */
 static int check_initialiser(const struct source *s, const struct head *h) {
-    for (const struct token *t = h->equals ? next(h->equals) : h->end; t != h->end; t = next(t)) {
-        bool fine = t->kind == TOKEN_NUMBER || t->kind == TOKEN_TEXT || token_is(t, "-") ||
-                    token_is(t, "+") || token_is(t, "{") || token_is(t, "}") || token_is(t, ",") ||
-                    token_is(t, "true") || token_is(t, "false");
+    for (const struct source_token *t = h->equals ? next(h->equals) : h->end; t != h->end;
+         t = next(t)) {
+        bool fine = t->kind == TOKEN_NUMBER || t->kind == TOKEN_TEXT || source_is(t, "-") ||
+                    source_is(t, "+") || source_is(t, "{") || source_is(t, "}") ||
+                    source_is(t, ",") || source_is(t, "true") || source_is(t, "false");
         if (!fine)
             return refuse(s, t,
                           "an initialiser that has to be computed would run before the kernel; "
@@ -359,15 +362,16 @@ static int check_initialiser(const struct source *s, const struct head *h) {
 }
 
 static int check_variable(const struct source *s, const struct head *h) {
-    const struct token *t = first_word(h);
+    const struct source_token *t = first_word(h);
     bool type_seen = false;
     if (has(h, "constexpr")) return 0;
-    if (token_is(t, "template") || h->bracket)
+    if (source_is(t, "template") || h->bracket)
         return refuse(s, t, "a declaration that I can't follow; write a plain one");
     for (; t != h->end && t->kind == TOKEN_NAME; t = next(t)) {
-        bool word = token_is(t, "const") || token_is(t, "volatile") || token_is(t, "__device__") ||
-                    token_is(t, "__constant__") || token_is(t, "__shared__") ||
-                    token_is(t, "extern") || token_is(t, "static") || token_is(t, "inline");
+        bool word = source_is(t, "const") || source_is(t, "volatile") ||
+                    source_is(t, "__device__") || source_is(t, "__constant__") ||
+                    source_is(t, "__shared__") || source_is(t, "extern") ||
+                    source_is(t, "static") || source_is(t, "inline");
         if (word) continue;
         if (!is_plain_type(t)) break;
         type_seen = true;
@@ -376,16 +380,16 @@ static int check_variable(const struct source *s, const struct head *h) {
         return refuse(s, t,
                       "a variable at file level has a plain type (float, int32_t, float4 ...), so "
                       "that nothing runs before the kernel; or make it constexpr");
-    if (token_is(h->end, "{")) return refuse(s, h->end, "write the initialiser with =");
+    if (source_is(h->end, "{")) return refuse(s, h->end, "write the initialiser with =");
     return check_initialiser(s, h);
 }
 
-static int check_scope(const struct source *s, const struct token **at, bool members);
+static int check_scope(const struct source *s, const struct source_token **at, bool members);
 
 /* Without a body, `int x(f());` and a prototype can't be told apart without knowing every name. */
 static int check_function(const struct source *s, const struct head *h, bool members) {
-    const struct token *name = h->bracket > h->first ? h->bracket - 1 : h->first;
-    bool body = token_is(h->end, "{");
+    const struct source_token *name = h->bracket > h->first ? h->bracket - 1 : h->first;
+    bool body = source_is(h->end, "{");
     if (!body && !members)
         return refuse(s, name,
                       "a function is written out where it is declared, before its first use; the "
@@ -397,27 +401,28 @@ static int check_function(const struct source *s, const struct head *h, bool mem
 }
 
 /* X of struct X {...}, using X = ..., typedef ... X; */
-static const struct token *type_name(const struct head *h) {
-    const struct token *word = first_word(h);
-    return token_is(word, "typedef") && !token_is(h->end, "{") ? h->end - 1 : next(word);
+static const struct source_token *type_name(const struct head *h) {
+    const struct source_token *word = first_word(h);
+    return source_is(word, "typedef") && !source_is(h->end, "{") ? h->end - 1 : next(word);
 }
 
 /* struct X {...}, and what may follow it up to the semicolon. */
-static int check_type(const struct source *s, const struct head *h, const struct token **at) {
-    const struct token *name = type_name(h);
+static int check_type(const struct source *s, const struct head *h,
+                      const struct source_token **at) {
+    const struct source_token *name = type_name(h);
     if (name->kind == TOKEN_NAME && is_plain_type(name))
         return refuse(s, name, "this type's name is taken; another one");
-    if (!token_is(h->end, "{")) {
+    if (!source_is(h->end, "{")) {
         *at = next(h->end);
         return 0;
     }
     *at = next(h->end);
-    bool values = token_is(h->first, "enum");
+    bool values = source_is(h->first, "enum");
     if (values)
         *at = skip_group(h->end);
     else if (check_scope(s, at, true))
         return -1;
-    if (!token_is(*at, ";"))
+    if (!source_is(*at, ";"))
         return refuse(s, *at,
                       "a type's definition ends in a semicolon; variables in a line of "
                       "their own");
@@ -427,60 +432,61 @@ static int check_type(const struct source *s, const struct head *h, const struct
 
 static bool is_type(const struct head *h) {
     static const char *const words[] = {"struct", "class", "union", "enum", "using", "typedef"};
-    const struct token *t = first_word(h);
-    if (token_is(t, "template")) {
+    const struct source_token *t = first_word(h);
+    if (source_is(t, "template")) {
         int depth = 0;
         for (t = next(t); t != h->end; t = next(t)) {
-            if (token_is(t, "<")) depth++;
-            if (token_is(t, ">") && --depth == 0) break;
+            if (source_is(t, "<")) depth++;
+            if (source_is(t, ">") && --depth == 0) break;
         }
         t = t == h->end ? t : next(t);
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (token_is(t, words[i])) /* struct X f() { is a function, struct X y; a variable */
-            return !h->bracket || token_is(t, "using") || token_is(t, "typedef");
+        if (source_is(t, words[i])) /* struct X f() { is a function, struct X y; a variable */
+            return !h->bracket || source_is(t, "using") || source_is(t, "typedef");
     return false;
 }
 
-static int check_declaration(const struct source *s, const struct token **at, bool members) {
+static int check_declaration(const struct source *s, const struct source_token **at, bool members) {
     struct head h = read_head(*at);
     if (h.end->kind == TOKEN_END) { /* the compiler will say what is missing */
         *at = h.end;
         return 0;
     }
-    if (token_is(h.first, "namespace") || has(&h, "\"C\"")) {
-        bool opens = token_is(h.end, "{") && !h.bracket;
+    if (source_is(h.first, "namespace") || has(&h, "\"C\"")) {
+        bool opens = source_is(h.end, "{") && !h.bracket;
         *at = next(h.end);
         if (opens) {
             if (check_scope(s, at, false)) return -1;
             return 0;
         }
-        if (token_is(h.first, "namespace")) return 0;
+        if (source_is(h.first, "namespace")) return 0;
         if (h.bracket && check_function(s, &h, false)) return -1;
-        if (token_is(h.end, "{")) *at = skip_group(h.end);
+        if (source_is(h.end, "{")) *at = skip_group(h.end);
         return 0;
     }
     if (is_type(&h)) return check_type(s, &h, at);
     if (h.bracket && !h.equals) {
         if (check_function(s, &h, members)) return -1;
-        *at = token_is(h.end, "{") ? skip_group(h.end) : next(h.end);
+        *at = source_is(h.end, "{") ? skip_group(h.end) : next(h.end);
         return 0;
     }
     bool member = members && !has(&h, "static");
-    if (!member && h.first != h.end && !token_is(h.first, "static_assert") && check_variable(s, &h))
+    if (!member && h.first != h.end && !source_is(h.first, "static_assert") &&
+        check_variable(s, &h))
         return -1;
-    *at = token_is(h.end, "{") ? skip_group(h.end) : next(h.end);
+    *at = source_is(h.end, "{") ? skip_group(h.end) : next(h.end);
     return 0;
 }
 
 /* Up to the brace that closes the scope, or to the end. */
-static int check_scope(const struct source *s, const struct token **at, bool members) {
+static int check_scope(const struct source *s, const struct source_token **at, bool members) {
     while ((*at)->kind != TOKEN_END) {
-        if (token_is(*at, "}")) {
+        if (source_is(*at, "}")) {
             *at = next(*at);
             return 0;
         }
-        bool label = members && (token_is(*at, "public") || token_is(*at, "private"));
+        bool label = members && (source_is(*at, "public") || source_is(*at, "private"));
         if (label)
             *at = next(next(*at));
         else if (check_declaration(s, at, members))
@@ -492,25 +498,25 @@ static int check_scope(const struct source *s, const struct token **at, bool mem
 /* ---- entry ----------------------------------------------------------------------------------- */
 
 int source_check(const char *file, const char *text, size_t n, struct err *e) {
-    struct tokens t;
-    if (tokens_read(text, n, &t)) return err_set(e, "%s: no memory to read it", file);
+    struct source_tokens t;
+    if (source_tokens_read(text, n, &t)) return err_set(e, "%s: no memory to read it", file);
     struct source s = {file, t.list, t.count, e};
-    const struct token *at = t.list;
+    const struct source_token *at = t.list;
     int rc = 0;
     if (t.raw_line) rc = err_set(e, "%s:%d: no raw string literals, please", file, t.raw_line);
     if (!rc) rc = check_tokens(&s);
     if (at->directive) at = next(at);
     while (!rc && at->kind != TOKEN_END) rc = check_scope(&s, &at, false);
-    tokens_release(&t);
+    source_tokens_release(&t);
     return rc;
 }
 
 int source_line_of(const char *text, size_t n, const char *name) {
-    struct tokens t;
+    struct source_tokens t;
     int line = 0;
-    if (tokens_read(text, n, &t)) return 0;
+    if (source_tokens_read(text, n, &t)) return 0;
     for (size_t i = 0; i < t.count && !line; i++)
-        if (t.list[i].kind == TOKEN_NAME && token_is(&t.list[i], name)) line = t.list[i].line;
-    tokens_release(&t);
+        if (t.list[i].kind == TOKEN_NAME && source_is(&t.list[i], name)) line = t.list[i].line;
+    source_tokens_release(&t);
     return line;
 }

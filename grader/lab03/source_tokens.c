@@ -1,17 +1,17 @@
-/* tokens.c: see tokens.h. */
-#include "lab03/tokens.h"
+/* source_tokens.c: see source_tokens.h. */
+#include "lab03/source_tokens.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool token_is(const struct token *t, const char *text) {
+bool source_is(const struct source_token *t, const char *text) {
     return t->n == strlen(text) && !memcmp(t->at, text, t->n);
 }
 
 struct reader {
     const char *at, *end;
-    struct tokens *out;
+    struct source_tokens *out;
     const int *line; /* of every byte */
     size_t room;
     int last_line;
@@ -92,10 +92,10 @@ static size_t mark_length(const char *p) {
 }
 
 static int push(struct reader *r, enum token_kind kind, const char *end) {
-    struct tokens *t = r->out;
+    struct source_tokens *t = r->out;
     if (t->count + 2 > r->room) {
         r->room = r->room ? 2 * r->room : 1024;
-        struct token *grown = realloc(t->list, r->room * sizeof *grown);
+        struct source_token *grown = realloc(t->list, r->room * sizeof *grown);
         if (!grown) return -1;
         t->list = grown;
     }
@@ -108,7 +108,7 @@ static int push(struct reader *r, enum token_kind kind, const char *end) {
         (t->count == 0 || begins || p == t->text || p[-1] == '\n'))
         r->directive = true;
     t->list[t->count++] =
-        (struct token){kind, r->at, (size_t)(end - r->at), line, begins, r->directive};
+        (struct source_token){kind, r->at, (size_t)(end - r->at), line, begins, r->directive};
     r->last_line = line;
     r->at = end;
     return 0;
@@ -129,9 +129,9 @@ static int read_one(struct reader *r) {
     return push(r, TOKEN_MARK, p + mark_length(p));
 }
 
-int tokens_read(const char *text, size_t n, struct tokens *out) {
+int source_tokens_read(const char *text, size_t n, struct source_tokens *out) {
     int *line = malloc((n + 1) * sizeof *line), rc = 0;
-    *out = (struct tokens){.text = malloc(n + 1)};
+    *out = (struct source_tokens){.text = malloc(n + 1)};
     if (!line || !out->text) rc = -1;
     size_t len = rc ? 0 : join_lines(text, n, out->text, line);
     struct reader r = {.at = out->text, .end = out->text + len, .out = out, .line = line};
@@ -142,14 +142,15 @@ int tokens_read(const char *text, size_t n, struct tokens *out) {
     }
     if (!rc && !out->list) out->list = malloc(sizeof *out->list);
     if (!out->list) rc = -1;
-    if (!rc) out->list[out->count] = (struct token){TOKEN_END, r.end, 0, line[len], true, false};
+    if (!rc)
+        out->list[out->count] = (struct source_token){TOKEN_END, r.end, 0, line[len], true, false};
     free(line);
-    if (rc) tokens_release(out);
+    if (rc) source_tokens_release(out);
     return rc;
 }
 
-void tokens_release(struct tokens *t) {
+void source_tokens_release(struct source_tokens *t) {
     free(t->text);
     free(t->list);
-    *t = (struct tokens){0};
+    *t = (struct source_tokens){0};
 }

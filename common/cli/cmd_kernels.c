@@ -1,0 +1,150 @@
+/* cmd_kernels.c: `servelab kernels [KERNEL [SIZES]]`: what the kernels of lab 03 must move and
+ * compute, their versions and the budgets that these are known by. The table is
+ * backend/kernel_table.c; the handout prints it from here.
+ */
+#include "cli/cli.h"
+
+#include "backend/kernel_case.h"
+#include "backend/kernel_spec.h"
+#include "base/json.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: servelab kernels [KERNEL [SIZES]] [--json]\n\n"
+    "The kernels of lab 03: bytes that must move, operations, versions from naive to fast, and "
+    "the\n"
+    "counted budgets that a version is known by. With SIZES, the budgets' values, with the tenth\n"
+    "that is allowed on top.\n\n"
+    "example: servelab kernels rmsnorm \"rows=16 d=1024\"\n"
+    "exit status: 0 done, 2 bad usage\n";
+
+static void print_list(void) {
+    printf("%-18s %-8s %s\n", "kernel", "versions", "what it is");
+    for (int i = 0; i < kernel_spec_count; i++)
+        printf("%-18s %-8d %s\n", kernel_specs[i].name, kernel_version_count(&kernel_specs[i]),
+               kernel_specs[i].title);
+    printf("\n`servelab kernels KERNEL` says more.\n");
+}
+
+static int64_t allowed(const struct kernel_sizes *s, const struct kernel_budget *b) {
+    int64_t limit = 0;
+    kernel_eval(s, b->limit, &limit, NULL); /* the table's own always have a value */
+    return limit * KERNEL_BUDGET_SLACK_NUM / KERNEL_BUDGET_SLACK_DEN;
+}
+
+static void print_kernel(const struct kernel_spec *k, const struct kernel_sizes *s) {
+    printf("%s: %s\n\n  bytes that must move   %s", k->name, k->title, k->bytes_min);
+    if (s) printf("  = %lld", (long long)kernel_bytes_min(s));
+    printf("\n  operations             %s", k->operations);
+    if (s) printf("  = %lld", (long long)kernel_operations(s));
+    printf("\n");
+    for (int v = 1; v <= kernel_version_count(k); v++) {
+        printf("\n  version %d: %s\n", v, k->version[v - 1]);
+        for (int b = 0; b < kernel_budget_count(k); b++) {
+            if (k->budget[b].version != v) continue;
+            printf("    %s at most %s", kernel_counter_name(k->budget[b].counter),
+                   k->budget[b].limit);
+            if (s) printf("  (with a tenth more: %lld)", (long long)allowed(s, &k->budget[b]));
+            printf("\n");
+        }
+    }
+}
+
+static cJSON *sizes_json(const struct kernel_spec *k) {
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < kernel_size_count(k); i++) {
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "name", k->size[i].name);
+        cJSON_AddBoolToObject(o, "passed", k->size[i].passed);
+        json_add_int(o, "multiple_of", k->size[i].multiple_of);
+        cJSON_AddItemToArray(list, o);
+    }
+    return list;
+}
+
+static cJSON *budgets_json(const struct kernel_spec *k, int version, const struct kernel_sizes *s) {
+    cJSON *list = cJSON_CreateArray();
+    for (int b = 0; b < kernel_budget_count(k); b++) {
+        if (k->budget[b].version != version) continue;
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "counter", kernel_counter_name(k->budget[b].counter));
+        cJSON_AddStringToObject(o, "at_most", k->budget[b].limit);
+        if (s) json_add_int(o, "allowed", allowed(s, &k->budget[b]));
+        cJSON_AddItemToArray(list, o);
+    }
+    return list;
+}
+
+static cJSON *kernel_json(const struct kernel_spec *k, const struct kernel_sizes *s) {
+    cJSON *o = cJSON_CreateObject(), *versions = cJSON_CreateArray();
+    cJSON_AddStringToObject(o, "kernel", k->name);
+    cJSON_AddStringToObject(o, "title", k->title);
+    cJSON_AddItemToObject(o, "sizes", sizes_json(k));
+    cJSON_AddStringToObject(o, "bytes_form", k->bytes_min);
+    cJSON_AddStringToObject(o, "operations_form", k->operations);
+    if (s) {
+        json_add_int(o, "bytes", kernel_bytes_min(s));
+        json_add_int(o, "operations", kernel_operations(s));
+    }
+    for (int v = 1; v <= kernel_version_count(k); v++) {
+        cJSON *one = cJSON_CreateObject();
+        json_add_int(one, "version", v);
+        cJSON_AddStringToObject(one, "idea", k->version[v - 1]);
+        cJSON_AddItemToObject(one, "budgets", budgets_json(k, v, s));
+        cJSON_AddItemToArray(versions, one);
+    }
+    cJSON_AddItemToObject(o, "versions", versions);
+    return o;
+}
+
+static int print_json(const struct kernel_spec *one, const struct kernel_sizes *s) {
+    cJSON *doc = one ? kernel_json(one, s) : cJSON_CreateObject();
+    if (!one) {
+        cJSON *list = cJSON_CreateArray();
+        for (int i = 0; i < kernel_spec_count; i++)
+            cJSON_AddItemToArray(list, kernel_json(&kernel_specs[i], NULL));
+        cJSON_AddItemToObject(doc, "kernels", list);
+    }
+    char *text = json_print(doc);
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(doc);
+    return text ? CLI_DONE : CLI_FAULT;
+}
+
+int cmd_kernels(int argc, char **argv) {
+    static const struct option flags[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    bool json = false;
+    int flag;
+    opterr = 0;
+    optind = 1;
+    while ((flag = getopt_long(argc, argv, ":h", flags, NULL)) != -1) {
+        if (flag == 'j') json = true;
+        if (flag == 'h') return fputs(help, stdout), CLI_DONE;
+        if (flag == '?' || flag == ':') return cli_bad_flag("kernels", argc, argv, flag == ':');
+    }
+    if (argc - optind > 2)
+        return cli_usage("kernels", "'%s' is too much: sizes go into one argument, in quotes",
+                         argv[optind + 2]);
+    const struct kernel_spec *k = optind < argc ? kernel_spec_find(argv[optind]) : NULL;
+    if (optind < argc && !k)
+        return cli_usage("kernels", "there is no kernel '%s'; `servelab kernels` lists them",
+                         argv[optind]);
+    struct kernel_sizes sizes, *s = NULL;
+    struct err e;
+    if (optind + 1 < argc) {
+        if (kernel_sizes_parse(k, argv[optind + 1], &sizes, &e))
+            return cli_input_error("kernels", "SIZES", &e, json);
+        s = &sizes;
+    }
+    if (json) return print_json(k, s);
+    if (k)
+        print_kernel(k, s);
+    else
+        print_list();
+    return CLI_DONE;
+}
