@@ -138,6 +138,16 @@ START_TEST(the_last_short_group_goes_in_every_server) {
     ck_assert_int_eq(outcome_of(&run, 0)->start_ns, 6 * NS_PER_MS); /* 0, 2, 4, 6 */
     ck_assert_int_eq(outcome_of(&run, 1)->start_ns, 6 * NS_PER_MS); /* 1, 3, 5: no more will come */
     run_free(&run);
+    set.router = "central:4"; /* one server: four are there at 3 ms; the others leave the queue at
+                                 7 ms, and only then it is known that no more will come */
+    set.servers = 1;
+    run = run_list(&set, list, 7);
+    check_invariants(&run, 7, 0);
+    ck_assert_int_eq(outcome_of(&run, 3)->start_ns, 3 * NS_PER_MS);
+    ck_assert_int_eq(outcome_of(&run, 4)->start_ns, 7 * NS_PER_MS);
+    ck_assert_int_eq(outcome_of(&run, 6)->completion_ns, 10 * NS_PER_MS);
+    run_free(&run);
+    set.servers = 2;
     set.router = "central"; /* holds back what the policy waits for */
     run = run_list(&set, list, 7);
     ck_assert(run.failed);
