@@ -127,10 +127,11 @@ static void fill_floats(struct filling *f, const char *name, float *x, int64_t n
         if (!strcmp(name, "weight")) v = 1 + v / 2;
         if (!strcmp(name, "scale")) v = 0.02 + v / 100;
         if (!strcmp(name, "q")) v *= 3;
-        if (!strcmp(name, "split_max")) v = 30 * v + 100;
+        if (!strcmp(name, "split_max")) v = 30 * v + (i / splits % 2 ? -100 : 100);
         if (!strcmp(name, "split_sum")) v = 8 + 7 * v;
         if (!strcmp(name, "uniform")) v = i == 0 ? 0 : i == 1 ? 0.99999994 : v / 2 + 0.5;
-        /* every other row of a merge has an empty split at its end */
+        /* every other row of a merge has an empty split at its end, whose 0 is its greatest maximum
+         */
         if (!strncmp(name, "split_", 6) && splits > 1 && i / splits % 2 && i % splits == splits - 1)
             v = 0;
         x[i] = (float)v;
@@ -227,7 +228,7 @@ static void fill_numbers(struct kernel_case *c, uint64_t seed) {
         const char *name = c->spec->param[p].name;
         if (c->spec->param[p].role == KERNEL_SIZE)
             c->size[p] = (int32_t)size_of(&c->sizes, name, 0);
-        if (!strcmp(name, "eps")) c->scalar[p] = 1e-5f;
+        if (!strcmp(name, "eps")) c->scalar[p] = 0.01f; /* large: who forgets it is seen */
         if (!strcmp(name, "temperature")) c->scalar[p] = 0.8f;
         if (!strcmp(name, "top_p"))
             c->scalar[p] = z(c, "top_k") > 0 ? 0.9f : seed % 2 ? 1.0f : 0.5f;

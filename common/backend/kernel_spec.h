@@ -10,6 +10,11 @@
  * A budget is a limit on one counter of one launch. A file has reached version v when it is right
  * and every budget of the versions 2..v holds, each with KERNEL_BUDGET_SLACK; what the file calls
  * itself doesn't matter. Version 1 is whatever is right.
+ *
+ * Count at a shape with room: rows of a few hundred elements, 16 rows or tokens and more, several
+ * query heads a KV head, contexts of 64 and more, top_k given. On smaller ones remainders may weigh
+ * more than the slack, and versions that differ only in what is shared can't be told apart (one
+ * query head a KV head, one tile of queries).
  */
 #ifndef SERVELAB_BACKEND_KERNEL_SPEC_H
 #define SERVELAB_BACKEND_KERNEL_SPEC_H

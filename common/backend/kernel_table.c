@@ -120,7 +120,7 @@ const struct kernel_spec kernel_specs[] = {
                     "32 * (q_heads + 2 * kv_heads) * ceil(head_dim, 64))"},
                    {3, KERNEL_REQUESTS,
                     "7 * ceil(tokens * q_heads * head_dim, 256) + "
-                    "12 * ceil(tokens * kv_heads * head_dim, 256)"}},
+                    "12 * (ceil(tokens * kv_heads * head_dim, 256) + 1)"}},
     },
     {
         .name = "swiglu",
@@ -143,7 +143,8 @@ const struct kernel_spec kernel_specs[] = {
         .bytes_min = "tokens * (6 * d + 4)",
         .operations = "0",
         .version = {"a thread a token", "a thread a value", "four values at once"},
-        .budget = {{2, KERNEL_BYTES, "tokens * (6 * d + 32 * ceil(d, 32))"}, /* each warp: its id */
+        /* 32: each warp reads its id; 16: rows that begin in the middle of a sector */
+        .budget = {{2, KERNEL_BYTES, "tokens * (6 * d + 48 * ceil(d, 32))"},
                    {3, KERNEL_REQUESTS, "3 * ceil(tokens * d, 128)"}},
     },
     {
@@ -180,9 +181,12 @@ const struct kernel_spec kernel_specs[] = {
         .operations = "2 * rows * cols",
         .version = {"a thread a row", "a warp a row", "four weights at once",
                     "a warp takes four rows: x is read once for them"},
-        .budget = {{2, KERNEL_BYTES, "6 * rows * cols + 32 * rows"},
+        /* Every other row begins in the middle of a sector when cols isn't a multiple of 16: half a
+         * sector a request. A row's result is a sector. */
+        .budget = {{2, KERNEL_BYTES, "rows * (6 * cols + 16 * ceil(cols, 32) + 32)"},
                    {3, KERNEL_REQUESTS, "rows * (2 * ceil(cols, 128) + 1)"},
-                   {4, KERNEL_BYTES, "2 * rows * cols + 4 * ceil(rows, 4) * cols + 32 * rows"}},
+                   {4, KERNEL_BYTES,
+                    "rows * (2 * cols + 16 * ceil(cols, 128) + 32) + 4 * ceil(rows, 4) * cols"}},
     },
     {
         .name = "gemv_int8",
@@ -195,7 +199,8 @@ const struct kernel_spec kernel_specs[] = {
         .version = {"a warp a row", "four weights at once",
                     "a warp takes four rows: x is read once for them"},
         .budget = {{2, KERNEL_REQUESTS, "rows * (2 * ceil(cols, 128) + 2)"},
-                   {3, KERNEL_BYTES, "rows * cols + 4 * ceil(rows, 4) * cols + 64 * rows"}},
+                   {3, KERNEL_BYTES,
+                    "rows * (cols + 16 * ceil(cols, 128) + 64) + 4 * ceil(rows, 4) * cols"}},
     },
     {
         .name = "attention_prefill",
@@ -255,12 +260,13 @@ const struct kernel_spec kernel_specs[] = {
                     "the query heads of a group share each block of keys"},
         /* Keys and values; q in and partial out; lengths, maxima, sums and the table beside them.
          */
-        .budget = {{2, KERNEL_BYTES,
-                    "4 * q_heads * keys * (head_dim + 1) + seqs * q_heads * splits * "
-                    "(8 * head_dim + 128)"},
-                   {3, KERNEL_BYTES,
-                    "4 * kv_heads * keys * (head_dim + 4) + seqs * q_heads * splits * "
-                    "(8 * head_dim + 128)"}},
+        .budget =
+            {{2, KERNEL_BYTES,
+              "4 * q_heads * (keys + 15 * seqs) * (head_dim + 1) + seqs * q_heads * splits * "
+              "(8 * head_dim + 128)"},
+             {3, KERNEL_BYTES,
+              "4 * kv_heads * (keys + 15 * seqs) * (head_dim + 4) + seqs * q_heads * splits * "
+              "(8 * head_dim + 128)"}},
     },
     {
         .name = "attention_merge",
