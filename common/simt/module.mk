@@ -3,7 +3,7 @@
 # The runtimes are built for speed in every MODE: a sanitizer can't follow their stacks, and checked
 # programs bring hooks of the same names as its own.
 SIMT_HOME := $(BIN)/simt
-SIMT_CFLAGS := -std=gnu17 -g -O3 -fPIC $(WARN) $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP -pthread
+SIMT_CFLAGS := -std=gnu17 -g -O3 -fPIC -fvisibility=hidden $(WARN) $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP -pthread
 SIMT_FAST_SRC := $(filter-out common/simt/runtime/check_%,$(wildcard common/simt/runtime/*.c))
 SIMT_CHECK_SRC := $(wildcard common/simt/runtime/*.c)
 SIMT_FAST_OBJ := $(SIMT_FAST_SRC:%.c=$(OBJ)/simt-fast/%.o)

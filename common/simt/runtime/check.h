@@ -18,11 +18,12 @@
 /* What was last done to one 4-byte word. An interval is the time between two barriers of a block;
  * its number grows through the whole program, so an old cell needs no clearing. */
 struct cell {
-    uint32_t write_interval, read_interval; /* 0: never */
+    uint32_t write_interval, read_interval; /* 0: never; INTERVAL_HOST: by the host */
     uint32_t write_at, read_at;             /* call site << 8 | flags */
     uint16_t writer, reader;                /* thread in its block */
     uint16_t write_clock, read_clock;       /* of its warp */
 };
+enum { INTERVAL_HOST = 1 };
 enum {
     CELL_BYTES = 15,       /* which bytes */
     CELL_ATOMIC = 16,      /* by an atomic or a volatile access to global memory */
@@ -79,7 +80,10 @@ extern struct check check;
 
 /* check_place.c */
 const struct region *place_symbol(uintptr_t a);
-struct region place_allocation(const struct allocation *a);
+static inline struct region place_allocation(const struct allocation *a) {
+    return (struct region){(uintptr_t)a->start, a->bytes, (struct cell *)a->shadow, a->known,
+                           a->touched};
+}
 /* The access is outside of what a kernel may touch by the quick test. True: it may, uncounted.
  * Otherwise reports it and gives the launch up. */
 bool place_unusual(uintptr_t a, size_t n, int access, uintptr_t pc);

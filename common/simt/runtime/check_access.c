@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-struct check check;
+struct check check = {.interval = INTERVAL_HOST};
 
 /* threadIdx and its kin: the linker names a section's ends */
 extern const char __start_simt_built_in[] __attribute__((visibility("hidden")));
@@ -16,15 +16,16 @@ extern const char __stop_simt_built_in[] __attribute__((visibility("hidden")));
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-static inline void note(uintptr_t a, unsigned n, int access, bool shared, uint32_t site) {
+static inline __attribute__((always_inline)) void note(uintptr_t a, unsigned n, int access,
+                                                       bool shared, uint32_t site) {
     struct trace *t = &count_traces[check.worker->thread];
     if (__builtin_expect(t->count == t->room, 0)) count_grow(t);
     t->list[t->count++] = (struct record){a, site, (uint8_t)n, (uint8_t)access, shared, 0};
 }
 
 /* The words that n bytes at offset `at` of a region cover. */
-static inline void touch(struct cell *cells, size_t at, unsigned n, int access, bool shared,
-                         uint32_t site) {
+static inline __attribute__((always_inline)) void touch(struct cell *cells, size_t at, unsigned n,
+                                                        int access, bool shared, uint32_t site) {
     size_t i = at / 4, last = (at + n - 1) / 4;
     if (i == last) {
         race_touch(&cells[i], ((1u << n) - 1) << at % 4 & CELL_BYTES, access, shared, site);
@@ -35,15 +36,22 @@ static inline void touch(struct cell *cells, size_t at, unsigned n, int access, 
     race_touch(&cells[last], (2u << (at + n - 1) % 4) - 1, access, shared, site);
 }
 
-static bool known(const struct region *r, size_t at, unsigned n) {
-    if (!r->known) return true;
-    for (size_t i = at; i < at + n; i++)
-        if (!(r->known[i / 8] >> i % 8 & 1) && !r->cells[i / 4].write_interval) return false;
+/* Bytes that neither the host nor a kernel has written. A word that is known as a whole says so in
+ * its cell from then on. */
+static __attribute__((noinline)) bool known(const struct region *r, size_t at, unsigned n) {
+    for (size_t word = at / 4; word <= (at + n - 1) / 4; word++) {
+        struct cell *c = &r->cells[word];
+        unsigned bits = r->known ? r->known[word / 2] >> word % 2 * 4 & 15 : 15;
+        if (c->write_interval) continue;
+        if (bits == 15) c->write_interval = INTERVAL_HOST;
+        for (size_t i = word * 4; i < word * 4 + 4; i++)
+            if (i >= at && i < at + n && !(bits >> i % 4 & 1)) return false;
+    }
     return true;
 }
 
-static void access_region(const struct region *r, uintptr_t a, unsigned n, int access,
-                          uint32_t site) {
+static inline __attribute__((always_inline)) void
+access_region(const struct region *r, uintptr_t a, unsigned n, int access, uint32_t site) {
     size_t at = a - r->start;
     if (access & ACCESS_VOLATILE) {
         if (access & ACCESS_WRITE)
@@ -58,7 +66,8 @@ static void access_region(const struct region *r, uintptr_t a, unsigned n, int a
     note(a, n, access, false, site);
 }
 
-static void access_global(uintptr_t a, unsigned n, int access, uintptr_t pc, uint32_t site) {
+static inline __attribute__((always_inline)) void access_global(uintptr_t a, unsigned n, int access,
+                                                                uintptr_t pc, uint32_t site) {
     const struct allocation *al = memory_find(a);
     if (__builtin_expect(!al || !al->live || a + n > (uintptr_t)al->start + al->bytes, 0))
         place_bad_global(a, n, access, pc);
@@ -66,7 +75,8 @@ static void access_global(uintptr_t a, unsigned n, int access, uintptr_t pc, uin
     access_region(&r, a, n, access, site);
 }
 
-static void access_shared(uintptr_t a, unsigned n, int access, uintptr_t pc, uint32_t site) {
+static inline __attribute__((always_inline)) void access_shared(uintptr_t a, unsigned n, int access,
+                                                                uintptr_t pc, uint32_t site) {
     size_t at = a - (uintptr_t)check.worker->arena;
     int owner = check.owner[at / 4];
     if (__builtin_expect(!owner || at + n > check.ends[owner], 0))
@@ -77,7 +87,8 @@ static void access_shared(uintptr_t a, unsigned n, int access, uintptr_t pc, uin
     note(a, n, access, true, site);
 }
 
-static inline void access_any(uintptr_t a, unsigned n, int access, uintptr_t pc) {
+static inline __attribute__((always_inline)) void access_any(uintptr_t a, unsigned n, int access,
+                                                             uintptr_t pc) {
     if (__builtin_expect(!check.active, 0)) {
         if (a - memory_start < memory_bytes) place_host_touch(a, n, access, pc);
         return;

@@ -55,10 +55,6 @@ void hook_written(void *p, size_t bytes) {
         a->known[at / 8] |= (uint8_t)(1 << at % 8);
 }
 
-struct region place_allocation(const struct allocation *a) {
-    return (struct region){(uintptr_t)a->start, a->bytes, a->shadow, a->known, a->touched};
-}
-
 /* ---- device variables -------------------------------------------------------------------------
  */
 static struct region *symbols;
