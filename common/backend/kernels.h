@@ -120,7 +120,8 @@ KERNEL gemv_int8(float *y,           // (rows)
  * Query head h reads KV head h / (q_heads / kv_heads). A sequence's key at position p stands in
  * slot p % 16 of block table[p / 16]; blocks come in any order. Slots of a listed block that hold
  * no key yet hold finite numbers (the server clears its pool once) and must not count.
- * head_dim: a multiple of 16, at most KERNEL_MAX_HEAD_DIM. scale is 1 / sqrt(head_dim). */
+ * head_dim: a multiple of 16, at most KERNEL_MAX_HEAD_DIM. A KV head has at most 32 query heads.
+ * scale is 1 / sqrt(head_dim). */
 
 /* Causal attention of one sequence's new tokens; token t stands at position pos0 + t and its key is
  * in the cache already. */

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # gpu_check.sh: what `make gpu-check` runs. Builds the kernels of lab 03 with nvcc and gpu_check.c with the C compiler, runs
 # every kernel on the GPU and prints one table; where ncu can profile, our counters stand beside its. DRY=1 does the whole
-# plan on the CPU, on small shapes and without times: kernels and driver by simtcc. LAB=FOLDER takes other kernels.
+# plan on the CPU, on small shapes and without times: kernels and driver by simtcc. KERNELS_DIR=FOLDER takes other kernels.
 #
 # Exit status: 0 all right, 1 a kernel is wrong, 2 something is missing (and how to get it).
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 bin=$(dirname "${SERVELAB:-build/bin/servelab}")
 obj=${OBJ:-build/obj/gcc-release-solutions}
-lab=${LAB:-solutions/03_kernels}
+lab=${KERNELS_DIR:-solutions/03_kernels}
 dry=${DRY:-0}
 out=build/gpu
 here=common/backend/tests
