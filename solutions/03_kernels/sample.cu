@@ -88,11 +88,15 @@ template <bool BY_MASS> static __device__ unsigned find(const row &r, count want
         __syncthreads(); /* the pass before was read */
         bin[threadIdx.x] = 0;
         __syncthreads();
-        for (int32_t i = (int32_t)threadIdx.x; i < r.vocab; i += THREADS) {
-            float logit = r.logits[i];
-            unsigned k = key_of(logit);
-            if (shift == 24 || (k ^ key) >> (shift + 8) == 0) /* else an earlier pass decided it */
-                atomicAdd(&bin[k >> shift & 255], BY_MASS ? mass_of(r, logit) : 1);
+        for (int32_t first = (int32_t)threadIdx.x / 32 * 32; first < r.vocab; first += THREADS) {
+            int32_t i = first + (int32_t)threadIdx.x % 32;
+            if (i < r.vocab) {
+                float logit = r.logits[i];
+                unsigned k = key_of(logit);
+                if (shift == 24 || (k ^ key) >> (shift + 8) == 0) /* else decided before */
+                    atomicAdd(&bin[k >> shift & 255], BY_MASS ? mass_of(r, logit) : 1);
+            }
+            __syncwarp(); /* the warp's next load is one request again */
         }
         __syncthreads();
         if (threadIdx.x < 32) {

@@ -6,8 +6,8 @@
  * Moves: keys and values once for every query head.
  * Does: 4 operations a head, key and value.
  * Counter: bytes: 4 a key's and value's pair instead of 34.
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin
- * solutions/03_kernels/steps/attention_decode_2.cu
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin \
+ *     solutions/03_kernels/steps/attention_decode_2.cu
  */
 #include "backend/kernels.h"
 

@@ -5,8 +5,8 @@
  * Moves: about eight times what is needed.
  * Does: 2 operations a head, split and value.
  * Counter: 32 sectors a request.
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin
- * solutions/03_kernels/steps/attention_merge_1.cu
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin \
+ *     solutions/03_kernels/steps/attention_merge_1.cu
  */
 #include "backend/kernels.h"
 

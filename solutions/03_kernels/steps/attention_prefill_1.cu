@@ -7,8 +7,8 @@
  * Moves: about 32 bytes a key's value, and 2 a value's.
  * Does: 4 operations a query, head, key and value.
  * Counter: a sector for every two bytes of a key.
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin
- * solutions/03_kernels/steps/attention_prefill_1.cu
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin \
+ *     solutions/03_kernels/steps/attention_prefill_1.cu
  */
 #include "backend/kernels.h"
 

@@ -7,8 +7,8 @@
  * Moves: keys and values once for every query and head.
  * Does: 4 operations a query, head, key and value.
  * Counter: bytes: 4 a key's and value's pair instead of 34.
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin
- * solutions/03_kernels/steps/attention_prefill_2.cu
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin \
+ *     solutions/03_kernels/steps/attention_prefill_2.cu
  */
 #include "backend/kernels.h"
 

@@ -8,8 +8,8 @@
  * Moves: keys and values once for 16 queries and a head.
  * Does: 4 operations a query, head, key and value.
  * Counter: bytes: keys and values once for 16 queries.
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin
- * solutions/03_kernels/steps/attention_prefill_3.cu
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin \
+ *     solutions/03_kernels/steps/attention_prefill_3.cu
  */
 #include "backend/kernels.h"
 

@@ -3,7 +3,7 @@
  * Neighbouring threads take neighbouring rows of C. Each load from A then touches 32 rows. Blocks
  * of 32 by 8 threads.
  *
- * Moves: about 132 bytes for 4 operations.
+ * Moves: 1056 bytes for every 64 operations.
  * Does: 2 m n k operations.
  * Counter: 32 sectors a request for A and for C.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/gemm_1.cu
