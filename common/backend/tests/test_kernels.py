@@ -91,7 +91,7 @@ class Version:
         return None
 
     def count(self, runner):
-        report = self.program.with_suffix(".json")
+        report = self.program.with_name(self.program.name + ".json")
         shape = SHAPES[self.kernel][0]
         rc, out, err = call([self.program, self.kernel, self.launch, self.stem, "1", shape], SIMT_REPORT=str(report))
         if rc:
