@@ -2,8 +2,10 @@
 #include "cli/cli.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +49,24 @@ int cli_int(const char *command, const char *flag, const char *text, long long l
     char *end;
     errno = 0;
     long long v = strtoll(text, &end, 10);
-    if (end == text || *end || errno == ERANGE || v < lo || v > hi) {
+    if (end == text || isspace((unsigned char)*text) || *end || errno == ERANGE || v < lo ||
+        v > hi) {
         cli_usage(command, "%s takes a whole number from %lld to %lld, not '%s'", flag, lo, hi,
                   text);
         return -1;
     }
     *out = v;
     return 0;
+}
+
+bool cli_real(const char *text, const char **end, double *out) {
+    const char *digits = text + (*text == '-' || *text == '+');
+    char *after;
+    if (!isdigit((unsigned char)*digits) && *digits != '.') return false; /* blanks, inf, nan */
+    if (*digits == '0' && (digits[1] == 'x' || digits[1] == 'X')) return false;
+    *out = strtod(text, &after);
+    *end = after;
+    return after != text && isfinite(*out);
 }
 
 static bool coloured(void) {

@@ -51,6 +51,10 @@ int cli_bad_flag(const char *command, int argc, char **argv, bool missing_argume
 int cli_int(const char *command, const char *flag, const char *text, long long lo, long long hi,
             long long *out);
 
+/* Reads a finite decimal number at `text` and sets *end behind it. false where none stands: no
+ * blanks in front, and nothing hexadecimal, which strtod takes for a number that nobody meant. */
+bool cli_real(const char *text, const char **end, double *out);
+
 /* Escape codes when stdout is a terminal and NO_COLOR is unset, "" otherwise. */
 const char *cli_bold(void);
 const char *cli_reset(void);

@@ -106,9 +106,10 @@ static const struct option flags[] = {
     {0}};
 
 static int take_temperature(struct options *o) {
-    char *end;
-    o->temperature = strtod(optarg, &end);
-    if (end != optarg && !*end && o->temperature >= 0 && o->temperature <= 2) return 0;
+    const char *end;
+    if (cli_real(optarg, &end, &o->temperature) && !*end && o->temperature >= 0 &&
+        o->temperature <= 2)
+        return 0;
     cli_usage("load", "--temperature takes a number from 0 to 2, not '%s'", optarg);
     return -1;
 }

@@ -279,9 +279,9 @@ static int parse(int argc, char **argv, struct quality_args *a) {
             a->threads = (int)v;
             break;
         case 'p': {
-            char *end;
-            a->min_pass_rate = strtod(optarg, &end);
-            if (end == optarg || *end || !(a->min_pass_rate >= 0 && a->min_pass_rate <= 1))
+            const char *end;
+            if (!cli_real(optarg, &end, &a->min_pass_rate) || *end ||
+                !(a->min_pass_rate >= 0 && a->min_pass_rate <= 1))
                 return cli_usage("quality", "--min-pass-rate takes a number from 0 to 1, not '%s'",
                                  optarg);
             break;

@@ -20,6 +20,8 @@ static const char HELP[] =
 /* Watching every token costs; beyond so many requests ITL is left out unless records are written.
  */
 enum { WATCH_UP_TO = 1000 * 1000 };
+/* A JSON tree takes a kilobyte and more a request. */
+enum { LIST_UP_TO = 200 * 1000 };
 
 /* ---- one run ---- */
 
@@ -80,6 +82,13 @@ static int sim_run(const struct sim_flags *f) {
     struct sim_setup s;
     struct err e;
     if (sim_setup_make(f, &s, &e)) return cli_input_error("sim run", NULL, &e, f->json);
+    if (f->json && f->per_request && s.run.workload.requests > LIST_UP_TO) {
+        sim_setup_release(&s);
+        return cli_usage("sim run",
+                         "--json --per-request lists up to %d requests in its one object; take "
+                         "fewer, leave out --json, or take --records, an object a line",
+                         LIST_UP_TO);
+    }
     struct watch w = {.terminal = isatty(STDERR_FILENO), .began_ns = clock_monotonic_ns()};
     int rc = CLI_DONE;
     if (f->records || s.run.workload.requests <= WATCH_UP_TO) {

@@ -1,7 +1,6 @@
 /* sim_flags.c: the table of `servelab sim`'s flags, and reading argv by it. See sim_flags.h. */
 #include "cli/sim_flags.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stddef.h>
@@ -25,14 +24,15 @@ struct flag {
 
 /* A line without a type begins a section of --help. */
 static const struct flag TABLE[] = {
-    {.help = "arrivals: a kind of them, or a trace (sim run also takes --arrivals-ms)"},
+    {.help = "ARRIVALS: a kind of them, a trace, or (sim run) a list of times"},
     {"arrivals-ms", TEXT, F(arrivals_ms), SIM_RUN, 0, 0, "A,B,..", "at these times, milliseconds"},
     {"arrivals", TEXT, F(arrivals), BOTH, 0, 0, "KIND", "poisson, gamma, on-off or closed"},
-    {"trace", TEXT, F(trace), BOTH, 0, 0, "FILE", "as recorded; needs --trace-format"},
+    {"trace", TEXT, F(trace), BOTH, 0, 0, "FILE",
+     "as recorded (- is standard input); needs --trace-format"},
     {"trace-format", TEXT, F(trace_format), BOTH, 0, 0, "NAME",
      "azure, mooncake, burstgpt or vidur"},
     {"requests", COUNT, F(requests), BOTH, 1, 1e12, "N",
-     "how many (a sweep: 5000 a server); of a trace at most so many"},
+     "how many (sweep: 5000 a server); of a trace at most so many"},
     {"rate-rps", POSITIVE, F(rate_rps), SIM_RUN, 0, 1e9, "R",
      "offered load, requests/s; a trace is stretched to it"},
     {"seed", COUNT, F(seed), BOTH, 0, 9.2e18, "N", "of everything random (1)"},
@@ -53,22 +53,14 @@ static const struct flag TABLE[] = {
      "trace: leave bad rows out, and count them"},
 
     {.help = "the server"},
-    {"policy", TEXT, F(policy), SIM_RUN, 0, 0, "NAME",
-     "single (default), wait-for-n:N, wait-for-time:MS[,N], static:N, continuous, chunked,"},
-    {.name = "",
-     .type = TEXT,
-     .modes = SIM_RUN,
-     .help = "shortest-first, learner, learner-batch:N"},
+    {"policy", TEXT, F(policy), SIM_RUN, 0, 0, "NAME", "one of those below (single)"},
     {"policies", TEXT, F(policies), SIM_SWEEP, 0, 0, "A,B,..",
-     "side by side: single, wait-for-n:N, wait-for-time:MS, static:N, continuous, chunked,"},
-    {.name = "",
-     .type = TEXT,
-     .modes = SIM_SWEEP,
-     .help = "shortest-first, learner, learner-batch:N (continuous)"},
+     "up to six of those below, side by side (continuous)"},
     {"setup-ms", REAL, F(setup_ms), BOTH, 0, 1e6, "T", "without a model: cost of a group (4)"},
     {"per-request-ms", REAL, F(per_request_ms), BOTH, 0, 1e6, "T",
      "without a model: of each request in it (1)"},
-    {"model", TEXT, F(model), BOTH, 0, 0, "NAME", "llama-2-7b, ...; needs --gpu"},
+    {"model", TEXT, F(model), BOTH, 0, 0, "NAME",
+     "llama-2-7b, mistral-7b, qwen2.5-7b, ...; needs --gpu"},
     {"gpu", TEXT, F(gpu), BOTH, 0, 0, "NAME", "a100 or h100"},
     {"weight-bits", COUNT, F(weight_bits), BOTH, 4, 16, "N", "16 (default), 8 or 4"},
     {"kv-bits", COUNT, F(kv_bits), BOTH, 4, 16, "N", "16 (default), 8 or 4"},
@@ -87,14 +79,18 @@ static const struct flag TABLE[] = {
      "prefix reuse: size of its store (0: off)"},
     {"servers", COUNT, F(servers), BOTH, 1, 100000, "N", "a fleet of N (1)"},
     {"router", TEXT, F(router), BOTH, 0, 0, "NAME",
-     "round-robin (default), random, least-outstanding, power-of-two, prefix-affinity, central:N"},
+     "round-robin (default), random, least-outstanding, power-of-two,"},
+    {.name = "",
+     .type = TEXT,
+     .modes = BOTH,
+     .help = "prefix-affinity, or one queue, central:N (N a server)"},
 
     {.help = "what is asked of it"},
     {"ttft-below-ms", POSITIVE, F(ttft_below_ms), BOTH, 0, 1e12, "T", "limit on p99 TTFT"},
     {"tpot-below-ms", POSITIVE, F(tpot_below_ms), BOTH, 0, 1e12, "T", "limit on p99 TPOT"},
     {"e2e-below-ms", POSITIVE, F(e2e_below_ms), BOTH, 0, 1e12, "T", "limit on p99 of end to end"},
     {"warm-up-s", REAL, F(warm_up_s), BOTH, 0, 1e9, "S",
-     "requests that arrive in the first S seconds aren't counted (0)"},
+     "what arrives in the first S seconds isn't counted (0)"},
     {"usd-per-gpu-hour", POSITIVE, F(usd_per_gpu_hour), BOTH, 0, 1e6, "P",
      "price: gives complete responses per dollar"},
     {"reserve-fraction", REAL, F(reserve_fraction), BOTH, 0, 0.99, "X",
@@ -102,12 +98,11 @@ static const struct flag TABLE[] = {
 
     {.help = "the loads"},
     {"rates", TEXT, F(rates), SIM_SWEEP, 0, 0, "LO:HI:N",
-     "N offered loads from LO to HI requests/s, or a list A,B,.. (found around saturation)"},
+     "N loads from LO to HI requests/s, or a list A,B,.. (found by itself)"},
     {"jobs", COUNT, F(jobs), SIM_SWEEP, 1, 1024, "N", "runs at one time (one a core)"},
 
     {.help = "what comes out"},
-    {"out", TEXT, F(out), SIM_SWEEP, 0, 0, "FOLDER",
-     "write sweep.json and curve.svg there (sweep)"},
+    {"out", TEXT, F(out), SIM_SWEEP, 0, 0, "FOLDER", "sweep.json and curve.svg go there (./sweep)"},
     {"records", TEXT, F(records), SIM_RUN, 0, 0, "FILE",
      "every request as a record, for `servelab record check`"},
     {"per-request", SWITCH, F(per_request), SIM_RUN, 0, 0, NULL,
@@ -164,8 +159,20 @@ bool sim_flag_given(const struct sim_flags *f, const char *name) {
 static const char RUN_HEAD[] =
     "servelab sim run: simulate one load on one server or a fleet: who waited how long, and why\n\n"
     "usage: servelab sim run ARRIVALS [FLAGS]\n";
-static const char RUN_TAIL[] =
-    "\nexit status: 0 done, 2 bad input, 3 a lab file is not attempted, 4 our own fault\n\n"
+/* The words of sched/policies.h, shorter. */
+#define POLICIES                                                                                   \
+    "\npolicies\n"                                                                                 \
+    "  single                first come, first served, one at a time\n"                            \
+    "  shortest-first        one at a time, shortest prompt first; who waits comes forward\n"      \
+    "  wait-for-n:N          groups of N; the last, short one goes when no arrival is left\n"      \
+    "  wait-for-time:MS[,N]  a group goes when its first has waited MS ms, or at N (8)\n"          \
+    "  static:N              up to N of those that wait; nobody joins until all are done\n"        \
+    "  continuous            who fits joins at the next forward pass, prompts first\n"             \
+    "  chunked               likewise, prompts in pieces beside the others' next tokens\n"         \
+    "  learner               policy.c of lab 02; learner-batch:N: its groups of up to N\n"
+static const char RUN_TAIL[] = POLICIES
+    "\nexit status: 0 done, 2 bad input, 3 a lab file is not attempted, 4 our own fault, or the "
+    "output\ncan't be written\n\n"
     "examples:\n"
     "  servelab sim run --arrivals-ms 0,1,2,3 --policy wait-for-n:4\n"
     "  servelab sim run --arrivals poisson --rate-rps 4 --requests 500 --model llama-2-7b --gpu "
@@ -174,7 +181,7 @@ static const char SWEEP_HEAD[] =
     "servelab sim sweep: the same load offered at several rates: the throughput-latency curve,\n"
     "its knee and saturation, and the highest load within limits, for policies side by side\n\n"
     "usage: servelab sim sweep ARRIVALS [FLAGS]\n";
-static const char SWEEP_TAIL[] =
+static const char SWEEP_TAIL[] = POLICIES
     "\nexit status: 0 done, 2 bad input, 3 a lab file is not attempted, 4 our own fault, 130 "
     "interrupted\n(what was measured until then is written, and says that it isn't complete)\n\n"
     "example:\n"
@@ -202,10 +209,9 @@ static void print_help(const struct sim_flags *f) {
 
 static int take_real(const struct sim_flags *f, const struct flag *g, const char *text,
                      double *out) {
-    char *end;
-    errno = 0;
-    double v = strtod(text, &end);
-    bool in = end != text && !*end && v >= g->lo && v <= g->hi; /* NaN is in nothing */
+    const char *end;
+    double v;
+    bool in = cli_real(text, &end, &v) && !*end && v >= g->lo && v <= g->hi;
     if (!in || (g->type == POSITIVE && v == 0))
         return cli_usage(command(f), "--%s takes a number %s %g to %g, not '%.40s'", g->name,
                          g->type == POSITIVE ? "above" : "from", g->lo, g->hi, text);

@@ -15,15 +15,38 @@ static double ms(double ns) {
     return ns / (double)NS_PER_MS;
 }
 
-const char *percentile_text(const struct percentile *p, char *buf, size_t cap) {
-    const char *few = p->few ? "*" : "";
-    if (!p->present)
-        snprintf(buf, cap, "absent");
-    else if (p->infinite)
-        snprintf(buf, cap, "infinite%s", few);
-    else
-        snprintf(buf, cap, "%.6g%s", ms((double)p->ns), few);
+const char *ms_text(double ns, char *buf, size_t cap) {
+    double v = ms(ns);
+    int decimals = 6; /* a nanosecond */
+    for (double most = 1; decimals > 0 && fabs(v) >= most; most *= 10) decimals--;
+    snprintf(buf, cap, "%.*f", decimals, v);
+    char *end = buf + strlen(buf);
+    if (strchr(buf, '.'))
+        while (end[-1] == '0') *--end = 0;
+    if (end[-1] == '.') end[-1] = 0;
     return buf;
+}
+
+int rate_decimals(double per_s) {
+    return per_s > 0 && per_s < 1 ? (int)fmin(2 - floor(log10(per_s)), 12) : 2;
+}
+
+const char *percentile_text(const struct percentile *p, int decimals, char *buf, size_t cap) {
+    char few = p->few ? '*' : ' ';
+    if (!p->present)
+        snprintf(buf, cap, "absent ");
+    else if (p->infinite)
+        snprintf(buf, cap, "infinite%c", few);
+    else
+        snprintf(buf, cap, "%.*f%c", decimals, ms((double)p->ns), few);
+    return buf;
+}
+
+/* So many decimals of a millisecond as a column needs to which these times belong: none for worked
+ * examples, microseconds otherwise, nanoseconds where something is shorter than one. */
+static int decimals_for(int decimals, int64_t ns) {
+    int needs = ns <= 0 || ns % NS_PER_MS == 0 ? 0 : ns < NS_PER_MS / 1000 ? 6 : 3;
+    return needs > decimals ? needs : decimals;
 }
 
 /* Short runs in ms, as the hand-worked tables have them; an hour in s. */
@@ -31,17 +54,28 @@ static const char *span_text(int64_t ns, char *buf, size_t cap) {
     if (ns < 100 * NS_PER_S)
         snprintf(buf, cap, "%g ms", ms((double)ns));
     else
-        snprintf(buf, cap, "%.6g s", (double)ns / (double)NS_PER_S);
+        snprintf(buf, cap, "%.1f s", (double)ns / (double)NS_PER_S);
     return buf;
 }
 
 /* ---- one line a request ---- */
 
-static void cell(int64_t ns, int64_t minus) {
+static void cell(int64_t ns, int64_t minus, int decimals) {
     if (ns < 0)
-        printf(" %12s", "-");
+        printf(" %14s", "-");
     else
-        printf(" %12g", ms((double)(ns - minus)));
+        printf(" %14.*f", decimals, ms((double)(ns - minus)));
+}
+
+static int decimals_of(const struct run *r) {
+    int decimals = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct point_request *p = &r->list[i];
+        decimals = decimals_for(decimals, p->arrival_ns);
+        decimals = decimals_for(decimals, p->admitted_ns);
+        decimals = decimals_for(decimals, p->end_ns);
+    }
+    return decimals;
 }
 
 static const char *class_name(enum point_class c) {
@@ -53,19 +87,19 @@ static const char *class_name(enum point_class c) {
 }
 
 static void print_requests(const struct run *r) {
-    printf("%10s %12s %12s %12s %13s %12s\n", "request", "arrival ms", "wait ms", "start ms",
+    int decimals = decimals_of(r);
+    printf("%10s %14s %14s %14s %14s %14s\n", "request", "arrival ms", "wait ms", "start ms",
            "completion ms", "latency ms");
     for (size_t i = 0; i < r->n; i++) {
         const struct point_request *p = &r->list[i];
         enum point_class class = point_classify(p);
         bool done = p->end == POINT_DONE;
         printf("%10zu", i);
-        cell(p->arrival_ns, 0);
-        cell(p->admitted_ns, p->arrival_ns);
-        cell(p->admitted_ns, 0);
-        printf(" ");
-        cell(done ? p->end_ns : -1, 0);
-        cell(done ? p->end_ns : -1, p->arrival_ns);
+        cell(p->arrival_ns, 0, decimals);
+        cell(p->admitted_ns, p->arrival_ns, decimals);
+        cell(p->admitted_ns, 0, decimals);
+        cell(done ? p->end_ns : -1, 0, decimals);
+        cell(done ? p->end_ns : -1, p->arrival_ns, decimals);
         printf("%s%s\n", class == POINT_COMPLETE ? "" : "  ",
                class == POINT_COMPLETE ? "" : class_name(class));
     }
@@ -91,6 +125,10 @@ static void line(const char *label, double v, int decimals, const char *what) {
         printf("  %-18s %12.*f   %s\n", label, decimals, v, what);
 }
 
+static void rate_line(const char *label, double per_s, const char *what) {
+    line(label, per_s, rate_decimals(per_s), what);
+}
+
 static void count(const char *label, int64_t n, const char *what) {
     printf("  %-18s %12lld   %s\n", label, (long long)n, what);
 }
@@ -113,43 +151,56 @@ static void print_population(const struct run_report *r) {
     count("truncated", p->truncated, "cut short by --max-output-tokens");
     count("broken", p->broken, "the server broke on the way");
     if (!r->m->has_rates || p->requests < POINT_SAMPLES) return; /* too few for a rate */
-    line("offered", p->offered_rps, 2, "requests/s, over that time");
+    rate_line("offered", p->offered_rps, "requests/s, over that time");
     printf("  %-18s %12s   %s\n", "queue", p->stable ? "stable" : "growing",
            p->stable ? "ends keep up with arrivals over the second half"
                      : "over the second half more arrives than ends: figures depend on when it "
                        "stops");
 }
 
-static bool interval_line(const char *label, const struct percentile *p50,
-                          const struct percentile *p99, const char *formula) {
-    char a[32], b[32];
-    printf("  %-12s %12s %12s   %s\n", label, percentile_text(p50, a, sizeof a),
-           percentile_text(p99, b, sizeof b), formula);
-    return (p50->present && p50->few) || (p99->present && p99->few);
+struct interval_line {
+    const char *label;
+    struct percentile p50, p99;
+    const char *formula;
+};
+
+static void print_interval_lines(const struct interval_line *lines, size_t n) {
+    bool few = false;
+    int decimals = 0;
+    for (size_t i = 0; i < n; i++)
+        decimals = decimals_for(decimals_for(decimals, lines[i].p50.ns), lines[i].p99.ns);
+    for (size_t i = 0; i < n; i++) {
+        const struct interval_line *l = &lines[i];
+        char a[32], b[32];
+        printf("  %-12s %13s %13s  %s\n", l->label, percentile_text(&l->p50, decimals, a, sizeof a),
+               percentile_text(&l->p99, decimals, b, sizeof b), l->formula);
+        few |= (l->p50.present && l->p50.few) || (l->p99.present && l->p99.few);
+    }
+    if (few) printf("  * too few observations for that percentile: it is simply the largest\n");
 }
 
 static void print_latency(const struct run_report *r) {
     const struct operating_point *p = &r->m->point;
-    bool few = false;
+    struct percentile itl_p50 = {0}, itl_p99 = {0};
+    if (r->recorder) {
+        itl_p50 = recorder_itl(r->recorder, r->m->from_ns, 50000);
+        itl_p99 = recorder_itl(r->recorder, r->m->from_ns, 99000);
+    }
+    const struct interval_line lines[] = {
+        {"queue delay", r->m->queue_delay_p50, p->queue_delay_p99, "admitted - arrival"},
+        {"TTFT", p->ttft_p50, p->ttft_p99, "first token - arrival"},
+        {"TPOT", p->tpot_p50, p->tpot_p99, "(last - first token) / (output tokens - 1), a request"},
+        {"ITL", itl_p50, itl_p99,
+         r->recorder ? "token - token before, all of them pooled"
+                     : "not watched in a run of so many requests; --records watches"},
+        {"end to end", p->e2e_p50, p->e2e_p99, "last token - arrival"},
+    };
     heading("Latency, ms",
             "nearest rank; complete requests, every other of the %lld counts as "
             "infinite",
             (long long)p->requests);
-    printf("  %-12s %12s %12s\n", "", "p50", "p99");
-    few |= interval_line("queue delay", &r->m->queue_delay_p50, &p->queue_delay_p99,
-                         "admitted - arrival");
-    few |= interval_line("TTFT", &p->ttft_p50, &p->ttft_p99, "first token - arrival");
-    few |= interval_line("TPOT", &p->tpot_p50, &p->tpot_p99,
-                         "(last - first token) / (output tokens - 1), a request");
-    if (r->recorder) {
-        struct percentile p50 = recorder_itl(r->recorder, r->m->from_ns, 50000);
-        struct percentile p99 = recorder_itl(r->recorder, r->m->from_ns, 99000);
-        few |= interval_line("ITL", &p50, &p99, "token - token before, all of them pooled");
-    } else {
-        printf("  ITL          not watched in a run of so many requests; --records watches\n");
-    }
-    few |= interval_line("end to end", &p->e2e_p50, &p->e2e_p99, "last token - arrival");
-    if (few) printf("  * too few observations for that percentile: it is simply the largest\n");
+    printf("  %-12s %12s  %12s\n", "", "p50", "p99");
+    print_interval_lines(lines, sizeof lines / sizeof *lines);
 }
 
 static void print_rates(const struct run_report *r) {
@@ -157,10 +208,10 @@ static void print_rates(const struct run_report *r) {
     char span[32];
     heading("Rates", "over %s, from the first arrival to the last completion",
             span_text(m->interval_ns, span, sizeof span));
-    line("QPS", m->throughput_rps, 2, "complete requests/s: the throughput");
-    line("TPS", m->output_tps, 2, "output tokens/s of the requests that were done");
-    line("", m->total_tps, 2, "the same with their prompts' tokens");
-    line("IPS", m->ips, 2, "forward passes/s, all servers; a batch of 8 is one");
+    rate_line("QPS", m->throughput_rps, "complete requests/s: the throughput");
+    rate_line("TPS", m->output_tps, "output tokens/s of the requests that were done");
+    rate_line("", m->total_tps, "the same with their prompts' tokens");
+    rate_line("IPS", m->ips, "forward passes/s, all servers; a batch of 8 is one");
 }
 
 static void print_server(const struct run_report *r) {
@@ -185,6 +236,7 @@ static void print_server(const struct run_report *r) {
 static void print_limits(const struct run_report *r) {
     const struct point_limits *l = &r->setup->run.limits;
     const struct operating_point *p = &r->m->point;
+    char text[40];
     if (l->ttft_below_ns == INT64_MAX && l->tpot_below_ns == INT64_MAX &&
         l->e2e_below_ns == INT64_MAX)
         return;
@@ -197,12 +249,13 @@ static void print_limits(const struct run_report *r) {
                {"p99 end to end", l->e2e_below_ns}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].below_ns < INT64_MAX)
-            line(all[i].name, ms((double)all[i].below_ns), 0, "ms: below that");
+            printf("  %-18s %12s   ms: below that\n", all[i].name,
+                   ms_text((double)all[i].below_ns, text, sizeof text));
     printf("  %-18s %12s   %s\n", "verdict", slo_answer_name(point_verdict(p, l)),
            "all of them, and a stable queue");
     line("attainment", p->requests ? 100.0 * (double)p->good / (double)p->requests : NAN, 1,
          "% of all requests complete and each within the limits itself");
-    if (r->m->has_rates) line("good rate", p->good_rps, 2, "such requests/s");
+    if (r->m->has_rates) rate_line("good rate", p->good_rps, "such requests/s");
 }
 
 static void print_dollars(const struct run_report *r) {
@@ -227,10 +280,20 @@ void print_run_text(const struct run_report *r) {
     printf("%s\n", sim_workload_text(r->flags, r->setup, text, sizeof text));
     printf("\n");
     if (r->flags->per_request || r->run->n <= SHOW_UP_TO) print_requests(r->run);
-    printf("mean latency %g ms, mean wait %g ms (n %lld)\n", ms(r->m->point.mean_latency_ns),
-           ms(r->m->mean_wait_ns), (long long)r->m->point.complete);
-    printf("throughput %.2f requests/s over %s, from the first arrival to the last completion\n",
-           r->m->throughput_rps, span_text(r->m->interval_ns, text, sizeof text));
+    char wait[40];
+    if (r->m->point.complete > 0)
+        printf("mean latency %s ms, mean wait %s ms (n %lld)\n",
+               ms_text(r->m->point.mean_latency_ns, text, sizeof text),
+               ms_text(r->m->mean_wait_ns, wait, sizeof wait), (long long)r->m->point.complete);
+    else
+        printf("mean latency -, mean wait - (no request was complete)\n");
+    double rps = r->m->throughput_rps;
+    if (isnan(rps))
+        printf("throughput - (no time passes from the first arrival to the last completion)\n");
+    else
+        printf(
+            "throughput %.*f requests/s over %s, from the first arrival to the last completion\n",
+            rate_decimals(rps), rps, span_text(r->m->interval_ns, text, sizeof text));
     print_population(r);
     print_latency(r);
     print_rates(r);

@@ -27,8 +27,15 @@ void print_run_json(const struct run_report *r);
 enum slo_answer sim_dollars(const struct sim_flags *f, const struct operating_point *p,
                             double window_s, double *value, char *reason, size_t cap);
 
-/* "12.3 ms", "infinite", "absent"; a star where there are too few observations. Returns buf. */
-const char *percentile_text(const struct percentile *p, char *buf, size_t cap);
+/* Milliseconds for a reader: six digits, never an exponent, no zeros at the end: "11", "9.5",
+ * "3420730". Returns buf. */
+const char *ms_text(double ns, char *buf, size_t cap);
+/* How many decimals a rate is shown with: two, and below 1 as many as three digits need, since slow
+ * is not 0. */
+int rate_decimals(double per_s);
+/* "12.30 ", "infinite ", "absent ", in milliseconds; a star in place of the blank where there are
+ * too few observations, so that columns stay aligned. Returns buf. */
+const char *percentile_text(const struct percentile *p, int decimals, char *buf, size_t cap);
 
 /* Numbers that may be NaN or infinite become null. */
 void json_real(cJSON *o, const char *key, double v);

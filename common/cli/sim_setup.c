@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum {
     NO_LIMIT = 1 << 28,    /* blocks, tokens, positions: more than any run here uses */
@@ -89,6 +91,17 @@ static int make_workload(const struct sim_flags *f, struct sim_setup *s, struct 
 
 /* ---- what serves it ---- */
 
+/* The model names its fields (weight_bits); the user knows flags (--weight-bits). Returns -1. */
+static int name_flag(struct err *e) {
+    char flag[sizeof e->field];
+    if (!e->field[0] || e->field[0] == '-') return -1;
+    snprintf(flag, sizeof flag, "--%.*s", (int)sizeof flag - 3, e->field);
+    for (char *c = flag; *c; c++)
+        if (*c == '_') *c = '-';
+    strcpy(e->field, flag);
+    return -1;
+}
+
 static int make_model(const struct sim_flags *f, struct sim_setup *s, struct err *e) {
     struct deployment *d = &s->deployment;
     if (deployment_find(f->model, f->gpu, d, e)) return -1;
@@ -99,9 +112,9 @@ static int make_model(const struct sim_flags *f, struct sim_setup *s, struct err
         return err_at(e, 0, "--draft-tokens", "needs --acceptance, which decides what it is worth");
     if (f->draft_tokens > 0) d->acceptance = f->acceptance;
     d->fused = !f->no_fusion;
-    if (deployment_cost(d, &s->run.cost, e)) return -1;
+    if (deployment_cost(d, &s->run.cost, e)) return name_flag(e);
     int64_t blocks = f->kv_blocks ? f->kv_blocks : deployment_kv_blocks(d, e);
-    if (blocks < 0) return -1;
+    if (blocks < 0) return name_flag(e);
     s->run.kv_blocks = (int32_t)(blocks < NO_LIMIT ? blocks : NO_LIMIT);
     s->run.token_budget = MODEL_BUDGET;
     s->run.max_running = MODEL_POSITIONS;
@@ -130,6 +143,25 @@ static void make_limits(const struct sim_flags *f, struct sim_setup *s) {
     s->run.limits.tpot_below_ns = limit_ns(SIM_DEFAULT_TPOT_MS);
 }
 
+/* What a run keeps of each request until it has been measured: its fate, and four latencies to
+ * sort. A machine that runs out of it kills whatever it likes, so that it's better said before. */
+static int check_memory(const struct sim_flags *f, const struct sim_setup *s, struct err *e) {
+    const double each = 2 * (double)sizeof(struct point_request) + 5 * sizeof(int64_t);
+    double at_once = f->mode == SIM_RUN ? 1
+                     : f->jobs          ? (double)f->jobs
+                                        : (double)sysconf(_SC_NPROCESSORS_ONLN);
+    double need = (double)s->run.workload.requests * each * at_once;
+    double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY)
+        have = fmin(have, (double)limit.rlim_cur);
+    if (s->run.workload.arrivals == ARRIVALS_TRACE || need <= have) return 0;
+    return err_at(e, 0, "--requests",
+                  "%lld requests need %.3g GiB of memory, %d bytes each, and %.3g GiB are there; "
+                  "take fewer",
+                  (long long)s->run.workload.requests, need / 0x1.0p30, (int)each, have / 0x1.0p30);
+}
+
 int sim_setup_make(const struct sim_flags *f, struct sim_setup *out, struct err *e) {
     *out = (struct sim_setup){.run = {.policy = f->policy,
                                       .max_in_system = f->max_in_system,
@@ -143,6 +175,7 @@ int sim_setup_make(const struct sim_flags *f, struct sim_setup *out, struct err 
     if (!rc && f->token_budget) out->run.token_budget = (int32_t)f->token_budget;
     if (!rc && f->max_running) out->run.max_running = (int32_t)f->max_running;
     make_limits(f, out);
+    if (!rc) rc = check_memory(f, out, e);
     if (rc) sim_setup_release(out);
     return rc;
 }

@@ -32,9 +32,8 @@ static int bad_rates(const char *text, struct err *e) {
 
 /* Moves *at past a finite number above 0. */
 static int rate(const char **at, double *out) {
-    char *end;
-    *out = strtod(*at, &end);
-    if (end == *at || !isfinite(*out) || !(*out > 0)) return -1;
+    const char *end;
+    if (!cli_real(*at, &end, out) || !(*out > 0)) return -1;
     *at = end;
     return 0;
 }

@@ -60,11 +60,12 @@ static void print_point(const struct sweep_policy *p, const struct operating_poi
     const struct operating_point *o = &points[k];
     char ttft[32], tpot[32];
     double share = o->requests ? 100.0 / (double)o->requests : NAN;
-    cell(o->offered_rps, 9, 2);
-    cell(o->throughput_rps, 10, 2);
+    int decimals = rate_decimals(points[0].offered_rps); /* of the lowest load */
+    cell(o->offered_rps, 9, decimals);
+    cell(o->throughput_rps, 10, decimals);
     cell(o->mean_latency_ns / NS_PER_S, 11, 3);
-    printf(" %11s %10s", percentile_text(&o->ttft_p99, ttft, sizeof ttft),
-           percentile_text(&o->tpot_p99, tpot, sizeof tpot));
+    printf(" %12s %11s", percentile_text(&o->ttft_p99, 2, ttft, sizeof ttft),
+           percentile_text(&o->tpot_p99, 2, tpot, sizeof tpot));
     cell(p->points[k].mean_batch, 7, 1);
     cell(p->points[k].kv_peak_share * 100, 6, 0);
     cell((double)(o->requests - o->complete) * share, 6, 1);
@@ -77,8 +78,8 @@ static void print_point(const struct sweep_policy *p, const struct operating_poi
 static void print_table(const struct sweep_policy *p) {
     struct operating_point *points = sweep_points(p);
     printf("\n%s%s%s\n", cli_bold(), p->name, cli_reset());
-    printf(" %9s %10s %11s %11s %10s %7s %6s %6s %6s  %-8s %s\n", "offered", "throughput",
-           "mean e2e s", "p99 TTFT ms", "p99 TPOT", "batch", "KV %", "lost %", "good %", "queue",
+    printf(" %9s %10s %11s %11s  %11s %6s %6s %6s %6s  %-8s %s\n", "offered/s", "complete/s",
+           "mean e2e s", "p99 TTFT ms", "p99 TPOT ms", "batch", "KV %", "lost %", "good %", "queue",
            "region");
     for (size_t k = 0; k < p->n; k++) print_point(p, points, k);
     free(points);
@@ -231,12 +232,13 @@ void print_sweep_text(const struct sweep_report *r) {
     printf("%s\n", sim_machine_text(r->flags, r->setup, text, sizeof text));
     if (!r->sweep->complete) printf("INTERRUPTED: not all points were measured\n");
     for (size_t i = 0; i < r->sweep->n_policies; i++) print_table(&r->sweep->policies[i]);
-    printf("\n rates in requests/s; counted is what arrives from the first arrival%s to the last, "
-           "whenever "
-           "it ends;\n throughput: complete requests that end in that time; batch: sequences in a "
-           "forward pass over busy time;\n KV %%: most blocks taken; lost: shed, truncated or "
-           "broken; *: too few for a p99\n",
-           r->setup->run.warm_up_ns ? " after the warm-up" : "");
+    printf(
+        "\n /s: requests a second; counted is what arrives from the first arrival%s to the last, "
+        "whenever it ends;\n complete/s, the throughput: complete ones that end in that time; "
+        "batch: sequences in a forward pass\n over busy time; KV %%: most blocks taken; lost: "
+        "shed, truncated or "
+        "broken; *: too few for a p99\n",
+        r->setup->run.warm_up_ns ? " after the warm-up" : "");
     print_sweep_plot(r->sweep);
     print_summary(r);
 }

@@ -52,7 +52,8 @@ static void child_main(const struct jobs *j, size_t job, int fd, const struct si
 static int start(const struct jobs *j, size_t job, const struct sigaction old[2], struct child *c,
                  struct err *e) {
     int fds[2];
-    if (pipe(fds)) return err_set(e, "no pipe for another run: %s", strerror(errno));
+    if (pipe(fds))
+        return err_set(e, "no pipe for another run: %s; take fewer --jobs", strerror(errno));
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {

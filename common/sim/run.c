@@ -17,12 +17,14 @@ struct keeper {
     size_t cap, ended;
 };
 
-static void keep_arrival(struct keeper *k, const struct sim_request *r) {
+static int keep_arrival(struct keeper *k, const struct sim_request *r, struct err *e) {
     struct run *run = k->run;
     if (run->n == k->cap) {
-        k->cap = k->cap ? k->cap * 2 : 1024;
-        run->list = realloc(run->list, k->cap * sizeof *run->list);
-        INVARIANT(run->list);
+        size_t cap = k->cap ? k->cap * 2 : 1024;
+        void *list = realloc(run->list, cap * sizeof *run->list);
+        if (!list) return err_set(e, "memory is out after %zu requests; take fewer", run->n);
+        run->list = list;
+        k->cap = cap;
     }
     INVARIANT(r->id == (int64_t)run->n);
     if (run->n == 0) run->first_arrival_ns = run->last_completion_ns = r->arrival_ns;
@@ -33,6 +35,7 @@ static void keep_arrival(struct keeper *k, const struct sim_request *r) {
         .first_token_ns = -1,
         .end_ns = -1, /* until it ends */
         .wanted_tokens = r->wanted_tokens ? r->wanted_tokens : r->output_tokens};
+    return 0;
 }
 
 static enum point_end end_of(enum sim_end end) {
@@ -119,7 +122,7 @@ static int drive(struct keeper *k, struct fleet *f, struct err *e) {
             return err_set(e, "the policy leaves requests waiting although no client can send "
                               "another before one of them ends");
         if (got < 0) return -1;
-        keep_arrival(k, &r);
+        if (keep_arrival(k, &r, e)) return -1;
         if (fleet_push(f, &r, e)) return -1;
     }
 }

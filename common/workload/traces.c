@@ -111,9 +111,7 @@ static int by_time(const void *a, const void *b) {
 
 static int finish(struct trace *t, int64_t lines, struct err *e) {
     struct workload_facts *f = &t->facts;
-    if (lines == 0)
-        return err_set(e, "is empty, as standard input is when it has been read once; a sweep "
-                          "needs a file");
+    if (lines == 0) return err_set(e, "is empty");
     if (t->n == 0)
         return err_set(e, "holds no usable row%s", f->skipped ? "; all of them are bad" : "");
     if (f->unsorted) qsort(t->rows, (size_t)t->n, sizeof *t->rows, by_time);
@@ -139,7 +137,13 @@ int trace_read_fd(struct trace *t, int fd, enum trace_format format, bool skip_b
 int trace_read(struct trace *t, const char *path, enum trace_format format, bool skip_bad_rows,
                struct err *e) {
     *t = (struct trace){0};
-    if (!strcmp(path, "-")) return trace_read_fd(t, STDIN_FILENO, format, skip_bad_rows, e);
+    if (!strcmp(path, "-")) {
+        if (!trace_read_fd(t, STDIN_FILENO, format, skip_bad_rows, e)) return 0;
+        if (e && !strcmp(e->text, "is empty"))
+            err_set(e, "is empty, as standard input is when it has been read once; a sweep needs a "
+                       "file");
+        return -1;
+    }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
     if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
     struct stat st;

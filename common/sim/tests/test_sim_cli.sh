@@ -35,4 +35,26 @@ ok "an unknown policy gets a suggestion" says 2 "did you mean 'continuous'" "${f
 ok "arrivals out of order are refused" says 2 "sort them" run --arrivals-ms 3,1
 ok "arrivals that are no numbers are refused" says 2 "--arrivals-ms" run --arrivals-ms 1,x
 ok "an unknown flag is named" says 2 "--speed" run --speed
+for bad in 0x10 " 5" "5 " 1,5 1e400; do
+    ok "a rate of '$bad' is refused" says 2 "--rate-rps" run --arrivals poisson --rate-rps "$bad" --requests 5
+done
+ok "hexadecimal loads of a sweep are refused" says 2 "--rates" sweep --arrivals poisson --rates 0x1,0x2
+ok "a count with a blank in front is refused" says 2 "--seed" run --arrivals poisson --rate-rps 1 --requests 5 --seed " 5"
+many=(--arrivals poisson --rate-rps 100 --requests 1000000000000)
+ok "more requests than memory holds are refused" says 2 "GiB of memory" run "${many[@]}" --rate-rps 1e5
+ok "a list of a million requests in one object is refused" says 2 "--records" run --arrivals poisson --rate-rps 100 \
+    --requests 1000000 --json --per-request
+ok "a precision that isn't modelled is named by its flag" says 2 "--weight-bits: is 5" run --arrivals-ms 0,1 \
+    --model llama-2-7b --gpu h100 --weight-bits 5
+clean() { ! "$servelab" sim "$@" | grep -v "Little" | grep -qwiE "nan|inf|[0-9.]+e[+-]?[0-9]+"; }
+ok "no 'nan' where nothing is complete" clean run --arrivals poisson --rate-rps 5 --requests 30 --fail-rate 1
+ok "no exponents in long times" clean run --arrivals-ms 0,900000000 --setup-ms 900000
+ok "nor in short ones" clean run --arrivals-ms 0,1 --setup-ms 0.0002 --per-request-ms 0
+ok "a rate far below 1 isn't shown as 0" says 0 "throughput 0.00271 requests/s" run --arrivals poisson \
+    --rate-rps 0.001 --requests 5
+ok "a limit of half a millisecond isn't shown as 0" says 0 " 0.5   ms: below that" "${four[@]}" --ttft-below-ms 0.5
+aligned() { # the lines of the table of requests are equally long
+    [ "$("$servelab" sim run --arrivals-ms 0,1.25,900000 | sed -n '/^ *request/,/^$/p' | awk 'NF{print length}' | sort -u | wc -l)" = 1 ]
+}
+ok "the table of requests is aligned" aligned
 echo "1..$count"
