@@ -121,9 +121,10 @@ KERNEL gemv_int8(float *y,           // (rows)
  * slot p % 16 of block table[p / 16]; blocks come in any order. Slots of a listed block that hold
  * no key yet hold finite numbers (the server clears its pool once) and must not count.
  * head_dim: a multiple of 16, at most KERNEL_MAX_HEAD_DIM. A KV head has at most 32 query heads.
- * scale is 1 / sqrt(head_dim). Results are judged as float arithmetic leaves them (kernel_spec.h has
- * the tolerances). Tensor cores take bf16: keys and values are that anyway, but a query or a weight
- * rounded to one bf16 is off by more than is allowed; two of them, value and remainder, do. */
+ * scale is 1 / sqrt(head_dim). Results are judged as float arithmetic leaves them (kernel_spec.h
+ * has the tolerances). Tensor cores take bf16: keys and values are that anyway, but a query or a
+ * weight rounded to one bf16 is off by more than is allowed; two of them, value and remainder, do.
+ */
 
 /* Causal attention of one sequence's new tokens; token t stands at position pos0 + t and its key is
  * in the cache already. */
