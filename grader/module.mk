@@ -35,12 +35,13 @@ $(CHILDREN):
 	$(Q)$(AR) rcs $@ $^
 -include $(shell find build/grader -name '*.d' 2>/dev/null)
 
-# The learner's own files unless DIR says otherwise. HINT=1, 2 or 3 shows that many steps of help.
+# The learner's own files unless DIR says otherwise. HINT=1, 2 or 3 shows that many steps of help; KEEP=1 leaves the work
+# folder.
 LAB ?= 01
-export LAB CHECK SEED HINT DIR
-grade: build ## grade a lab: LAB=01 [DIR=folder] [CHECK=intervals] [SEED=n] [HINT=1]
+export LAB CHECK SEED HINT DIR KEEP
+grade: build ## grade a lab: LAB=01 [DIR=folder] [CHECK=intervals] [SEED=n] [HINT=1] [KEEP=1]
 	@$(BIN)/servelab grade "$$LAB" $(if $(CHECK),--check "$$CHECK") $(if $(SEED),--seed "$$SEED") \
-	  $(if $(HINT),--hint "$$HINT") $(if $(DIR),-- "$$DIR")
+	  $(if $(HINT),--hint "$$HINT") $(if $(KEEP),--keep) $(if $(DIR),-- "$$DIR")
 
 check-mutants: build ## does every mutant of the reference lose points? (all of them, some minutes)
 	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_mutants.py all

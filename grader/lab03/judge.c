@@ -142,7 +142,12 @@ static void judge(const struct check_def *def, const struct bench *b,
         return;
     }
     if (!t->done) trial_run(b, p, t);
-    if (t->fault.text[0]) {
+    if (t->todo) {
+        r->outcome = OUTCOME_NOT_RUN;
+        r->todo = true;
+        snprintf(r->message, sizeof r->message, "launch.json says nothing about %s yet",
+                 p->spec->name);
+    } else if (t->fault.text[0]) {
         r->outcome = OUTCOME_GRADER_FAULT;
         snprintf(r->message, sizeof r->message, "the grader failed: %.280s", t->fault.text);
     } else if (def->maker == ASK_KERNEL_RIGHT) {

@@ -9,6 +9,7 @@
 
 struct trial {
     bool done;
+    bool todo; /* launch.json says nothing yet */
     int shapes, shapes_right;
     bool right;       /* all of them */
     bool endless;     /* wrong because it came to no end */

@@ -1,0 +1,12 @@
+/* attention_merge.cu: joins the splits of attention_decode. The contract stands in
+ * backend/kernels.h.
+ *
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/attention_merge.cu
+ */
+#include "backend/kernels.h"
+
+KERNEL attention_merge(float *out, const float *partial, const float *split_max,
+                       const float *split_sum, int32_t seqs, int32_t q_heads, int32_t head_dim,
+                       int32_t splits) {
+    LAB_TODO_KERNEL("attention_merge");
+}

@@ -1,0 +1,9 @@
+/* gemv.cu: matrix times vector, bf16 weights. The contract stands in backend/kernels.h.
+ *
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/gemv.cu
+ */
+#include "backend/kernels.h"
+
+KERNEL gemv(float *y, const bf16 *w, const float *x, int32_t rows, int32_t cols) {
+    LAB_TODO_KERNEL("gemv");
+}

@@ -1,0 +1,12 @@
+/* rope.cu: rotary positions, with the write into the paged cache. The contract stands in
+ * backend/kernels.h.
+ *
+ * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/rope.cu
+ */
+#include "backend/kernels.h"
+
+KERNEL rope(float *q, bf16 *kpool, bf16 *vpool, const float *k, const float *v,
+            const float *cosines, const float *sines, const int32_t *position, const int32_t *slot,
+            int32_t tokens, int32_t q_heads, int32_t kv_heads, int32_t head_dim) {
+    LAB_TODO_KERNEL("rope");
+}
