@@ -4,11 +4,6 @@
 
 #include "base/lab_todo.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
 void kernel_compare(const float *got, const double *want, size_t n, double tolerance,
                     struct kernel_comparison *out) {
     LAB_TODO("kernel_compare");

@@ -5,8 +5,6 @@
 
 #include "base/lab_todo.h"
 
-#include <math.h>
-
 int64_t kernel_run_ns(const struct kernel_run *run) {
     LAB_TODO("kernel_run_ns");
 }

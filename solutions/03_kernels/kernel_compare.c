@@ -2,14 +2,14 @@
  */
 #include "backend/kernel_compare.h"
 
-#include "base/lab_todo.h"
+// BEGIN SOLUTION
+//| #include "base/lab_todo.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-// BEGIN SOLUTION
 static bool float_is_finite(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);

@@ -3,9 +3,11 @@
  */
 #include "backend/kernel_time.h"
 
-#include "base/lab_todo.h"
+// BEGIN SOLUTION
+//| #include "base/lab_todo.h"
 
 #include <math.h>
+// END SOLUTION
 
 int64_t kernel_run_ns(const struct kernel_run *run) {
     // BEGIN SOLUTION

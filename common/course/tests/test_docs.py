@@ -11,6 +11,7 @@ import tempfile
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 COURSE = os.path.join(TOP, "common/course")
+SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
 count = failures = 0
 
 
@@ -66,10 +67,10 @@ def check_commands(tree):
     """Every `make TARGET`, CHECK and `servelab COMMAND` that a document names is there."""
     rules = "".join(read(d, f) for d, _, files in os.walk(TOP) if "/build" not in d for f in files
                     if f == "Makefile" or f == "module.mk")
-    checks = "".join(read(d, f) for d, _, files in os.walk(os.path.join(TOP, "grader")) for f in files
-                     if re.search(r"/lab\d\d$", d) and f.endswith(".c"))
-    known = set(re.findall(r'"((?:intervals|quality|slo|evidence|safety)\.\w+)"', checks))
-    known |= {name.split(".")[0] for name in known}
+    labs = sorted(f[3:] for f in os.listdir(os.path.join(TOP, "grader")) if re.fullmatch(r"lab\d\d", f))
+    listed = "".join(run(SERVELAB, "grade", lab, "--list").stdout for lab in labs)
+    known = set(re.findall(r"\b((?:intervals|quality|slo|evidence|safety)\.[\w.]+)", listed))
+    known |= {part for name in known for part in name.split(".")[:2]}  # a dimension; what stands after it
     wrong = []
     handouts = sorted(f"{top}/{lab}/README.md" for top in ("labs", "solutions") for lab in os.listdir(os.path.join(tree, top))
                       if os.path.exists(os.path.join(tree, top, lab, "README.md")))
