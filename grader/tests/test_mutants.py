@@ -25,7 +25,7 @@ SURVIVORS = os.path.join(TOP, "grader/tests/survivors.txt")
 LABS = {
     "01": ("solutions/01_request_record", 64,
            {"intervals.c": "intervals", "classify.c": "quality", "percentile.c": "slo", "slo.c": "slo"}),
-    "02": ("solutions/02_queue_sim", 56,
+    "02": ("solutions/02_queue_sim", 64,
            {"analysis.c": "intervals,quality.shed,quality.truncated,quality.broken,quality.counts,quality.good",
             "capacity.c": "slo.limits,slo.infinite,slo.not_computable,slo.knee,slo.saturation,slo.regions,"
                           "slo.search_finds,slo.search_edges,slo.search_fails,slo.search_trace",
