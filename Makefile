@@ -59,10 +59,11 @@ COMMON_SRC := $(filter-out common/cli/% common/testing/% common/backend/tests/%,
 CLI_SRC := $(wildcard common/cli/*.c)
 GRADER_SRC := $(wildcard grader/*.c)
 
+LIB := $(OBJ)/libservelab$(MINE:%=-mine%).a
+
 -include $(wildcard common/*/module.mk common/backend/*/module.mk grader/module.mk)
 
 LIB_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(COMMON_SRC) $(LAB_SRC) $(GRADER_SRC))
-LIB := $(OBJ)/libservelab$(MINE:%=-mine%).a
 TEST_SRC := $(wildcard common/*/tests/test_*.c common/backend/*/tests/test_*.c grader/tests/test_*.c)
 TEST_BIN := $(patsubst %.c,$(OBJ)/%,$(TEST_SRC))
 TEST_SCRIPT := $(wildcard common/*/tests/test_*.sh common/*/tests/test_*.py common/backend/*/tests/test_*.sh \

@@ -17,7 +17,7 @@ SIMT_DRIVER_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(filter-out $(SIMT_REWRITER),$(wil
 
 EXTRA_PROGRAMS += $(BIN)/simtcc $(SIMT_HOME)/libsimt.a $(SIMT_HOME)/libsimt_check.a $(SIMT_INSTALLED)
 
-$(BIN)/simtcc: $(SIMT_DRIVER_OBJ) $(OBJ)/libservelab.a
+$(BIN)/simtcc: $(SIMT_DRIVER_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 

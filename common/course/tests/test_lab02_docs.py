@@ -129,6 +129,8 @@ def check_mine():
            "`make mine LAB=02` links the learner's files of that lab", asked.stderr or made[-600:])
     report("solutions/01_request_record/slo.o" in made and "labs/01_request_record/slo.o" not in made
            and "solutions/02_queue_sim/policy.o" not in made, "and the reference's of the others", made[-600:])
+    report("build/mine/simtcc" in made and "/libservelab.a" not in made,
+           "and nothing of it needs the reference's library, which a fresh copy doesn't have", made[-600:])
 
 
 def main():
