@@ -47,7 +47,8 @@
  * WHAT CHECK MODE FINDS, by kind: global-race, shared-race, warp-race (a missing __syncwarp),
  * out-of-bounds (also null pointers and writes to constants), use-after-free, uninitialised,
  * host-pointer, barrier-divergence (also where some threads have returned), warp-mask,
- * illegal-launch, time-limit. A bad access ends its launch before it happens; the others are noted
+ * illegal-launch, time-limit, crash
+ * (a signal in a kernel: division by zero, a failed assert, 64 KiB of stack used up). A bad access ends its launch before it happens; the others are noted
  * and the kernel goes on. A race is told at the line of its later access and names the other line;
  * both ends may be told.
  *

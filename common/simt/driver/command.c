@@ -109,6 +109,7 @@ static void common_flags(const struct command *c, const struct paths *p, struct 
     if (device) {
         words_add(w, "-std=c++17");
         words_add(w, "-ftls-model=initial-exec");
+        words_add(w, "-fstack-clash-protection"); /* so that an overrun meets the guard page */
         words_add_all(w, cuda_flags);
         if (c->check) words_add(w, "-DSIMT_CHECK=1");
     }

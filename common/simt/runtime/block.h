@@ -28,11 +28,13 @@ struct warp {
     uint32_t op_mask[WARP], op_site[WARP];
     uint8_t op[WARP], argument[WARP];
     uint64_t value[WARP], result[WARP];
-    /* Check mode: who knows how much of whom. clock counts the warp's __syncwarps; known[a][b] is
+#ifdef SIMT_CHECK
+    /* Who knows how much of whom. clock counts the warp's __syncwarps; known[a][b] is
      * the clock of lane b at their last common one. all_known: the last one of all lanes. */
     uint32_t clock, all_known;
     bool partial;
     uint16_t known[WARP][WARP];
+#endif
 };
 
 struct job {

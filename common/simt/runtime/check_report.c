@@ -235,11 +235,20 @@ __attribute__((destructor)) static void at_exit(void) {
     _exit(EXIT_FOUND);
 }
 
-void report_time_limit(const char *why) {
-    struct finding f = {.kind = "time-limit", .thread = -1};
+static void end_with(const char *kind, const char *why) __attribute__((noreturn));
+static void end_with(const char *kind, const char *why) {
+    struct finding f = {.kind = kind, .thread = -1};
     if (check.job) f.file = check.job->l.file, f.line = check.job->l.line;
     report_add(&f, "%s", why);
     finish();
     fflush(NULL);
     _exit(EXIT_FOUND);
+}
+
+void report_time_limit(const char *why) {
+    end_with("time-limit", why);
+}
+
+void report_crash(const char *what) {
+    end_with("crash", what);
 }

@@ -182,9 +182,8 @@ void hook_barriers_differ(struct worker *w, unsigned site) {
 }
 
 void hook_block_stuck(struct worker *w) {
-    int in_op = 0, lane = -1;
+    int lane = -1;
     for (int i = 0; i < w->warps; i++) {
-        in_op += __builtin_popcount(w->warp[i].at_op);
         if (w->warp[i].at_op && lane < 0) lane = i * WARP + __builtin_ctz(w->warp[i].at_op);
     }
     struct warp *p = lane >= 0 ? &w->warp[lane / WARP] : NULL;

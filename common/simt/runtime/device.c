@@ -118,7 +118,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
-    struct cudaDeviceProp p;
+    struct cudaDeviceProp p = {0};
     cudaError_t e = cudaGetDeviceProperties(&p, device);
     if (e != cudaSuccess) return e;
     switch (attr) {

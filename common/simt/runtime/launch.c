@@ -4,6 +4,7 @@
  * in order on one. One launch at a time: a second host thread waits.
  */
 #include "block.h"
+#include "crash.h"
 #include "hooks.h"
 #include "memory.h"
 #include "watchdog.h"
@@ -72,6 +73,7 @@ static struct worker *worker_here(void) {
     if (!simt_worker) {
         simt_worker = calloc(1, sizeof *simt_worker);
         if (!simt_worker) simt_trap("no memory for a block's state", "simt", 0);
+        crash_watch(simt_worker);
     }
     return simt_worker;
 }

@@ -126,6 +126,7 @@ static cudaError_t allocate(void **p, size_t bytes, bool managed) {
         a->bytes = bytes, a->live = true, a->managed = managed;
         *p = a->start;
         hook_malloc(a->start, bytes);
+        if (managed) hook_written(a->start, bytes); /* the host writes it unseen */
     }
     pthread_mutex_unlock(&lock);
     return a ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);

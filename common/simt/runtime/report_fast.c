@@ -1,4 +1,4 @@
-/* report_fast.c: what fast mode has to report: a launch that never ended. */
+/* report_fast.c: what fast mode has to report: a launch that never ended, or crashed. */
 #ifndef SIMT_CHECK
 #include "report.h"
 
@@ -9,5 +9,9 @@ void report_time_limit(const char *why) {
     fprintf(stderr, "simt: %s\n", why);
     fflush(NULL);
     _exit(EXIT_FOUND);
+}
+
+void report_crash(const char *what) {
+    report_time_limit(what);
 }
 #endif

@@ -96,6 +96,15 @@ static void leave_block(struct worker *w, void **save) {
 void schedule_suspend(struct worker *w) {
     int mine = w->thread;
     w->fiber_of[mine] = w->current;
+    struct warp *p = &w->warp[mine / WARP];
+    if (p->ready) { /* the straight path from barrier to barrier: the next lane of this warp */
+        int t = (mine & ~(WARP - 1)) + __builtin_ctz(p->ready);
+        p->ready &= p->ready - 1;
+        set_thread(w, t);
+        w->current = w->fiber_of[t];
+        fiber_switch(&w->sp[mine], w->sp[t]);
+        return;
+    }
     switch (schedule_pick(w)) {
     case PICK_RESUME:
         set_thread(w, w->next_thread);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_features.sh: features.cu under g++ and clang++, fast; and compiled by nvcc where it is installed.
+# test_features.sh: features.cu under g++ and clang++, fast; compiled by nvcc where it is installed; a kernel in C, on ARM too.
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 simtcc=$(dirname "${SERVELAB:-build/bin/servelab}")/simtcc
@@ -39,6 +39,28 @@ else
         }
     done
     echo "ok $n - nvcc compiles features.cu for sm_80 and sm_90"
+fi
+
+# The fibers' switch is assembler: on 64-bit ARM too, under an emulator where there is one.
+n=$((n + 1))
+if "$simtcc" common/simt/tests/abi.c -o "$work/abi" 2>"$work/err" && "$work/abi" >"$work/out"; then
+    echo "ok $n - a kernel in C alone"
+else
+    failed=1
+    echo "not ok $n - a kernel in C alone"
+    head -5 "$work/err" "$work/out" | sed 's/^/# /'
+fi
+n=$((n + 1))
+runtime=$(ls common/simt/runtime/*.c | grep -v /check_)
+if ! command -v aarch64-linux-gnu-gcc >/dev/null || ! command -v qemu-aarch64 >/dev/null; then
+    echo "ok $n - the same on 64-bit ARM # SKIP no cross compiler or emulator here"
+elif aarch64-linux-gnu-gcc -std=gnu17 -O2 -D_GNU_SOURCE -Icommon -Icommon/simt/include common/simt/tests/abi.c $runtime \
+    -static -pthread -ldl -lm -o "$work/abi-arm" 2>"$work/err" && qemu-aarch64 "$work/abi-arm" >"$work/out"; then
+    echo "ok $n - the same on 64-bit ARM"
+else
+    failed=1
+    echo "not ok $n - the same on 64-bit ARM"
+    grep -v warning "$work/err" | head -5 | cat - "$work/out" | sed 's/^/# /'
 fi
 echo "1..$n"
 exit $failed

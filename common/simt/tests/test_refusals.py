@@ -65,6 +65,19 @@ def time_limit(work):
             [ran.returncode, ran.stderr])
 
 
+def crashes(work):
+    program, report = os.path.join(work, "c"), os.path.join(work, "r.json")
+    for flags in ((), ("--check",)):
+        simtcc(*flags, "common/simt/tests/crashes.cu", "-o", program)
+        for which, words in (("d", "by zero"), ("a", "assert"), ("r", "64 KiB")):
+            ran = subprocess.run([program, which], capture_output=True, text=True, env=dict(os.environ, SIMT_REPORT=report))
+            good = ran.returncode == 86 and words in ran.stderr and "thread (0,0,0)" in ran.stderr
+            if flags:
+                with open(report) as f:
+                    good = good and [e["kind"] for e in json.load(f)["errors"]] == ["crash"]
+            tap(good, "a kernel that dies says why: %s%s" % (words, ", checked" if flags else ""), [ran.returncode, ran.stderr])
+
+
 def usage(work):
     for args, words, status in (((), "simtcc", 2), (("nothing.cu",), "nothing.cu", 2), (("--cxx=no-such-compiler",
                                 "common/simt/tests/hello.cu"), "no-such-compiler", 2), (("-o",), "-o needs a value", 2),
@@ -116,6 +129,7 @@ def main():
         for name in sorted(os.listdir(os.path.join(HERE, "refused"))):
             one(name, work)
         time_limit(work)
+        crashes(work)
         usage(work)
         plugin(work)
     print("1..%d" % count)
