@@ -122,7 +122,6 @@ static void json_dollars(cJSON *o, const struct run_report *r) {
 /* ---- a run ---- */
 
 static void json_requests(cJSON *o, const struct run *r) {
-    static const char *const classes[] = {"complete", "shed", "truncated", "broken"};
     cJSON *list = cJSON_AddArrayToObject(o, "requests");
     for (size_t i = 0; i < r->n; i++) {
         const struct point_request *p = &r->list[i];
@@ -139,7 +138,7 @@ static void json_requests(cJSON *o, const struct run *r) {
         json_ns(one, "tpot_ns", iv.tpot_ns);
         json_ns(one, "end_ns", p->end_ns);
         cJSON_AddNumberToObject(one, "output_tokens", p->output_tokens);
-        cJSON_AddStringToObject(one, "class", classes[point_classify(p)]);
+        cJSON_AddStringToObject(one, "class", class_name(point_classify(p)));
         cJSON_AddItemToArray(list, one);
     }
 }

@@ -78,7 +78,17 @@ static int decimals_of(const struct run *r) {
     return decimals;
 }
 
-static const char *class_name(enum point_class c) {
+int named_limits(const struct point_limits *l, struct named_limit out[SIM_LIMITS]) {
+    const struct named_limit all[SIM_LIMITS] = {{"p99 TTFT", l->ttft_below_ns},
+                                                {"p99 TPOT", l->tpot_below_ns},
+                                                {"p99 end to end", l->e2e_below_ns}};
+    int n = 0;
+    for (int i = 0; i < SIM_LIMITS; i++)
+        if (all[i].below_ns < INT64_MAX) out[n++] = all[i];
+    return n;
+}
+
+const char *class_name(enum point_class c) {
     static const char *const names[] = {[POINT_COMPLETE] = "complete",
                                         [POINT_SHED] = "shed",
                                         [POINT_TRUNCATED] = "truncated",
@@ -237,20 +247,13 @@ static void print_limits(const struct run_report *r) {
     const struct point_limits *l = &r->setup->run.limits;
     const struct operating_point *p = &r->m->point;
     char text[40];
-    if (l->ttft_below_ns == INT64_MAX && l->tpot_below_ns == INT64_MAX &&
-        l->e2e_below_ns == INT64_MAX)
-        return;
+    struct named_limit all[SIM_LIMITS];
+    int n = named_limits(l, all);
+    if (n == 0) return;
     heading("Limits", "%s", r->setup->default_limits ? SIM_DEFAULT_LIMITS : "as given; strict");
-    const struct {
-        const char *name;
-        int64_t below_ns;
-    } all[] = {{"p99 TTFT", l->ttft_below_ns},
-               {"p99 TPOT", l->tpot_below_ns},
-               {"p99 end to end", l->e2e_below_ns}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].below_ns < INT64_MAX)
-            printf("  %-18s %12s   ms: below that\n", all[i].name,
-                   ms_text((double)all[i].below_ns, text, sizeof text));
+    for (int i = 0; i < n; i++)
+        printf("  %-18s %12s   ms: below that\n", all[i].name,
+               ms_text((double)all[i].below_ns, text, sizeof text));
     printf("  %-18s %12s   %s\n", "verdict", slo_answer_name(point_verdict(p, l)),
            "all of them, and a stable queue");
     line("attainment", p->requests ? 100.0 * (double)p->good / (double)p->requests : NAN, 1,

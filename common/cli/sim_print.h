@@ -37,6 +37,14 @@ int rate_decimals(double per_s);
  * too few observations, so that columns stay aligned. Returns buf. */
 const char *percentile_text(const struct percentile *p, int decimals, char *buf, size_t cap);
 
+/* The limits that there are, with their names, and how many. */
+enum { SIM_LIMITS = 3 };
+struct named_limit {
+    const char *name; /* "p99 TTFT" */
+    int64_t below_ns;
+};
+int named_limits(const struct point_limits *l, struct named_limit out[SIM_LIMITS]);
+
 /* Numbers that may be NaN or infinite become null. */
 void json_real(cJSON *o, const char *key, double v);
 /* {"ns", "infinite", "n", "failed", "few"}; ns is null where there is none. */
@@ -47,6 +55,7 @@ void json_limits(cJSON *o, const struct sim_setup *s);
 /* What a trace holds; nothing for other workloads. */
 void json_facts(cJSON *o, const struct workload_facts *f);
 const char *region_name(enum curve_region r);
+const char *class_name(enum point_class c);
 void json_dump(const cJSON *tree, FILE *out);
 
 /* ---- sweeps (sim_sweep_print.c) ---- */

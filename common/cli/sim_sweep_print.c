@@ -139,20 +139,13 @@ static void print_row(const struct sweep_report *r, const char *label, enum row 
 }
 
 static void print_limits(const struct sweep_report *r) {
-    const struct point_limits *l = &r->setup->run.limits;
-    const char *before = "";
+    struct named_limit all[SIM_LIMITS];
+    char text[40];
+    int n = named_limits(&r->setup->run.limits, all);
     printf("  limits: ");
-    const struct {
-        const char *name;
-        int64_t ns;
-    } all[] = {{"p99 TTFT", l->ttft_below_ns},
-               {"p99 TPOT", l->tpot_below_ns},
-               {"p99 end to end", l->e2e_below_ns}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].ns == INT64_MAX) continue;
-        printf("%s%s below %g ms", before, all[i].name, (double)all[i].ns / NS_PER_MS);
-        before = ", ";
-    }
+    for (int i = 0; i < n; i++)
+        printf("%s%s below %s ms", i ? ", " : "", all[i].name,
+               ms_text((double)all[i].below_ns, text, sizeof text));
     printf(", a stable queue%s%s\n", r->setup->default_limits ? "; " : "",
            r->setup->default_limits ? SIM_DEFAULT_LIMITS : "");
 }
@@ -199,16 +192,13 @@ static void print_notes(const struct sweep_report *r) {
 
 static void print_summary(const struct sweep_report *r) {
     const struct sweep *s = r->sweep;
-    const struct point_limits *l = &r->setup->run.limits;
-    bool limits =
-        l->ttft_below_ns < INT64_MAX || l->tpot_below_ns < INT64_MAX || l->e2e_below_ns < INT64_MAX;
     printf("\n%s%-46s%s", cli_bold(), "Side by side", cli_reset());
     for (size_t i = 0; i < s->n_policies; i++) printf(" %16.16s", s->policies[i].name);
     printf("\n");
     print_row(r, "knee: offered, requests/s", KNEE);
     print_row(r, "knee: mean end-to-end latency, s", KNEE_LATENCY);
     print_row(r, "saturation: complete requests/s", SATURATION);
-    if (limits) {
+    if (run_has_limits(&r->setup->run.limits)) {
         print_row(r, "highest load within the limits, requests/s", HIGHEST);
         print_row(r, "  the same per GPU", PER_GPU);
         print_row(r, "at that load: requests/s that came", CAME);

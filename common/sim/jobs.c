@@ -98,6 +98,9 @@ static int finish(const struct jobs *j, const struct child *c, struct err *e) {
     }
     if (f.rc) {
         *e = f.e;
+        if (e->field[0] || e->line) return f.rc; /* an input's fault, whatever the job */
+        j->name(j->ctx, c->job, name, sizeof name);
+        err_set(e, "%s: %s", name, f.e.text);
         return f.rc;
     }
     j->done(j->ctx, c->job, f.answer);

@@ -129,6 +129,7 @@ static int drive(struct keeper *k, struct fleet *f, struct err *e) {
 
 int run_once(const struct run_spec *spec, struct run *out, struct err *e) {
     *out = (struct run){0};
+    if (e) *e = (struct err){0};
     struct keeper k = {.spec = spec, .run = out};
     int rc = RUN_BAD;
     struct fleet *f = NULL;
@@ -142,7 +143,14 @@ int run_once(const struct run_spec *spec, struct run *out, struct err *e) {
     fleet_free(f);
     workload_close(k.workload);
     if (rc) run_release(out);
+    if (rc && e && !e->text[0])
+        err_set(e, "policy %.60s reports a fault and doesn't say which", spec->policy);
     return rc;
+}
+
+bool run_has_limits(const struct point_limits *l) {
+    return l->ttft_below_ns < INT64_MAX || l->tpot_below_ns < INT64_MAX ||
+           l->e2e_below_ns < INT64_MAX;
 }
 
 void run_release(struct run *r) {

@@ -53,6 +53,9 @@ struct run {
     __int128 sojourn_ns;                      /* sum of end - arrival over all n */
 };
 
+/* Is there any limit? */
+bool run_has_limits(const struct point_limits *l);
+
 /* What run_once returns besides 0. */
 enum {
     RUN_BAD = -1, /* the input or the policy is at fault: *e says what */

@@ -14,8 +14,8 @@
  * short cut in the simulator, not a change of the model: with sim_config.ask_always the records are
  * the same.
  *
- * Not here: where arrivals come from (workload/), how long an iteration takes (cost.h), statistics
- * (summary.h).
+ * Not here: where arrivals come from (workload/), how long an iteration takes (cost.h), what is
+ * measured of it all (run.h).
  */
 #ifndef SERVELAB_SIM_SIM_H
 #define SERVELAB_SIM_SIM_H
@@ -123,8 +123,11 @@ int sim_run_until(struct sim *s, int64_t t_ns, struct err *e);
  *
  *   for (;;) {
  *       t = the next arrival known of, INT64_MAX without one
- *       rc = sim_run_to_end(s, t, e);  -1: fault; 1: an earlier arrival may have come up, look
- * again if (rc == 0 && t == INT64_MAX) break; if (rc == 0) sim_push(s, ...)
+ *       rc = sim_run_to_end(s, t, e);
+ *       if (rc == 1) continue;     an earlier arrival may have come up: look again
+ *       if (rc < 0) a fault
+ *       if (t == INT64_MAX) break;
+ *       sim_push(s, ...);
  *   }
  *   sim_finish(s, e);
  */

@@ -242,11 +242,6 @@ static void tasks_beyond(struct sweeping *s) {
     }
 }
 
-static bool has_limits(const struct point_limits *l) {
-    return l->ttft_below_ns < INT64_MAX || l->tpot_below_ns < INT64_MAX ||
-           l->e2e_below_ns < INT64_MAX;
-}
-
 static int run_stages(struct sweeping *s, struct err *e) {
     int rc = 0;
     if (!s->spec->n_rates) {
@@ -262,7 +257,7 @@ static int run_stages(struct sweeping *s, struct err *e) {
         if (s->n_tasks == 0) break;
         rc = run_stage(s, "measuring higher loads", point, point_done, e);
     }
-    if (!rc && has_limits(&s->spec->run.limits)) {
+    if (!rc && run_has_limits(&s->spec->run.limits)) {
         a_task_each(s);
         rc = run_stage(s, "searching the highest load", search, search_done, e);
     }

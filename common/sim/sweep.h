@@ -3,7 +3,8 @@
  * limits.
  *
  * Every point is a run of its own in a process of its own: they go on at one time, and a policy
- * that crashes or loops takes one point with it and not the sweep. Knee, saturation, regions and
+ * that crashes ends the sweep with its name, its load and the signal, not with a crash of ours.
+ * Nothing ends a policy that loops but the user. Knee, saturation, regions and
  * the search for the highest load are lab 02's (objective/point.h). Refuses: to print, to draw.
  *
  * Where no loads are given they are found. Each policy's saturation is guessed from a run that

@@ -57,4 +57,6 @@ aligned() { # the lines of the table of requests are equally long
     [ "$("$servelab" sim run --arrivals-ms 0,1.25,900000 | sed -n '/^ *request/,/^$/p' | awk 'NF{print length}' | sort -u | wc -l)" = 1 ]
 }
 ok "the table of requests is aligned" aligned
+ok "a run that fails in a sweep is named by policy and load" says 2 "policy continuous at 2 requests/s: " sweep \
+    --arrivals poisson --requests 1 --rates 1,2
 echo "1..$count"
