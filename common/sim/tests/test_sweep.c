@@ -68,7 +68,7 @@ START_TEST(a_refusal_ends_the_others) {
     int what[] = {SLEEPS, 1, REFUSES, SLEEPS};
     struct err e;
     ck_assert_int_eq(run_jobs(what, 4, 4, &e), -2);
-    ck_assert_str_eq(e.text, "no such load");
+    ck_assert_str_eq(e.text, "job 2: no such load"); /* whose it was */
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 END_TEST
