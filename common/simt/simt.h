@@ -48,16 +48,16 @@
  * out-of-bounds (also null pointers and writes to constants), use-after-free, uninitialised,
  * host-pointer, barrier-divergence (also where some threads have returned), warp-mask,
  * illegal-launch, time-limit, crash
- * (a signal in a kernel: division by zero, a failed assert, 64 KiB of stack used up). A bad access ends its launch before it happens; the others are noted
- * and the kernel goes on. A race is told at the line of its later access and names the other line;
- * both ends may be told.
+ * (a signal in a kernel: division by zero, a failed assert, 64 KiB of stack used up). A bad access
+ * ends its launch before it happens; the others are noted and the kernel goes on. A race is told at
+ * the line of its later access and names the other line; both ends may be told.
  *
- * WHAT IT COUNTS: see `metrics` in a report. A request is what the lanes of a warp do at one place in
- * the code, together; lanes are brought together as on a GPU, lowest address of code first. bytes_* are
- * what lanes asked for, 32 times the sectors what moved, footprint_bytes each touched sector once a
- * launch, read and written apart. Local memory and constants aren't counted; an access that the
- * compiler keeps in a register isn't an access. Divergent branches depend on how the compiler lays
- * out branches; all else is the same under gcc and clang.
+ * WHAT IT COUNTS: see `metrics` in a report. A request is what the lanes of a warp do at one place
+ * in the code, together; lanes are brought together as on a GPU, lowest address of code first.
+ * bytes_* are what lanes asked for, 32 times the sectors what moved, footprint_bytes each touched
+ * sector once a launch, read and written apart. Local memory and constants aren't counted; an
+ * access that the compiler keeps in a register isn't an access. Divergent branches depend on how
+ * the compiler lays out branches; all else is the same under gcc and clang.
  */
 #ifndef SERVELAB_SIMT_SIMT_H
 #define SERVELAB_SIMT_SIMT_H

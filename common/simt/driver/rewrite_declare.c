@@ -124,6 +124,15 @@ static bool fixed_value(const struct tokens *t, int from, int to) {
     return token_is(t, before, "const") || token_is(t, before, "constexpr");
 }
 
+/* { opens a type's definition: struct { or struct name { */
+static bool opens_type(const struct tokens *t, int open) {
+    for (int i = token_before(t, open), n = 0; n < 2; i = token_before(t, i), n++)
+        if (token_is(t, i, "struct") || token_is(t, i, "union") || token_is(t, i, "enum") ||
+            token_is(t, i, "class"))
+            return true;
+    return false;
+}
+
 /* Device variables lie in a section of their own, in order and apart, so that an overrun of one
  * meets its padding instead of the next. */
 #define IN_ORDER "__attribute__((section(\"simt_device\"), used, aligned(64)))"
@@ -141,6 +150,10 @@ static void announce_variables(struct rewriter *r, int qualifier, const char *ki
     if (padded) rewrite_edit(r, qualifier, qualifier, "%s", IN_ORDER);
     for (int i = token_next(t, qualifier); i <= end; i = token_next(t, i)) {
         bool stop = token_is(t, i, ";") || token_is(t, i, ","), value = token_is(t, i, "=");
+        if (token_is(t, i, "{") && opens_type(t, i)) {
+            i = token_closer(t, i), last = -1;
+            continue;
+        }
         if (!done && last >= 0 && (stop || value || token_is(t, i, "[") || token_is(t, i, "{"))) {
             char *name = rewrite_text(r, last, last + 1);
             rewrite_edit(r, end + 1, end + 1,

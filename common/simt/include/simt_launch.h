@@ -51,13 +51,26 @@ SIMT_INLINE SIMT_UNSEEN void simt_start(const simt_config &c, const simt_place &
     simt_launch(&l);
 }
 
+/* threadIdx is const, so a kernel inlined into the loop over threads would read it once for all of
+ * them. One thread's run is therefore a call that the compiler can't look into. */
+#ifdef __clang__
+#define SIMT_APART __attribute__((noinline))
+#else
+#define SIMT_APART __attribute__((noipa))
+#endif
+
 /* A kernel whose type is known: arguments convert exactly as in a direct call. */
 template <class... P> struct simt_typed {
     typedef void (*kernel)(P...);
     kernel k;
     std::tuple<P...> args;
+    static inline __attribute__((always_inline)) kernel opaque(kernel k) {
+        __asm__ volatile("" : "+r"(k));
+        return k;
+    }
     template <size_t... I> SIMT_UNSEEN void threads(std::index_sequence<I...>) {
-        do k(std::get<I>(args)...);
+        kernel f = opaque(k);
+        do f(std::get<I>(args)...);
         while (simt_thread_next());
     }
     static SIMT_UNSEEN void run(void *self) {
@@ -71,6 +84,7 @@ template <class... P> struct simt_typed {
     template <size_t... I>
     static SIMT_UNSEEN void call_threads(kernel k, void **a, std::index_sequence<I...>) {
         (void)a;
+        k = opaque(k);
         do k(*(typename std::remove_reference<P>::type *)a[I]...);
         while (simt_thread_next());
     }
@@ -85,8 +99,11 @@ template <class... P> simt_typed<P...> simt_type_of(void (*)(P...));
 template <class F, class... A> struct simt_deduced {
     F f;
     std::tuple<A...> args;
+    static SIMT_APART SIMT_UNSEEN void one(F &f, A &...a) {
+        f(a...);
+    }
     template <size_t... I> SIMT_UNSEEN void threads(std::index_sequence<I...>) {
-        do f(std::get<I>(args)...);
+        do one(f, std::get<I>(args)...);
         while (simt_thread_next());
     }
     static SIMT_UNSEEN void run(void *self) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_features.sh: features.cu under g++ and clang++, fast; compiled by nvcc where it is installed; a kernel in C, on ARM too.
+# test_features.sh: features.cu and syntax.cu under g++ and clang++, fast; compiled by nvcc where it is installed; a kernel in C, on ARM too.
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 simtcc=$(dirname "${SERVELAB:-build/bin/servelab}")/simtcc
@@ -8,23 +8,38 @@ trap 'rm -rf "$work"' EXIT
 n=0 failed=0
 
 for cxx in g++ clang++; do
-    if ! "$simtcc" --cxx=$cxx common/simt/tests/features.cu -o "$work/features" 2>"$work/err"; then
-        n=$((n + 1)) failed=1
-        echo "not ok $n - features.cu compiles with $cxx"
-        sed 's/^/# /' "$work/err" | head -5
-        continue
+    for file in features syntax; do
+        if ! "$simtcc" --cxx=$cxx common/simt/tests/$file.cu -o "$work/program" 2>"$work/err"; then
+            n=$((n + 1)) failed=1
+            echo "not ok $n - $file.cu compiles with $cxx"
+            sed 's/^/# /' "$work/err" | head -5
+            continue
+        fi
+        "$work/program" >"$work/out" 2>"$work/err" || failed=1
+        while IFS= read -r line; do
+            case $line in
+            'ok '* | 'not ok '*)
+                n=$((n + 1))
+                printf '%s\n' "$line" | sed -E "s/ok [0-9]+ - /ok $n - $cxx: /"
+                ;;
+            '#'*) printf '%s\n' "$line" ;;
+            esac
+        done <"$work/out"
+        grep -q '^1\.\.' "$work/out" || { n=$((n + 1)) failed=1; echo "not ok $n - $cxx: $file ran to its end"; }
+    done
+done
+
+# Check mode has nothing to say about the forms of syntax.cu.
+for cxx in g++ clang++; do
+    n=$((n + 1))
+    if "$simtcc" --check --cxx=$cxx common/simt/tests/syntax.cu -o "$work/program" 2>"$work/err" &&
+        "$work/program" >"$work/out" 2>>"$work/err" && ! grep -q '^not ok' "$work/out"; then
+        echo "ok $n - $cxx: syntax.cu checked, without a finding"
+    else
+        failed=1
+        echo "not ok $n - $cxx: syntax.cu checked, without a finding"
+        cat "$work/err" "$work/out" | grep -v '^ok' | head -5 | sed 's/^/# /'
     fi
-    "$work/features" >"$work/out" 2>"$work/err" || failed=1
-    while IFS= read -r line; do
-        case $line in
-        'ok '* | 'not ok '*)
-            n=$((n + 1))
-            printf '%s\n' "$line" | sed -E "s/ok [0-9]+ - /ok $n - $cxx: /"
-            ;;
-        '#'*) printf '%s\n' "$line" ;;
-        esac
-    done <"$work/out"
-    grep -q '^1\.\.' "$work/out" || { n=$((n + 1)) failed=1; echo "not ok $n - $cxx: features ran to its end"; }
 done
 
 n=$((n + 1))
@@ -32,13 +47,15 @@ if ! command -v nvcc >/dev/null; then
     echo "ok $n - nvcc compiles features.cu # SKIP no nvcc here"
 else
     for arch in sm_80 sm_90; do
-        nvcc -std=c++17 -arch=$arch -c common/simt/tests/features.cu -o "$work/$arch.o" 2>>"$work/nvcc" || {
-            echo "not ok $n - nvcc compiles features.cu for $arch"
-            head -5 "$work/nvcc" | sed 's/^/# /'
-            exit 1
-        }
+        for file in features syntax; do
+            nvcc -std=c++17 -arch=$arch -c common/simt/tests/$file.cu -o "$work/$arch.o" 2>>"$work/nvcc" || {
+                echo "not ok $n - nvcc compiles $file.cu for $arch"
+                grep -v warning "$work/nvcc" | head -5 | sed 's/^/# /'
+                exit 1
+            }
+        done
     done
-    echo "ok $n - nvcc compiles features.cu for sm_80 and sm_90"
+    echo "ok $n - nvcc compiles features.cu and syntax.cu for sm_80 and sm_90"
 fi
 
 # The fibers' switch is assembler: on 64-bit ARM too, under an emulator where there is one.
