@@ -75,7 +75,7 @@ struct point_limits {
 struct operating_point {
     double offered_rps; /* requests / window */
     int64_t requests;   /* that arrived within the window: the population of all that follows
-                           but throughput_rps */
+                           but throughput_rps and mean_in_system */
     int64_t complete, shed, truncated, broken; /* by class; they add up to requests */
     int64_t good;                              /* complete and within the limits */
     double throughput_rps;  /* complete requests that ended within the window, whenever they
