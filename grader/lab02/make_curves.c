@@ -103,6 +103,10 @@ static void make_verdict_computable(struct asking *a) {
         p->queue_delay_p99 = p->ttft_p50 = p->ttft_p99 = absent;
         p->tpot_p50 = p->tpot_p99 = p->e2e_p50 = p->e2e_p99 = absent;
         ask_kind(a, "no request at all");
+        if (a->k / 7 % 2) {
+            p->stable = false;
+            ask_kind(a, "no request at all, and a queue that isn't stable");
+        }
         break;
     case 1:
         p->tpot_p50 = p->tpot_p99 = absent;
@@ -174,6 +178,7 @@ static void make_knee(struct asking *a) {
     case 3:
         none_complete(&q->points[0]);
         none_complete(&q->points[best]);
+        if (a->k / 7 % 2) q->points[0].mean_latency_ns = 0;
         ask_kind(a, "some points have no latency");
         break;
     case 4:

@@ -288,6 +288,13 @@ static void make_percentiles(struct asking *a) {
     }
     a->focus = "queue_delay_p99|ttft|tpot|e2e";
     ask_kind(a, "%zu requests, all complete", q->n_list);
+    if (a->k % 6 == 1) { /* done without a token: it has an end, and no first token */
+        q->list[0] = served(a, q->from_ns + 1, 9);
+        q->list[1] = served(a, q->from_ns + 2, 9);
+        q->list[1].output_tokens = q->list[1].wanted_tokens = 0;
+        q->list[1].first_token_ns = -1;
+        ask_kind(a, "one of the complete ones wanted no token, and has no TTFT");
+    }
     if (a->k % 6 != 5) return;
     for (size_t i = 0; i < q->n_list; i++) {
         int64_t t = q->from_ns + (int64_t)i;

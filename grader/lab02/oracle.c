@@ -28,7 +28,7 @@ void oracle_point_intervals(const struct point_request *r, struct point_interval
     if (r->admitted_ns != -1) out->queue_delay_ns = r->admitted_ns - r->arrival_ns;
     if (r->first_token_ns != -1) out->ttft_ns = r->first_token_ns - r->arrival_ns;
     if (done) out->e2e_ns = r->end_ns - r->arrival_ns;
-    if (done && r->output_tokens >= 2)
+    if (done && r->first_token_ns != -1 && r->output_tokens >= 2)
         out->tpot_ns = nearest(r->end_ns - r->first_token_ns, r->output_tokens - 1);
 }
 
@@ -58,10 +58,12 @@ static bool inside(int64_t t, int64_t from_ns, int64_t to_ns) {
     return t >= from_ns && t < to_ns;
 }
 
+/* An absent TPOT meets every limit, an absent TTFT only the one that is none. */
 static bool is_good(const struct point_request *r, const struct point_limits *l) {
     struct point_intervals iv;
     oracle_point_intervals(r, &iv);
-    return oracle_class(r) == POINT_COMPLETE && iv.ttft_ns < l->ttft_below_ns &&
+    bool ttft = iv.ttft_ns == -1 ? l->ttft_below_ns == INT64_MAX : iv.ttft_ns < l->ttft_below_ns;
+    return oracle_class(r) == POINT_COMPLETE && ttft &&
            (iv.tpot_ns == -1 || iv.tpot_ns < l->tpot_below_ns) && iv.e2e_ns < l->e2e_below_ns;
 }
 
@@ -103,10 +105,9 @@ static void count_request(const struct point_request *r, const struct point_limi
     out->broken += class == POINT_BROKEN;
     out->good += is_good(r, limits);
     if (class != POINT_COMPLETE) return;
-    values[QUEUE][n[QUEUE]++] = iv.queue_delay_ns;
-    values[TTFT][n[TTFT]++] = iv.ttft_ns;
-    values[E2E][n[E2E]++] = iv.e2e_ns;
-    if (r->output_tokens >= 2) values[TPOT][n[TPOT]++] = iv.tpot_ns;
+    const int64_t each[N_LATENCIES] = {iv.queue_delay_ns, iv.ttft_ns, iv.tpot_ns, iv.e2e_ns};
+    for (int i = 0; i < N_LATENCIES; i++)
+        if (each[i] != -1) values[i][n[i]++] = each[i];
 }
 
 void oracle_measure(const struct point_request *list, size_t n, int64_t from_ns, int64_t to_ns,
@@ -188,17 +189,18 @@ static bool misses(const struct percentile *p, int64_t below_ns) {
 }
 
 enum slo_answer oracle_verdict(const struct operating_point *p, const struct point_limits *l) {
+    if (p->requests == 0) return SLO_NOT_COMPUTABLE;
     if (!p->stable || misses(&p->ttft_p99, l->ttft_below_ns) ||
         misses(&p->tpot_p99, l->tpot_below_ns) || misses(&p->e2e_p99, l->e2e_below_ns))
         return SLO_MISSED;
-    return p->requests == 0 || !p->ttft_p99.present ? SLO_NOT_COMPUTABLE : SLO_MET;
+    return p->ttft_p99.present ? SLO_MET : SLO_NOT_COMPUTABLE;
 }
 
 size_t oracle_knee(const struct operating_point *points, size_t n) {
     size_t best = n;
     double power = 0;
     for (size_t i = n; i-- > 0;) { /* from the back, so that the first of equal ones stays */
-        if (isnan(points[i].mean_latency_ns)) continue;
+        if (!(points[i].mean_latency_ns > 0)) continue; /* not a number isn't, either */
         double here = points[i].throughput_rps / points[i].mean_latency_ns;
         if (best == n || here >= power) best = i, power = here;
     }

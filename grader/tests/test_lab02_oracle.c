@@ -205,6 +205,9 @@ START_TEST(verdicts) {
     p = at(1, 1, 1, true);
     p.ttft_p99 = (struct percentile){.few = true};
     ck_assert_int_eq(oracle_verdict(&p, &none), SLO_NOT_COMPUTABLE);
+    p.requests = 0; /* before all else */
+    p.stable = false;
+    ck_assert_int_eq(oracle_verdict(&p, &none), SLO_NOT_COMPUTABLE);
     p = at(1, 1, 1, true);
     p.e2e_p99 = (struct percentile){true, false, 500, 10, 0, true};
     l = (struct point_limits){INT64_MAX, INT64_MAX, 500};
@@ -229,6 +232,8 @@ START_TEST(knee_saturation_regions) {
     ck_assert_uint_eq(oracle_knee(c, 4), 4);
     ck_assert_uint_eq(oracle_saturation(c, 4), 4);
     ck_assert_uint_eq(oracle_knee(c, 0), 0);
+    c[2].mean_latency_ns = 0; /* a quotient that is none */
+    ck_assert_uint_eq(oracle_knee(c, 4), 4);
 }
 END_TEST
 

@@ -13,16 +13,16 @@ static int holds(const struct percentile *p, int64_t below) {
 enum slo_answer point_verdict(const struct operating_point *p, const struct point_limits *l) {
     int good = p->stable && holds(&p->ttft_p99, l->ttft_below_ns) &&
                holds(&p->tpot_p99, l->tpot_below_ns) && holds(&p->e2e_p99, l->e2e_below_ns);
+    if (p->requests == 0) return SLO_NOT_COMPUTABLE;
     if (!good) return SLO_MISSED;
-    if (p->requests > 0 && p->ttft_p99.present) return SLO_MET;
-    return SLO_NOT_COMPUTABLE;
+    return p->ttft_p99.present ? SLO_MET : SLO_NOT_COMPUTABLE;
 }
 
 size_t curve_knee(const struct operating_point *points, size_t n) {
     size_t best = n;
     for (size_t i = n; i > 0; i--) {
         const struct operating_point *p = &points[i - 1];
-        if (isnan(p->mean_latency_ns)) continue;
+        if (!(p->mean_latency_ns > 0)) continue;
         if (best == n || p->throughput_rps * points[best].mean_latency_ns >=
                              points[best].throughput_rps * p->mean_latency_ns)
             best = i - 1;

@@ -43,13 +43,12 @@ static struct percentile of(const struct point_request *list, size_t n, int64_t 
         if (!in(list[i].arrival_ns, from, to)) continue;
         struct point_intervals v;
         point_intervals(&list[i], &v);
-        if (point_classify(&list[i]) != POINT_COMPLETE)
+        if (point_classify(&list[i]) != POINT_COMPLETE) {
             failed++;
-        else if (which != 2 || v.tpot_ns >= 0)
-            room[ok++] = which == 0   ? v.queue_delay_ns
-                         : which == 1 ? v.ttft_ns
-                         : which == 2 ? v.tpot_ns
-                                      : v.e2e_ns;
+        } else {
+            const int64_t all[] = {v.queue_delay_ns, v.ttft_ns, v.tpot_ns, v.e2e_ns};
+            if (all[which] >= 0) room[ok++] = all[which];
+        }
     }
     return percentile_nearest_rank(ok ? room : NULL, ok, failed, milli);
 }
