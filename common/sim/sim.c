@@ -127,6 +127,9 @@ static void reserve_actions(struct sim *s) {
 }
 
 static int ask(struct sim *s, struct err *e) {
+    if (s->now_ns > LATEST_NS)
+        return err_set(e,
+                       "the run lasts more than 146 years; send fewer requests, or cheaper ones");
     reserve_actions(s);
     struct policy_view view = {.now_ns = s->now_ns,
                                .waiting = lane_view(&s->waiting),

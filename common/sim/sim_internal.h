@@ -61,6 +61,9 @@ struct sim {
     int64_t kv_counted_ns; /* kv_time and kv_token_time are */
 };
 
+/* A run that gets here ends with an error, long before its clock runs over: 146 years. */
+static const int64_t LATEST_NS = INT64_C(1) << 62;
+
 /* ---- sim.c ---- */
 
 /* One turn of the loop if it happens in time: the effects of the iteration in flight (until t_ns),

@@ -216,7 +216,8 @@ static void tell_tokens(const struct sim *s, int64_t t_ns) {
 /* Most iterations of most runs pass through this loop: what changes from one to the next is in
  * local variables, and what doesn't is added up behind it. */
 void sim_repeat(struct sim *s, int64_t t_ns) {
-    const int64_t limit = t_ns < s->repeat_until_ns ? t_ns : s->repeat_until_ns;
+    int64_t limit = t_ns < s->repeat_until_ns ? t_ns : s->repeat_until_ns;
+    if (limit > LATEST_NS) limit = LATEST_NS;
     const bool told = s->c.event != NULL;
     struct sim_work w = s->work;
     int64_t done_ns = s->done_ns, n = 0;

@@ -59,4 +59,8 @@ aligned() { # the lines of the table of requests are equally long
 ok "the table of requests is aligned" aligned
 ok "a run that fails in a sweep is named by policy and load" says 2 "policy continuous at 2 requests/s: " sweep \
     --arrivals poisson --requests 1 --rates 1,2
+ok "a clock that would run over is no fault of ours, but said" says 2 "more than 146 years" run --arrivals poisson \
+    --rate-rps 100 --requests 60 --setup-ms 1e6 --per-request-ms 1e6 --output-tokens 100000
+ok "nor within one answer" says 2 "more than 146 years" run --arrivals-ms 0 --setup-ms 1e6 --per-request-ms 1e6 \
+    --output-tokens 20000000
 echo "1..$count"
