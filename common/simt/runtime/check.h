@@ -106,7 +106,7 @@ struct trace {
     struct record *list;
     uint32_t count, room;
 };
-extern struct trace count_traces[MAX_THREADS];
+extern struct trace count_traces[WARP]; /* of the warp that runs; it is flushed before the next */
 void count_grow(struct trace *t);
 void count_flush(struct worker *w, int warp);
 bool count_lane_worked(int thread); /* has it touched memory in this block? */

@@ -18,7 +18,7 @@ extern const char __stop_simt_built_in[] __attribute__((visibility("hidden")));
 
 static inline __attribute__((always_inline)) void note(uintptr_t a, unsigned n, int access,
                                                        bool shared, uint32_t site) {
-    struct trace *t = &count_traces[check.worker->thread];
+    struct trace *t = &count_traces[check.worker->thread % WARP];
     if (__builtin_expect(t->count == t->room, 0)) count_grow(t);
     t->list[t->count++] = (struct record){a, site, (uint8_t)n, (uint8_t)access, shared, 0};
 }

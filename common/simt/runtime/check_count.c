@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRACE_MOST = 1 << 22 }; /* records a lane may leave between two barriers: 64 MiB */
+enum { TRACE_MOST = 1 << 21 }; /* records a lane may leave between two barriers: 32 MiB */
 
-struct trace count_traces[MAX_THREADS];
+struct trace count_traces[WARP];
 struct count_kernel *count_kernels, *count_now;
 int count_kernel_count;
 
@@ -41,7 +41,7 @@ void count_launch(const struct job *j) {
     count_now = &count_kernels[i];
     count_now->launches++;
     count_now->threads += j->blocks * j->l.block.x * j->l.block.y * j->l.block.z;
-    for (int t = 0; t < MAX_THREADS; t++) count_traces[t].count = 0;
+    for (int l = 0; l < WARP; l++) count_traces[l].count = 0;
 }
 
 void count_launch_end(const struct job *j) {
@@ -100,7 +100,7 @@ void count_block(void) {
 }
 
 bool count_lane_worked(int thread) {
-    const struct trace *t = &count_traces[thread];
+    const struct trace *t = &count_traces[thread % WARP];
     for (uint32_t i = 0; i < t->count && !worked[thread]; i++)
         worked[thread] = t->list[i].address != 0;
     return worked[thread];
@@ -166,7 +166,7 @@ static void steps_together(struct merge *m) {
 void count_flush(struct worker *w, int warp) {
     int lanes = w->threads - warp * WARP;
     if (lanes > WARP) lanes = WARP;
-    struct merge m = {.t = &count_traces[warp * WARP]};
+    struct merge m = {.t = count_traces};
     count_trace(w, warp, lanes);
     for (int l = 0; l < lanes; l++)
         if (m.t[l].count) m.active |= 1u << l;
@@ -183,6 +183,6 @@ void count_flush(struct worker *w, int warp) {
     }
     for (int l = 0; l < lanes; l++) {
         count_lane_worked(warp * WARP + l);
-        count_traces[warp * WARP + l].count = 0;
+        count_traces[l].count = 0;
     }
 }

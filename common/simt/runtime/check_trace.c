@@ -44,7 +44,7 @@ void count_trace(const struct worker *w, int warp, int lanes) {
     put32(check.note * MAX_WARPS + (uint32_t)warp);
     put32((uint32_t)lanes);
     for (int l = 0; l < lanes; l++) {
-        const struct trace *t = &count_traces[warp * WARP + l];
+        const struct trace *t = &count_traces[l];
         put32(t->count);
         for (uint32_t i = 0; i < t->count; i++) {
             struct record r = t->list[i];
