@@ -1,27 +1,32 @@
 /* err.c: fills struct err. See err.h. */
 #include "base/err.h"
 
+#include "base/json_scan.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void copy_clean(char *dst, size_t cap, const char *src) {
-    size_t i = 0;
-    for (; src[i] && i + 1 < cap; i++) {
-        unsigned char c = (unsigned char)src[i];
-        dst[i] = (c < 0x20 || c == 0x7f) ? '?' : (char)c;
+char *err_clean(char *text) {
+    unsigned char *p = (unsigned char *)text, *end = p + strlen(text);
+    while (p < end) {
+        int length = json_utf8_length(p, end);
+        if (!length || *p < 0x20 || *p == 0x7f) *p = '?';
+        p += length ? length : 1;
     }
-    dst[i] = '\0';
+    return text;
 }
 
 static int fill(struct err *e, int line, const char *field, const char *fmt, va_list ap) {
     if (!e) return -1;
-    char raw[sizeof e->text];
+    char raw[sizeof e->text]; /* an argument may be *e's own text */
     vsnprintf(raw, sizeof raw, fmt, ap);
     e->line = line;
-    copy_clean(e->field, sizeof e->field, field ? field : "");
-    copy_clean(e->text, sizeof e->text, raw);
+    snprintf(e->field, sizeof e->field, "%s", field ? field : "");
+    memcpy(e->text, raw, sizeof raw);
+    err_clean(e->field);
+    err_clean(e->text);
     return -1;
 }
 
@@ -46,7 +51,7 @@ const char *err_format(const struct err *e, const char *name, char *buf, unsigne
     if (e->line > 0) snprintf(line, sizeof line, ":%d", e->line);
     snprintf(buf, cap, "%s%s%s%s%s%s", name ? name : "", name ? line : "", name ? ": " : "",
              e->field, e->field[0] ? ": " : "", e->text);
-    return buf;
+    return err_clean(buf);
 }
 
 void err_bug(const char *file, int line, const char *invariant) {

@@ -18,16 +18,19 @@ struct err {
 };
 
 /* Sets the text, clears line and field. Always returns -1, so that `return err_set(...)` reads
- * well. Control bytes in the formatted text become '?', so that input can't forge a second line of
- * output. */
+ * well. The formatted text is cleaned (err_clean). */
 int err_set(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same with a place. `field` may be NULL. Returns -1. */
 int err_at(struct err *e, int line, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Writes "NAME:LINE: FIELD: TEXT" with the parts that are known into buf. Returns buf. `name` may
- * be NULL. */
+/* Turns control bytes and ill-formed UTF-8 into '?', in place, so that input can't forge a second
+ * line of output, colour a terminal or spoil a JSON or SVG file. Returns text. */
+char *err_clean(char *text);
+
+/* Writes "NAME:LINE: FIELD: TEXT" with the parts that are known, cleaned, into buf. Returns buf.
+ * `name` may be NULL. */
 const char *err_format(const struct err *e, const char *name, char *buf, unsigned long cap);
 
 /* A bug of ours: prints file, line and the invariant to stderr and aborts. */

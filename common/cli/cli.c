@@ -27,7 +27,10 @@ int cli_input_error(const char *command, const char *input, const struct err *e,
     if (!json) return CLI_USAGE;
     cJSON *root = cJSON_CreateObject();
     cJSON *err = cJSON_AddObjectToObject(root, "error");
-    if (input) cJSON_AddStringToObject(err, "input", input);
+    if (input) {
+        snprintf(place, sizeof place, "%s", input);
+        cJSON_AddStringToObject(err, "input", err_clean(place));
+    }
     if (e->line > 0) cJSON_AddNumberToObject(err, "line", e->line);
     if (e->field[0]) cJSON_AddStringToObject(err, "field", e->field);
     cJSON_AddStringToObject(err, "message", e->text);

@@ -224,6 +224,7 @@ const char *sim_workload_text(const struct sim_flags *f, const struct sim_setup 
     if (w->arrivals == ARRIVALS_TRACE) {
         const char *slash = strrchr(w->trace, '/');
         say(buf, cap, "trace %s", slash ? slash + 1 : w->trace);
+        err_clean(buf);
         say_facts(buf, cap, &s->facts);
         if (w->requests) say(buf, cap, ", at most %lld requests of it", (long long)w->requests);
     } else if (w->arrivals == ARRIVALS_LIST) {

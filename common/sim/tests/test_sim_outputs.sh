@@ -72,4 +72,19 @@ held_folder() {
 }
 ok "two sweeps can't write one folder" held_folder
 ok "and afterwards it is free again" gives 0 "$servelab" "${sweep[@]}" --out taken
+odd=$(printf 'odd\xff\033[31m<&>\nname.csv')
+printf 'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,10,5\n2023-11-16 18:15:47,10,5\n' >"$odd"
+odd_name() {
+    gives 0 "$servelab" sim sweep --trace "$odd" --trace-format azure --rates 1,2 --out odd || return 1
+    ! grep -q "$(printf '\033')" out && python3 -c "
+import json, xml.etree.ElementTree as xml
+xml.parse('odd/curve.svg')
+assert json.load(open('odd/sweep.json'))['workload'].startswith('trace odd??[31m<&>?name.csv, 2 rows')"
+}
+ok "a file of an odd name leaves JSON, SVG and terminal whole" odd_name
+odd_error() {
+    gives 2 "$servelab" sim run --trace "$odd.no" --trace-format azure --json
+    ! grep -q "$(printf '\033')" err && [ "$(wc -l <err)" = 1 ] && python3 -m json.tool <out >/dev/null
+}
+ok "so does an error about it" odd_error
 echo "1..$count"
