@@ -50,6 +50,12 @@ static int declarator_end(const struct tokens *t, int i, int end) {
     return i < end ? i : end;
 }
 
+/* Numbers for the names that rewriting makes up. */
+static int serial_number(void) {
+    static int last;
+    return ++last;
+}
+
 struct declarator {
     int name, dims, end; /* tokens; dims == end where it is no array */
 };
@@ -96,67 +102,87 @@ static char *type_text(const struct rewriter *r, int from, int to, char **alignm
     return out;
 }
 
-static void rewrite_one(struct rewriter *r, int at) {
-    static int serial;
+/* What the declarators of one declaration share. */
+struct declaration {
+    int start, at, end; /* first token, __shared__, semicolon */
+    int base;           /* the number in simt_base_N, the type without * and [] */
+    bool dynamic, aligned;
+};
+
+static void rewrite_declarator(struct rewriter *r, const struct declaration *x, int first,
+                               const struct declarator *d) {
     const struct tokens *t = &r->t;
-    int start = declaration_start(t, at), end = statement_end(t, at), comma;
-    if (rewrite_at_file_scope(r, at)) {
-        rewrite_fail(r, at,
-                     "declare __shared__ memory inside the kernel that uses it; simtcc "
-                     "doesn't support it outside of a function");
+    int pointer = first, n = serial_number();
+    if (d->name < 0) {
+        rewrite_fail(r, x->at, "this __shared__ declaration names no variable");
         return;
     }
-    bool dynamic = false;
-    for (int i = start; i < at + 8 && i < end; i = token_next(t, i))
-        dynamic |= token_is(t, i, "extern");
-    comma = declarator_end(t, start, end);
-    struct declarator d = declarator(t, start, comma);
-    int type_end = d.name;
-    while (type_end > start && token_is(t, token_before(t, type_end), "*"))
-        type_end = token_before(t, type_end);
-    if (d.name <= at || end >= t->count) {
+    while (pointer < d->name && !token_is(t, pointer, "*")) pointer++;
+    char *stars = rewrite_text(r, pointer, d->name), *name = rewrite_text(r, d->name, d->name + 1);
+    char *dims = rewrite_text(r, d->dims, d->end);
+    const char *more = d->end < x->end ? "; " : "";
+    if (strchr(dims, '=') || strchr(dims, '{'))
+        rewrite_fail(r, d->name,
+                     "a __shared__ variable can't be initialised where it is declared: let one "
+                     "thread write it, then __syncthreads()");
+    else if (x->dynamic)
+        rewrite_edit(r, x->start, x->start,
+                     "simt_base_%d %s *%s = (simt_base_%d %s *)simt_shared_dynamic()%s", x->base,
+                     stars, name, x->base, stars, more);
+    else
+        rewrite_edit(r, x->start, x->start,
+                     "typedef simt_base_%d %s simt_type_%d%s; static simt_shared_var simt_var_%d = "
+                     "{0, \"%s\"}; simt_type_%d &%s = *(simt_type_%d *)simt_shared(&simt_var_%d, "
+                     "sizeof(simt_type_%d), alignof(%s_%d))%s",
+                     x->base, stars, n, dims, n, name, n, name, n, n, n,
+                     x->aligned ? "simt_align" : "simt_type", x->aligned ? x->base : n, more);
+    free(stars);
+    free(name);
+    free(dims);
+}
+
+/* The shared type: its name, and the alignment that stood in the declaration. */
+static void rewrite_base(struct rewriter *r, struct declaration *x, int type_end) {
+    char *alignment, *type = type_text(r, x->start, type_end, &alignment);
+    x->base = serial_number();
+    x->aligned = alignment != NULL;
+    rewrite_edit(r, x->start, x->start, "typedef %s simt_base_%d; ", type, x->base);
+    if (alignment)
+        rewrite_edit(r, x->start, x->start, "struct simt_align_%d { %s char c; }; ", x->base,
+                     alignment);
+    free(type);
+    free(alignment);
+}
+
+static void rewrite_one(struct rewriter *r, int at) {
+    const struct tokens *t = &r->t;
+    struct declaration x = {.start = declaration_start(t, at), .at = at};
+    x.end = statement_end(t, at);
+    if (rewrite_at_file_scope(r, at)) {
+        rewrite_fail(r, at,
+                     "declare __shared__ memory inside the kernel that uses it; simtcc doesn't "
+                     "support it outside of a function");
+        return;
+    }
+    int comma = declarator_end(t, x.start, x.end);
+    struct declarator d = declarator(t, x.start, comma);
+    if (d.name <= at || x.end >= t->count) {
         rewrite_fail(r, at, "this __shared__ declaration names no variable");
         return;
     }
-    char *alignment, *type = type_text(r, start, type_end, &alignment);
-    int base = serial++, from = start;
-    rewrite_edit(r, from, from, "typedef %s simt_base_%d; ", type, base);
-    if (alignment)
-        rewrite_edit(r, from, from, "struct simt_align_%d { %s char c; }; ", base, alignment);
-    for (int first = type_end;; first = comma + 1, comma = declarator_end(t, first, end),
-             d = declarator(t, first, comma)) {
-        int pointer = first;
-        while (pointer < d.name && !token_is(t, pointer, "*")) pointer++;
-        char *stars = rewrite_text(r, pointer, d.name > pointer ? d.name : pointer);
-        char *name = d.name < 0 ? strdup("") : rewrite_text(r, d.name, d.name + 1);
-        char *dims = rewrite_text(r, d.dims, d.end);
-        int n = serial++;
-        if (d.name < 0)
-            rewrite_fail(r, at, "this __shared__ declaration names no variable");
-        else if (strchr(dims, '=') || strchr(dims, '{'))
-            rewrite_fail(r, d.name,
-                         "a __shared__ variable can't be initialised where it is "
-                         "declared: let one thread write it, then __syncthreads()");
-        else if (dynamic)
-            rewrite_edit(r, from, from,
-                         "simt_base_%d %s *%s = (simt_base_%d %s *)simt_shared_dynamic()%s", base,
-                         stars, name, base, stars, comma < end ? "; " : "");
-        else
-            rewrite_edit(r, from, from,
-                         "typedef simt_base_%d %s simt_type_%d%s; static simt_shared_var "
-                         "simt_var_%d = {0, \"%s\"}; simt_type_%d &%s = *(simt_type_%d "
-                         "*)simt_shared(&simt_var_%d, sizeof(simt_type_%d), alignof(%s_%d))%s",
-                         base, stars, n, dims, n, name, n, name, n, n, n,
-                         alignment ? "simt_align" : "simt_type", alignment ? base : n,
-                         comma < end ? "; " : "");
-        free(stars);
-        free(name);
-        free(dims);
-        if (comma >= end || r->failed) break;
+    for (int i = x.start; i < d.name; i = token_next(t, i)) x.dynamic |= token_is(t, i, "extern");
+    int first = d.name; /* of the declarator: its stars */
+    while (first > x.start && token_is(t, token_before(t, first), "*"))
+        first = token_before(t, first);
+    rewrite_base(r, &x, first);
+    rewrite_declarator(r, &x, first, &d);
+    while (comma < x.end && !r->failed) {
+        first = comma + 1;
+        comma = declarator_end(t, first, x.end);
+        d = declarator(t, first, comma);
+        rewrite_declarator(r, &x, first, &d);
     }
-    rewrite_edit(r, start, end, "%s", "");
-    free(type);
-    free(alignment);
+    rewrite_edit(r, x.start, x.end, "%s", "");
 }
 
 void rewrite_shared(struct rewriter *r) {

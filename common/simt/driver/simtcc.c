@@ -20,7 +20,8 @@ static const char usage[] =
     "  --check        find races, bad accesses and divergent barriers, count memory requests.\n"
     "                 The program then exits 86 when it found an error; SIMT_REPORT=FILE writes\n"
     "                 its findings and counts as JSON\n"
-    "  --cxx=COMPILER g++ (default) or clang++, or SIMTCC_CXX in the environment\n"
+    "  --cxx=COMPILER g++ (default; clang++ where it is missing), or SIMTCC_CXX in the "
+    "environment\n"
     "  -c, -shared    an object or a plug-in instead of a program\n"
     "  -E             the rewritten text on standard output\n"
     "  --keep         leave the temporary files and say where\n"
@@ -139,6 +140,18 @@ static void one_argument(struct command *c, int argc, char **argv, int *i) {
     }
 }
 
+static bool on_path(const char *program) {
+    const char *path = getenv("PATH");
+    char full[4096];
+    while (path && *path) {
+        size_t n = strcspn(path, ":");
+        snprintf(full, sizeof full, "%.*s/%s", (int)n, path, program);
+        if (access(full, X_OK) == 0) return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}
+
 int main(int argc, char **argv) {
     struct command c = {0};
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
@@ -157,6 +170,6 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (!c.cxx) c.cxx = getenv("SIMTCC_CXX");
-    if (!c.cxx || !*c.cxx) c.cxx = "g++";
+    if (!c.cxx || !*c.cxx) c.cxx = on_path("g++") || !on_path("clang++") ? "g++" : "clang++";
     return command_run(&c);
 }

@@ -121,8 +121,6 @@ static cudaError_t allocate(void **p, size_t bytes, bool managed) {
     pthread_mutex_lock(&lock);
     struct allocation *a = range_create() && bytes < memory_bytes ? take(bytes) : NULL;
     if (a) {
-        size_t room = granules(a->bytes) * GRANULE_BYTES;
-        (void)room;
         a->bytes = bytes, a->live = true, a->managed = managed;
         *p = a->start;
         hook_malloc(a->start, bytes);
