@@ -44,6 +44,7 @@ void *simt_shared_dynamic(void);
 /* Barriers of the block. kind: 0 plain, 1 count, 2 and, 3 or. */
 int simt_barrier(unsigned site, int kind, int predicate);
 void simt_fence(void);
+void simt_fence_block(void);
 
 /* Warp operations. All lanes of `mask` meet; the last one computes for all. */
 enum simt_warp_op {

@@ -10,7 +10,7 @@
 #define __syncthreads_or(p)    simt_barrier(SIMT_SITE, 3, !!(p))
 #define __threadfence()        simt_fence()
 #define __threadfence_system() simt_fence()
-#define __threadfence_block()  __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_block()  simt_fence_block()
 #define __activemask()         simt_active_mask()
 
 /* An object, so that the mask stays optional: __syncwarp() and __syncwarp(mask). */

@@ -48,13 +48,6 @@ struct region {
     uint32_t *touched; /* a sector: the launch that last read it, that last wrote it */
 };
 
-struct block_note {
-    uint32_t first;   /* interval */
-    uint32_t cover;   /* released by a fence and an atomic: every access before this interval */
-    uint16_t extra;   /* and those of this thread in it */
-    uint64_t through; /* places (hashed to a bit) through which it was released */
-};
-
 struct check {
     bool active; /* a kernel's code is running */
     struct worker *worker;
@@ -66,15 +59,6 @@ struct check {
     const char *names[1024];
     int owners;
     struct cell *shared_cells;
-    /* fences and acquires */
-    struct block_note *notes;
-    uint32_t notes_room, note;
-    uint32_t fence_interval[MAX_THREADS]; /* of the current block's threads, 0: none */
-    uint32_t last_fence;
-    uint64_t acquired;    /* through these places */
-    uint64_t carried[64]; /* what releasers through a place had acquired */
-    uint32_t acquired_interval, acquired_by[MAX_WARPS];
-    bool acquired_by_all;
 };
 extern struct check check;
 
@@ -92,9 +76,22 @@ void place_bad_shared(uintptr_t a, size_t n, int access, uintptr_t pc) __attribu
 void place_host_touch(uintptr_t a, size_t n, int access, uintptr_t pc);
 
 /* check_sync.c */
-bool sync_acquired(uint32_t interval, int thread); /* is that access ordered before us? */
-void sync_acquire(uintptr_t a);
-void sync_release(uintptr_t a);
+void sync_new_interval(void);
+
+/* check_fence.c: is that access ordered before us by a fence and atomics? */
+void fence_launch(void);
+void fence_block(void);
+uint32_t fence_block_number(void); /* of this launch, from 1 */
+void fence_barrier(void);
+void fence_lanes_meet(int warp, uint32_t lanes);
+void fence_atomic(uintptr_t a, bool shared);
+void fence_release(uintptr_t a, bool shared); /* an atomic or a volatile write */
+void fence_acquire(uintptr_t a, bool shared); /* an atomic or a volatile read */
+bool fence_orders_block(uint32_t interval, int thread, uint32_t clock); /* an earlier block's */
+bool fence_orders_thread(int thread, uint32_t clock); /* of our block, in this interval */
+/* Of reads of which not all are known: has a released value been acquired at all? */
+bool fence_orders_some_block(void);
+bool fence_orders_some_thread(void);
 
 /* check_count.c */
 struct record {

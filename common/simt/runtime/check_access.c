@@ -55,9 +55,9 @@ access_region(const struct region *r, uintptr_t a, unsigned n, int access, uint3
     size_t at = a - r->start;
     if (access & ACCESS_VOLATILE) {
         if (access & ACCESS_WRITE)
-            sync_release(a);
+            fence_release(a, false);
         else
-            sync_acquire(a);
+            fence_acquire(a, false);
     }
     if (__builtin_expect(!(access & ACCESS_WRITE) && !r->cells[at / 4].write_interval, 0) &&
         !known(r, at, n))
@@ -111,10 +111,7 @@ static inline __attribute__((always_inline)) void access_any(uintptr_t a, unsign
 void simt_note_atomic(const volatile void *p, size_t n) {
     uintptr_t a = (uintptr_t)p;
     if (!check.active) return;
-    if (a - (uintptr_t)check.worker->arena >= ARENA_BYTES) {
-        sync_release(a);
-        sync_acquire(a);
-    }
+    fence_atomic(a, a - (uintptr_t)check.worker->arena < ARENA_BYTES);
     access_any(a, (unsigned)n, ACCESS_ATOMIC, CALLER);
 }
 

@@ -14,23 +14,25 @@ static enum conflict race_between(uint32_t interval, int other, uint32_t clock, 
     const struct worker *w = check.worker;
     if (interval == check.interval) {
         if (other == w->thread) return CONFLICT_NONE;
-        if ((other ^ w->thread) / WARP) return CONFLICT_BLOCK;
-        return race_lanes_ordered(&w->warp[other / WARP], w->thread, other, clock) ? CONFLICT_NONE
-                                                                                   : CONFLICT_BLOCK;
+        if ((other ^ w->thread) / WARP == 0 &&
+            race_lanes_ordered(&w->warp[other / WARP], w->thread, other, clock))
+            return CONFLICT_NONE;
+        return fence_orders_thread(other, clock) ? CONFLICT_NONE : CONFLICT_BLOCK;
     }
     if (interval >= check.block_first || interval < check.launch_first || shared)
         return CONFLICT_NONE;
-    return sync_acquired(interval, other) ? CONFLICT_NONE : CONFLICT_OTHER_BLOCK;
+    return fence_orders_block(interval, other, clock) ? CONFLICT_NONE : CONFLICT_OTHER_BLOCK;
 }
 
 /* A write after this interval's reads. */
 static enum conflict race_with_reads(const struct cell *c, bool shared) {
     const struct worker *w = check.worker;
     if (c->read_interval < check.launch_first) return CONFLICT_NONE;
-    if (!shared && (c->read_at & CELL_OTHER_BLOCK) && !sync_acquired(0, 0))
+    if (!shared && (c->read_at & CELL_OTHER_BLOCK) && !fence_orders_some_block())
         return CONFLICT_OTHER_BLOCK;
     if (c->read_interval != check.interval || !(c->read_at & CELL_MANY))
         return race_between(c->read_interval, c->reader, c->read_clock, shared);
+    if (fence_orders_some_thread()) return CONFLICT_NONE;
     if (c->read_at & CELL_MANY_WARPS) return CONFLICT_BLOCK;
     if ((c->reader ^ w->thread) / WARP) return CONFLICT_BLOCK;
     /* several lanes of this warp: the last one stands for them, or our neighbour where it is us */

@@ -1,4 +1,5 @@
-/* check_sync.c: barriers, warps and fences: what orders accesses, and what is wrong with them. */
+/* check_sync.c: barriers and warp operations: what orders accesses, and what is wrong with them.
+ * Not here: fences with atomics (check_fence.c). */
 #include "check.h"
 #include "hooks.h"
 
@@ -12,7 +13,7 @@ int simt_checking(void) {
 
 /* ---- launches and blocks ----------------------------------------------------------------------
  */
-static void new_interval(void) {
+void sync_new_interval(void) {
     check.interval++;
     for (int i = 0; i < check.worker->warps; i++) {
         struct warp *p = &check.worker->warp[i];
@@ -30,8 +31,8 @@ void hook_launch(struct job *j) {
         if (!check.shared_cells) simt_trap("out of memory", "simt", 0);
     }
     memset(check.owner, 0, sizeof check.owner);
-    memset(check.carried, 0, sizeof check.carried);
-    check.owners = 0, check.note = 0;
+    check.owners = 0;
+    fence_launch();
     if (j->l.dynamic_bytes) {
         check.owners = 1;
         check.ends[1] = (uint32_t)j->l.dynamic_bytes;
@@ -70,71 +71,10 @@ void hook_shared_var(struct job *j, const simt_shared_var *var, uint32_t offset,
 
 void hook_block(struct worker *w) {
     check.worker = w, check.active = true;
-    new_interval();
+    sync_new_interval();
     check.block_first = check.interval;
-    if (check.note + 1 >= check.notes_room) {
-        check.notes_room = check.notes_room * 2 + 1024;
-        check.notes = realloc(check.notes, check.notes_room * sizeof *check.notes);
-        if (!check.notes) simt_trap("out of memory", "simt", 0);
-    }
-    check.notes[++check.note] = (struct block_note){.first = check.interval};
-    check.acquired = 0, check.acquired_by_all = false, check.last_fence = 0;
-    memset(check.fence_interval, 0, sizeof check.fence_interval);
-    memset(check.acquired_by, 0, sizeof check.acquired_by);
+    fence_block();
     count_block();
-}
-
-/* ---- fences: release and acquire between blocks ------------------------------------------------
- */
-static unsigned place_bit(uintptr_t a) {
-    return (unsigned)((a / 4) * 0x9e3779b97f4a7c15ull >> 58);
-}
-
-void simt_fence(void) {
-    if (!check.active) return;
-    check.fence_interval[check.worker->thread] = check.interval;
-    check.last_fence = check.interval;
-}
-
-/* An atomic or a volatile write, after a fence: publishes what the fence covers. A fence of our own
- * covers all that barriers ordered before it and our own accesses; fences of other threads before a
- * barrier cover their own, and then all have fenced. */
-void sync_release(uintptr_t a) {
-    struct block_note *b = &check.notes[check.note];
-    uint32_t mine = check.fence_interval[check.worker->thread], cover = mine;
-    uint16_t extra = (uint16_t)check.worker->thread;
-    if (check.last_fence && check.last_fence < check.interval && check.last_fence >= mine)
-        cover = check.last_fence + 1, extra = MAX_THREADS;
-    if (!cover) return;
-    if (cover > b->cover) b->cover = cover, b->extra = extra;
-    unsigned bit = place_bit(a);
-    b->through |= (uint64_t)1 << bit;
-    check.carried[bit] |= check.acquired;
-}
-
-void sync_acquire(uintptr_t a) {
-    unsigned bit = place_bit(a);
-    int t = check.worker->thread;
-    check.acquired |= (uint64_t)1 << bit | check.carried[bit];
-    check.acquired_by[t / WARP] |= 1u << t % WARP;
-}
-
-/* interval 0: an access of some earlier block, it isn't known which. */
-bool sync_acquired(uint32_t interval, int thread) {
-    int t = check.worker->thread;
-    if (!check.acquired_by_all && !(check.acquired_by[t / WARP] >> t % WARP & 1)) return false;
-    if (interval == 0) return check.acquired != 0;
-    uint32_t low = 1, high = check.note;
-    while (low < high) {
-        uint32_t middle = (low + high + 1) / 2;
-        if (check.notes[middle].first <= interval)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    const struct block_note *b = &check.notes[low];
-    if (!(b->through & check.acquired)) return false;
-    return interval < b->cover || (interval == b->cover && thread == b->extra);
 }
 
 /* ---- barriers ----------------------------------------------------------------------------------
@@ -154,10 +94,9 @@ static struct finding finding_at(const char *kind, const struct worker *w, int t
 }
 
 void hook_barrier(struct worker *w) {
-    for (int i = 0; i < MAX_WARPS && !check.acquired_by_all; i++)
-        check.acquired_by_all = check.acquired_by[i] != 0;
+    fence_barrier();
     count_barrier(site_of(w->called_from[w->barrier_thread]), line_of(w->barrier_site));
-    new_interval();
+    sync_new_interval();
 }
 
 void hook_barrier_after_exit(struct worker *w) {
@@ -214,8 +153,9 @@ void hook_warp_met(struct worker *w, int warp) {
 
 void hook_syncwarp(struct worker *w, struct warp *p, uint32_t group) {
     uint32_t all = warp_lanes(w, (int)(p - w->warp)) & ~p->done;
-    if (p->clock >= 65000) new_interval(); /* the cells hold 16 bits of it */
+    if (p->clock >= 65000) sync_new_interval(); /* the cells hold 16 bits of it */
     p->clock++;
+    fence_lanes_meet((int)(p - w->warp), group);
     if (group == all) {
         p->all_known = p->clock;
         return;

@@ -41,7 +41,7 @@ void count_trace(const struct worker *w, int warp, int lanes) {
     put32(name);
     put(check.job->l.name, name);
     put32(check.job->id);
-    put32(check.note * MAX_WARPS + (uint32_t)warp);
+    put32(fence_block_number() * MAX_WARPS + (uint32_t)warp);
     put32((uint32_t)lanes);
     for (int l = 0; l < lanes; l++) {
         const struct trace *t = &count_traces[l];

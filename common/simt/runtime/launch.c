@@ -298,6 +298,9 @@ void simt_note_atomic(const volatile void *p, size_t n) {
 void simt_fence(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+void simt_fence_block(void) { /* a block stays on one OS thread */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 
 void hook_block_stuck(struct worker *w) {
     fprintf(stderr,

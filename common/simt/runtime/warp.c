@@ -118,6 +118,16 @@ static void complete(struct warp *p, uint32_t group) {
     for (set = group; set;) p->result[next_lane(&set)] = bits;
 }
 
+/* The lanes that wait in the operation which lane l waits in. A lane may wait in another one first. */
+static uint32_t arrived(const struct warp *p, uint32_t l) {
+    uint32_t lanes = 0;
+    for (uint32_t set = p->at_op & p->op_mask[l]; set;) {
+        uint32_t o = next_lane(&set);
+        if (p->op_mask[o] == p->op_mask[l]) lanes |= 1u << o;
+    }
+    return lanes;
+}
+
 static void meet(struct worker *w, uint32_t mask, unsigned site, bool memory) {
     struct warp *p = &w->warp[w->thread / WARP];
     uint32_t lane = (uint32_t)w->thread % WARP, bit = 1u << lane;
@@ -129,11 +139,11 @@ static void meet(struct worker *w, uint32_t mask, unsigned site, bool memory) {
     uint32_t waiting = p->at_op & need;
     if (waiting) {
         uint32_t other = (uint32_t)__builtin_ctz(waiting);
-        if (__builtin_expect(p->op_site[other] != site || p->op_mask[other] != mask, 0))
+        if (__builtin_expect(p->op_site[other] != site && p->op_mask[other] == mask, 0))
             hook_ops_differ(w, (int)other, site, mask);
     }
     p->at_op |= bit;
-    if ((p->at_op & need) != need) {
+    if ((arrived(p, lane) & need) != need) {
         schedule_suspend(w);
         return;
     }
@@ -169,7 +179,7 @@ void warp_release_after_exit(struct worker *w, struct warp *p) {
     for (uint32_t set = p->at_op; set;) {
         uint32_t l = next_lane(&set), need = p->op_mask[l] & ~p->done;
         need &= warp_lanes(w, (int)(p - w->warp));
-        if ((p->at_op & need) != need) continue;
+        if ((arrived(p, l) & need) != need) continue;
         hook_lane_left(w, p, (int)l);
         complete(p, need);
         if (p->op[l] == SIMT_OP_SYNC) hook_syncwarp(w, p, need);
