@@ -44,7 +44,8 @@ struct job {
     _Atomic uint64_t next_block; /* fast mode: taken in chunks */
     _Atomic uint32_t shared_top; /* bytes of the arena in use */
     _Atomic int error;           /* a cudaError_t, the first that ended the launch */
-    size_t shared_limit;
+    size_t shared_limit;         /* of the dynamic part */
+    size_t shared_bytes;         /* all of it as a GPU counts it; guarded by place() */
 };
 
 struct worker {

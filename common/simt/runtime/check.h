@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was last done to one 4-byte word. An interval is the time between two barriers of a block;
+/* What was last done to one 4-byte word, as a whole; or to one byte of a word that is also accessed
+ * in parts. An interval is the time between two barriers of a block;
  * its number grows through the whole program, so an old cell needs no clearing. */
 struct cell {
     uint32_t write_interval, read_interval; /* 0: never; INTERVAL_HOST: by the host */
@@ -25,7 +26,8 @@ struct cell {
 };
 enum { INTERVAL_HOST = 1 };
 enum {
-    CELL_BYTES = 15,       /* which bytes */
+    CELL_SPLIT = 1,        /* a word: its bytes have cells too */
+    CELL_MANY_ATOMICS = 2, /* writes: of several threads in this interval */
     CELL_ATOMIC = 16,      /* by an atomic or a volatile access to global memory */
     CELL_MANY = 32,        /* reads: of several threads */
     CELL_MANY_WARPS = 64,  /* reads: of several warps */
@@ -36,7 +38,8 @@ enum access {
     ACCESS_READ = 0,
     ACCESS_WRITE = 1,
     ACCESS_ATOMIC = 2, /* a read-modify-write */
-    ACCESS_VOLATILE = 4
+    ACCESS_VOLATILE = 4,
+    ACCESS_COPY = 8 /* a piece of a structure copied whole, holes included */
 };
 
 /* Memory with a shadow: an allocation, or a device variable. */
@@ -44,8 +47,9 @@ struct region {
     uintptr_t start;
     size_t bytes;
     struct cell *cells;
-    uint8_t *known;    /* a bit a byte that the host wrote; NULL: all of it */
-    uint32_t *touched; /* a sector: the launch that last read it, that last wrote it */
+    struct cell **split; /* where the cells of its bytes are kept; NULL there: none yet */
+    uint8_t *known;      /* a bit a byte that the host wrote; NULL: all of it */
+    uint32_t *touched;   /* a sector: the launch that last read it, that last wrote it */
 };
 
 struct check {
@@ -58,16 +62,21 @@ struct check {
     uint32_t ends[1024];
     const char *names[1024];
     int owners;
-    struct cell *shared_cells;
+    struct cell *shared_cells, *shared_split;
 };
 extern struct check check;
 
 /* check_place.c */
 const struct region *place_symbol(uintptr_t a);
 static inline struct region place_allocation(const struct allocation *a) {
-    return (struct region){(uintptr_t)a->start, a->bytes, (struct cell *)a->shadow, a->known,
+    return (struct region){(uintptr_t)a->start,
+                           a->bytes,
+                           (struct cell *)a->shadow,
+                           (struct cell **)(uintptr_t)&a->split,
+                           a->known,
                            a->touched};
 }
+struct cell *place_split(const struct region *r);
 /* The access is outside of what a kernel may touch by the quick test. True: it may, uncounted.
  * Otherwise reports it and gives the launch up. */
 bool place_unusual(uintptr_t a, size_t n, int access, uintptr_t pc);

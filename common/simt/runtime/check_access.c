@@ -24,30 +24,30 @@ static inline __attribute__((always_inline)) void note(uintptr_t a, unsigned n, 
 }
 
 /* The words that n bytes at offset `at` of a region cover. */
-static inline __attribute__((always_inline)) void touch(struct cell *cells, size_t at, unsigned n,
-                                                        int access, bool shared, uint32_t site) {
-    size_t i = at / 4, last = (at + n - 1) / 4;
-    if (i == last) {
-        race_touch(&cells[i], ((1u << n) - 1) << at % 4 & CELL_BYTES, access, shared, site);
+static inline __attribute__((always_inline)) void
+touch(const struct region *r, size_t at, unsigned n, int access, bool shared, uint32_t site) {
+    if (__builtin_expect((at | n) & 3, 0)) {
+        race_touch_parts(r, at, n, access, shared, site);
         return;
     }
-    race_touch(&cells[i], CELL_BYTES << at % 4 & CELL_BYTES, access, shared, site);
-    for (i++; i < last; i++) race_touch(&cells[i], CELL_BYTES, access, shared, site);
-    race_touch(&cells[last], (2u << (at + n - 1) % 4) - 1, access, shared, site);
+    for (size_t i = at / 4; i < (at + n) / 4; i++) {
+        struct cell *c = &r->cells[i];
+        uint32_t split = c->write_at & CELL_SPLIT;
+        race_touch(c, access, shared, site);
+        if (__builtin_expect(split, 0)) {
+            c->write_at |= CELL_SPLIT;
+            race_check_parts(r, i, access, shared, site);
+        }
+    }
 }
 
-/* Bytes that neither the host nor a kernel has written. A word that is known as a whole says so in
- * its cell from then on. */
-static __attribute__((noinline)) bool known(const struct region *r, size_t at, unsigned n) {
-    for (size_t word = at / 4; word <= (at + n - 1) / 4; word++) {
-        struct cell *c = &r->cells[word];
-        unsigned bits = r->known ? r->known[word / 2] >> word % 2 * 4 & 15 : 15;
-        if (c->write_interval) continue;
-        if (bits == 15) c->write_interval = INTERVAL_HOST;
-        for (size_t i = word * 4; i < word * 4 + 4; i++)
-            if (i >= at && i < at + n && !(bits >> i % 4 & 1)) return false;
-    }
-    return true;
+/* Is some word of the access one that the quick test can't call written? since: the first interval
+ * whose writes count. */
+static inline __attribute__((always_inline)) bool fresh(const struct cell *cells, size_t at,
+                                                        unsigned n, uint32_t since) {
+    for (size_t i = at / 4; i <= (at + n - 1) / 4; i++)
+        if (cells[i].write_interval < since) return true;
+    return false;
 }
 
 static inline __attribute__((always_inline)) void
@@ -59,10 +59,10 @@ access_region(const struct region *r, uintptr_t a, unsigned n, int access, uint3
         else
             fence_acquire(a, false);
     }
-    if (__builtin_expect(!(access & ACCESS_WRITE) && !r->cells[at / 4].write_interval, 0) &&
-        !known(r, at, n))
+    if (__builtin_expect(!(access & ACCESS_WRITE) && fresh(r->cells, at, n, 1), 0) &&
+        !race_known(r, at, n, access, 1))
         race_uninitialised(false, a, site);
-    touch(r->cells, at, n, access, false, site);
+    touch(r, at, n, access, false, site);
     note(a, n, access, false, site);
 }
 
@@ -81,9 +81,12 @@ static inline __attribute__((always_inline)) void access_shared(uintptr_t a, uns
     int owner = check.owner[at / 4];
     if (__builtin_expect(!owner || at + n > check.ends[owner], 0))
         place_bad_shared(a, n, access, pc);
-    if (!(access & ACCESS_WRITE) && check.shared_cells[at / 4].write_interval < check.block_first)
+    const struct region r = {
+        .bytes = ARENA_BYTES, .cells = check.shared_cells, .split = &check.shared_split};
+    if (!(access & ACCESS_WRITE) && fresh(r.cells, at, n, check.block_first) &&
+        !race_known(&r, at, n, access, check.block_first))
         race_uninitialised(true, a, site);
-    touch(check.shared_cells, at, n, access, true, site);
+    touch(&r, at, n, access, true, site);
     note(a, n, access, true, site);
 }
 
@@ -158,7 +161,7 @@ HOOK_BOTH(__tsan_unaligned_read_write16, 16)
 static void range(uintptr_t a, size_t n, int access, uintptr_t pc) {
     while (n) {
         unsigned k = n >= 4 && a % 4 == 0 ? 4 : 1;
-        access_any(a, k, access, pc);
+        access_any(a, k, access | ACCESS_COPY, pc);
         a += k, n -= k;
     }
 }

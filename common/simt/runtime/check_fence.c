@@ -1,9 +1,10 @@
-/* check_fence.c: order without a barrier: a fence and an atomic on one side, an atomic on the other.
+/* check_fence.c: order without a barrier: a fence and an atomic on one side, an atomic on the
+ * other.
  *
- * A thread fences and then changes a place by an atomic: that releases what it did before the fence,
- * and what barriers and __syncwarp had ordered before it. Whoever changes or reads the place by an
- * atomic later acquires that. Places are hashed to 64 bits, and it isn't remembered when a thread
- * acquired: two mistakes that hide a race of an odd kind, but never make a false alarm.
+ * A thread fences and then changes a place by an atomic: that releases what it did before the
+ * fence, and what barriers and __syncwarp had ordered before it. Whoever changes or reads the place
+ * by an atomic later acquires that. Places are hashed to 64 bits, and it isn't remembered when a
+ * thread acquired: two mistakes that hide a race of an odd kind, but never make a false alarm.
  */
 #include "check.h"
 #include "hooks.h"
@@ -36,12 +37,15 @@ static struct {
     uint32_t interval; /* of the fence */
     uint16_t clock, lanes;
 } grid_fence[MAX_THREADS];
-static uint32_t last_grid_fence;       /* interval */
-static uint64_t acquired, carried[64]; /* by this block; what releasers through a place had acquired */
+static uint32_t last_grid_fence; /* interval */
+static uint64_t acquired,
+    carried[64]; /* by this block; what releasers through a place had acquired */
 static uint32_t acquired_by[MAX_WARPS];
 static bool acquired_by_all;
-static uint64_t carried_inside[64]; /* the same between threads of the block, */
-static uint32_t carried_interval;   /* in this interval */
+static uint64_t released;           /* places through which blocks of this launch released */
+static uint64_t carried_inside[64]; /* the same two between threads of the block, */
+static uint64_t released_inside;
+static uint32_t inside_interval; /* in this interval */
 
 /* ---- what begins and ends ---------------------------------------------------------------------
  */
@@ -52,6 +56,7 @@ void fence_launch(void) {
     }
     note_count = 0;
     memset(carried, 0, sizeof carried);
+    released = 0;
 }
 
 void fence_block(void) {
@@ -153,13 +158,15 @@ static void release_block(uintptr_t a) {
     }
     unsigned bit = place_bit(a);
     b->through |= (uint64_t)1 << bit;
+    released |= b->through;
     carried[bit] |= acquired;
 }
 
-static void fresh_carried(void) {
-    if (carried_interval == check.interval) return;
+static void fresh_inside(void) {
+    if (inside_interval == check.interval) return;
     memset(carried_inside, 0, sizeof carried_inside);
-    carried_interval = check.interval;
+    released_inside = 0;
+    inside_interval = check.interval;
 }
 
 void fence_release(uintptr_t a, bool shared) {
@@ -169,15 +176,16 @@ void fence_release(uintptr_t a, bool shared) {
     if (!o->fenced) return;
     o->released = o->fenced, o->released_lanes = o->fenced_lanes;
     o->through |= (uint64_t)1 << bit;
-    fresh_carried();
+    fresh_inside();
     carried_inside[bit] |= o->acquired;
+    released_inside |= o->through;
 }
 
 void fence_acquire(uintptr_t a, bool shared) {
     int t = check.worker->thread;
     struct order *o = order_of(t);
     unsigned bit = place_bit(a);
-    fresh_carried();
+    fresh_inside();
     o->acquired |= (uint64_t)1 << bit | carried_inside[bit];
     if (shared) return;
     acquired |= (uint64_t)1 << bit | carried[bit];
@@ -197,7 +205,7 @@ static bool has_acquired(void) {
 }
 
 bool fence_orders_some_block(void) {
-    return has_acquired() && acquired != 0;
+    return has_acquired() && (acquired & released) != 0;
 }
 
 bool fence_orders_block(uint32_t interval, int thread, uint32_t clock) {
@@ -217,7 +225,8 @@ bool fence_orders_block(uint32_t interval, int thread, uint32_t clock) {
 }
 
 bool fence_orders_some_thread(void) {
-    return order_of(check.worker->thread)->acquired != 0;
+    fresh_inside();
+    return (order_of(check.worker->thread)->acquired & released_inside) != 0;
 }
 
 bool fence_orders_thread(int thread, uint32_t clock) {

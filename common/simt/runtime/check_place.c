@@ -32,6 +32,7 @@ void hook_malloc(void *p, size_t bytes) {
     if (a->shadow) { /* its place is used again */
         memset(a->known, 0, bytes / 8 + 1);
         memset(a->shadow, 0, words(bytes) * sizeof(struct cell));
+        if (a->split) memset(a->split, 0, bytes * sizeof(struct cell));
     } else {
         size_t room = bytes + GRANULE_BYTES; /* what it may hold when it is used again */
         a->shadow = zeroed(words(room) * sizeof(struct cell));
@@ -39,6 +40,13 @@ void hook_malloc(void *p, size_t bytes) {
         a->touched = zeroed(sectors(room) * 2 * sizeof *a->touched);
     }
     memset(p, 0xff, bytes); /* NaN, so that a value nobody wrote shows in the result too */
+}
+
+/* Made at the first access to a part of a word; room as for what may use the place again. */
+struct cell *place_split(const struct region *r) {
+    size_t room = (r->bytes + GRANULE_BYTES - 1) / GRANULE_BYTES * GRANULE_BYTES;
+    if (!*r->split) *r->split = zeroed((room + 16) * sizeof(struct cell));
+    return *r->split;
 }
 
 void hook_free(void *p) {
@@ -65,9 +73,11 @@ static void symbols_add(const struct simt_symbol *s) {
     symbols = realloc(symbols, (size_t)(symbol_count + 1) * sizeof *symbols);
     symbol_info = realloc(symbol_info, (size_t)(symbol_count + 1) * sizeof *symbol_info);
     if (!symbols || !symbol_info) simt_trap("out of memory", "simt", 0);
-    symbols[symbol_count] = (struct region){(uintptr_t)s->address, s->bytes,
-                                            zeroed(words(s->bytes) * sizeof(struct cell)), NULL,
-                                            zeroed(sectors(s->bytes) * 8)};
+    symbols[symbol_count] = (struct region){.start = (uintptr_t)s->address,
+                                            .bytes = s->bytes,
+                                            .cells = zeroed(words(s->bytes) * sizeof(struct cell)),
+                                            .split = zeroed(sizeof(struct cell *)),
+                                            .touched = zeroed(sectors(s->bytes) * 8)};
     symbol_info[symbol_count++] = s;
 }
 
@@ -140,18 +150,19 @@ void place_bad_global(uintptr_t a, size_t n, int access, uintptr_t pc) {
 }
 
 void place_bad_shared(uintptr_t a, size_t n, int access, uintptr_t pc) {
-    size_t at = a - (uintptr_t)check.worker->arena;
+    size_t at = a - (uintptr_t)check.worker->arena, back = at < ARENA_BYTES ? at / 4 : 0;
     int owner = 0;
-    size_t back = at / 4;
     while (back > 0 && !check.owner[back]) back--;
-    owner = check.owner[back];
+    if (at < ARENA_BYTES) owner = check.owner[back];
     char me[96];
     report_thread(check.worker->thread, me, sizeof me);
     struct finding f = finding_here("out-of-bounds", pc);
-    if (owner)
+    if (owner && at < check.ends[owner])
+        report_add(&f, "%s %s %zu bytes of shared memory of which %s has only %zu", me,
+                   verb(access), n, check.names[owner], check.ends[owner] - at);
+    else if (owner)
         report_add(&f, "%s %s %zu bytes of shared memory, %zu bytes past the end of %s", me,
-                   verb(access), n, at + n > check.ends[owner] ? at - check.ends[owner] : 0,
-                   check.names[owner]);
+                   verb(access), n, at - check.ends[owner], check.names[owner]);
     else
         report_add(&f, "%s %s %zu bytes of shared memory before the first shared array%s", me,
                    verb(access), n,
@@ -208,6 +219,8 @@ static bool fine_unseen(uintptr_t a, size_t n, bool write, int symbol) {
 }
 
 bool place_unusual(uintptr_t a, size_t n, int access, uintptr_t pc) {
+    enum { NEAR_BYTES = 1 << 14 }; /* an index a little below 0 of the first shared array */
+    if ((uintptr_t)check.worker->arena - a <= NEAR_BYTES) place_bad_shared(a, n, access, pc);
     int i = symbol_index(a);
     bool write = access & (ACCESS_WRITE | ACCESS_ATOMIC);
     if (fine_unseen(a, n, write, i)) return true;

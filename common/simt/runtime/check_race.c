@@ -10,6 +10,14 @@ static bool race_lanes_ordered(const struct warp *p, int me, int other, uint32_t
     return p->partial && p->known[me % WARP][other % WARP] > clock;
 }
 
+/* Has lane `me` met any other lane since? It is all we know where a cell keeps one of several. */
+static bool race_met_since(const struct warp *p, int me, uint32_t clock) {
+    if (p->all_known > clock) return true;
+    for (int l = 0; p->partial && l < WARP; l++)
+        if (l != me % WARP && p->known[me % WARP][l] > clock) return true;
+    return false;
+}
+
 static enum conflict race_between(uint32_t interval, int other, uint32_t clock, bool shared) {
     const struct worker *w = check.worker;
     if (interval == check.interval) {
@@ -35,11 +43,21 @@ static enum conflict race_with_reads(const struct cell *c, bool shared) {
     if (fence_orders_some_thread()) return CONFLICT_NONE;
     if (c->read_at & CELL_MANY_WARPS) return CONFLICT_BLOCK;
     if ((c->reader ^ w->thread) / WARP) return CONFLICT_BLOCK;
-    /* several lanes of this warp: the last one stands for them, or our neighbour where it is us */
-    int other = c->reader == w->thread ? w->thread ^ 1 : c->reader;
-    return race_lanes_ordered(&w->warp[other / WARP], w->thread, other, c->read_clock)
-               ? CONFLICT_NONE
-               : CONFLICT_BLOCK;
+    const struct warp *p = &w->warp[w->thread / WARP];
+    bool ordered = c->reader == w->thread
+                       ? race_met_since(p, w->thread, c->read_clock)
+                       : race_lanes_ordered(p, w->thread, c->reader, c->read_clock);
+    return ordered ? CONFLICT_NONE : CONFLICT_BLOCK;
+}
+
+/* A plain access after atomics of several threads of the block, the last of them ours. */
+static enum conflict race_with_atomics(const struct cell *c) {
+    const struct worker *w = check.worker;
+    if (!(c->write_at & CELL_MANY_ATOMICS) || c->write_interval != check.interval ||
+        c->writer != w->thread || fence_orders_some_thread())
+        return CONFLICT_NONE;
+    return race_met_since(&w->warp[w->thread / WARP], w->thread, c->write_clock) ? CONFLICT_NONE
+                                                                                 : CONFLICT_BLOCK;
 }
 
 static const char *verb(int access) {
@@ -60,7 +78,8 @@ static void race_report(const struct cell *c, bool with_write, bool shared, int 
     const struct worker *w = check.worker;
     const char *did = with_write ? "wrote" : "read", *memory = shared ? "shared" : "global";
     bool one_warp = kind == CONFLICT_BLOCK && (them ^ w->thread) / WARP == 0 &&
-                    (with_write || !(c->read_at & CELL_MANY_WARPS)) && other != site;
+                    (with_write ? them != w->thread : !(c->read_at & CELL_MANY_WARPS)) &&
+                    other != site;
     const char *name = one_warp ? "warp-race" : shared ? "shared-race" : "global-race";
     if (!report_is_new(name, site)) return;
     char me[96], you[48];
@@ -107,33 +126,107 @@ void race_uninitialised(bool shared, uintptr_t a, uint32_t site) {
     }
 }
 
-void race_check(const struct cell *c, uint32_t bytes, int access, bool shared, uint32_t site) {
+void race_check(const struct cell *c, int access, bool shared, uint32_t site) {
     bool atomic = access & ACCESS_ATOMIC || (access & ACCESS_VOLATILE && !shared);
     enum conflict k;
-    if (c->write_interval >= check.launch_first && (c->write_at & bytes) &&
-        !(atomic && (c->write_at & CELL_ATOMIC)) &&
-        (k = race_between(c->write_interval, c->writer, c->write_clock, shared)) != CONFLICT_NONE)
-        race_report(c, true, shared, access, site, k);
-    if (access & (ACCESS_WRITE | ACCESS_ATOMIC) && (c->read_at & bytes) &&
-        !(atomic && (c->read_at & CELL_ATOMIC)) &&
+    if (c->write_interval >= check.launch_first && !(atomic && (c->write_at & CELL_ATOMIC))) {
+        k = race_between(c->write_interval, c->writer, c->write_clock, shared);
+        if (k == CONFLICT_NONE) k = race_with_atomics(c);
+        if (k != CONFLICT_NONE) race_report(c, true, shared, access, site, k);
+    }
+    if (access & (ACCESS_WRITE | ACCESS_ATOMIC) && !(atomic && (c->read_at & CELL_ATOMIC)) &&
         (k = race_with_reads(c, shared)) != CONFLICT_NONE)
         race_report(c, false, shared, access, site, k);
 }
 
-/* Several readers of an interval share one record: the last one, and flags. An earlier read that is
- * ordered before ours needs no flag: who comes after us comes after it. */
-static uint32_t merged_readers(const struct cell *c, uint16_t thread) {
-    uint32_t flags = c->read_at & (CELL_BYTES | CELL_MANY | CELL_MANY_WARPS | CELL_OTHER_BLOCK);
-    if (flags & CELL_MANY_WARPS) return flags;
-    if ((c->reader ^ thread) / WARP) return flags | CELL_MANY | CELL_MANY_WARPS;
-    if (c->reader == thread && !(flags & CELL_MANY)) return flags;
-    int other = c->reader == thread ? thread ^ 1 : c->reader;
-    if (race_lanes_ordered(&check.worker->warp[thread / WARP], thread, other, c->read_clock))
-        return flags & CELL_OTHER_BLOCK;
-    return flags | CELL_MANY;
+/* Several readers of an interval share one record: the first one, and flags. An earlier read that
+ * is ordered before ours needs no flag: who comes after us comes after it. */
+void race_note_reader(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock) {
+    const struct warp *p = &check.worker->warp[thread / WARP];
+    bool before;
+    c->read_at &= at | ~(uint32_t)CELL_ATOMIC;
+    if (c->read_at & CELL_MANY_WARPS) return;
+    if ((c->reader ^ thread) / WARP) {
+        c->read_at |= CELL_MANY | CELL_MANY_WARPS;
+        return;
+    }
+    if (c->reader != thread)
+        before = race_lanes_ordered(p, thread, c->reader, c->read_clock);
+    else
+        before = !(c->read_at & CELL_MANY) || race_met_since(p, thread, c->read_clock);
+    if (!before) {
+        c->read_at |= CELL_MANY;
+        return;
+    }
+    c->read_at = (at & ~(uint32_t)CELL_ATOMIC) | (c->read_at & (CELL_OTHER_BLOCK | CELL_ATOMIC));
+    c->reader = thread, c->read_clock = clock;
 }
 
-void race_note_reader(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock) {
-    c->read_at = at | merged_readers(c, thread);
-    c->reader = thread, c->read_clock = clock;
+uint32_t race_many_atomics(const struct cell *c, uint16_t thread) {
+    const struct warp *p = &check.worker->warp[thread / WARP];
+    if (c->writer == thread) return c->write_at & CELL_MANY_ATOMICS;
+    bool before = (c->writer ^ thread) / WARP == 0 &&
+                  race_lanes_ordered(p, thread, c->writer, c->write_clock);
+    return before ? 0 : CELL_MANY_ATOMICS;
+}
+
+/* ---- parts of words ---------------------------------------------------------------------------
+ * Whole words and bytes have cells of their own, and each access asks both. */
+static void touch_part(const struct region *r, size_t word, uint32_t bytes, int access, bool shared,
+                       uint32_t site) {
+    struct cell *c = &r->cells[word], *split = place_split(r) + word * 4;
+    if (race_write_is_near(c, shared) || race_read_is_near(c, shared))
+        race_check(c, access, shared, site);
+    c->write_at |= CELL_SPLIT;
+    for (int i = 0; i < 4; i++)
+        if (bytes >> i & 1) race_touch(&split[i], access, shared, site);
+}
+
+void race_check_parts(const struct region *r, size_t word, int access, bool shared, uint32_t site) {
+    const struct cell *split = place_split(r) + word * 4;
+    for (int i = 0; i < 4; i++)
+        if (race_write_is_near(&split[i], shared) || race_read_is_near(&split[i], shared))
+            race_check(&split[i], access, shared, site);
+}
+
+static uint32_t bytes_of(size_t word, size_t at, unsigned n) {
+    uint32_t bytes = 0;
+    for (size_t i = 0; i < 4; i++)
+        if (word * 4 + i >= at && word * 4 + i < at + n) bytes |= 1u << i;
+    return bytes;
+}
+
+void race_touch_parts(const struct region *r, size_t at, unsigned n, int access, bool shared,
+                      uint32_t site) {
+    for (size_t word = at / 4; word <= (at + n - 1) / 4; word++)
+        touch_part(r, word, bytes_of(word, at, n), access, shared, site);
+}
+
+/* ---- what nobody has written ------------------------------------------------------------------
+ */
+static uint32_t known_bytes(const struct region *r, size_t word, uint32_t since) {
+    struct cell *c = &r->cells[word];
+    uint32_t known = 0;
+    if (c->write_interval >= since) return 15;
+    if (since == INTERVAL_HOST) known = r->known ? r->known[word / 2] >> word % 2 * 4 & 15 : 15;
+    for (uint32_t i = 0; i < 4 && *r->split; i++)
+        if ((*r->split)[word * 4 + i].write_interval >= since) known |= 1u << i;
+    if (known == 15 && since == INTERVAL_HOST) c->write_interval = INTERVAL_HOST;
+    return known;
+}
+
+/* A structure has holes that nobody writes, and compilers copy them along: a word counts as known
+ * when one of its bytes is; the second word of 8 bytes when the first is; in a copy of a whole
+ * structure, when one of 16 bytes is. */
+bool race_known(const struct region *r, size_t at, unsigned n, int access, uint32_t since) {
+    for (size_t word = at / 4; word <= (at + n - 1) / 4; word++) {
+        uint32_t known = known_bytes(r, word, since), need = bytes_of(word, at, n);
+        if (n < 4 && !(access & ACCESS_COPY) ? (known & need) == need : known != 0) continue;
+        if (n >= 8 && word % 2 && known_bytes(r, word - 1, since)) continue;
+        bool some = false;
+        for (size_t i = word & ~(size_t)3; access & ACCESS_COPY && i <= (word | 3); i++)
+            some |= i < (r->bytes + 3) / 4 && known_bytes(r, i, since);
+        if (!some) return false;
+    }
+    return true;
 }

@@ -12,18 +12,26 @@
 /* check_race.c */
 void race_uninitialised(bool shared, uintptr_t a, uint32_t site);
 
+/* The rare ways of race_touch. */
+void race_check(const struct cell *c, int access, bool shared, uint32_t site);
+void race_note_reader(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock);
+uint32_t race_many_atomics(const struct cell *c, uint16_t thread);
+/* An access to a part of a word, or across words; a whole word of which parts were accessed. */
+void race_touch_parts(const struct region *r, size_t at, unsigned n, int access, bool shared,
+                      uint32_t site);
+void race_check_parts(const struct region *r, size_t word, int access, bool shared, uint32_t site);
+/* Has every byte been written, by the host or since that interval? Holes of structures excused. */
+bool race_known(const struct region *r, size_t at, unsigned n, int access, uint32_t since);
+
 static inline void race_note_write(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock) {
-    if (c->write_interval == check.interval && c->writer == thread && c->write_clock == clock) {
-        at |= c->write_at & CELL_BYTES;
-        if (!(c->write_at & CELL_ATOMIC)) at &= ~(uint32_t)CELL_ATOMIC; /* the plain one races */
+    if (c->write_interval == check.interval) {
+        if (c->writer == thread && c->write_clock == clock && !(c->write_at & CELL_ATOMIC))
+            at &= ~(uint32_t)CELL_ATOMIC; /* the plain one races */
+        if (at & c->write_at & CELL_ATOMIC) at |= race_many_atomics(c, thread);
     }
     c->write_interval = check.interval;
     c->write_at = at, c->writer = thread, c->write_clock = clock;
 }
-
-/* check_race.c: the rare ways of the two functions below. */
-void race_check(const struct cell *c, uint32_t bytes, int access, bool shared, uint32_t site);
-void race_note_reader(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock);
 
 /* Can the word's last write be unordered with us at all? Not if it came before a barrier of this
  * block, or before this launch. */
@@ -39,23 +47,23 @@ static inline bool race_read_is_near(const struct cell *c, bool shared) {
            (c->read_interval < check.block_first || c->read_at & CELL_OTHER_BLOCK);
 }
 
-/* One word; bytes: which of its four. */
-static inline __attribute__((always_inline)) void
-race_touch(struct cell *c, uint32_t bytes, int access, bool shared, uint32_t site) {
+/* One word, or one byte. */
+static inline __attribute__((always_inline)) void race_touch(struct cell *c, int access,
+                                                             bool shared, uint32_t site) {
     const struct worker *w = check.worker;
     uint16_t thread = (uint16_t)w->thread, clock = (uint16_t)w->warp[thread / WARP].clock;
-    uint32_t at = site << 8 | bytes;
+    uint32_t at = site << 8;
     if (access & ACCESS_ATOMIC || (access & ACCESS_VOLATILE && !shared)) at |= CELL_ATOMIC;
     if (access & (ACCESS_WRITE | ACCESS_ATOMIC)) {
         if (race_write_is_near(c, shared) || race_read_is_near(c, shared))
-            race_check(c, bytes, access, shared, site);
+            race_check(c, access, shared, site);
         race_note_write(c, at, thread, clock);
         return;
     }
-    if (race_write_is_near(c, shared)) race_check(c, bytes, access, shared, site);
+    if (race_write_is_near(c, shared)) race_check(c, access, shared, site);
     if (c->read_interval == check.interval) {
-        uint32_t seen = CELL_MANY_WARPS | bytes; /* one more reader says nothing new */
-        if ((c->read_at & seen) != seen) race_note_reader(c, at, thread, clock);
+        if (!(c->read_at & CELL_MANY_WARPS) || (c->read_at & ~at & CELL_ATOMIC))
+            race_note_reader(c, at, thread, clock); /* else one more says nothing new */
         return;
     }
     if (c->read_interval >= check.launch_first) {

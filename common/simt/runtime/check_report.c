@@ -20,6 +20,7 @@ struct kept {
     char *kernel, *text;
     const char *launched_in; /* file: where the compiler left no line for a merged call */
     simt_u3 thread, block;
+    int other_line;        /* of the earlier access of a race, 0: none, or in another file */
     bool resolved, hidden; /* hidden: another one of that kind has this line */
     uint64_t times;
 };
@@ -92,6 +93,7 @@ static void put_other_line(struct kept *k) {
     char *mark = strstr(k->text, "%s"), *with;
     if (!k->f.other || !mark) return;
     struct site_line o = site_line(k->f.other);
+    if (strcmp(o.file, k->f.file) == 0) k->other_line = o.line;
     const char *base = strrchr(o.file, '/');
     *mark = 0;
     if (strcmp(o.file, k->f.file) == 0
@@ -135,6 +137,39 @@ static void hide_lost_updates(void) {
                 list[i].hidden = true;
 }
 
+static bool is_race(const struct kept *k) {
+    return k->f.other != 0;
+}
+
+/* One race shows from both ends: as a write after a read, and as a read after a write. The one that
+ * came first says it, but a race across warps or blocks goes before one between lanes. */
+static bool says_the_same(const struct kept *a, const struct kept *b) {
+    return is_race(a) && is_race(b) && strcmp(a->kernel, b->kernel) == 0 &&
+           strcmp(a->f.file, b->f.file) == 0 && a->f.line == b->other_line &&
+           a->other_line == b->f.line && a->f.line != b->f.line;
+}
+
+static void hide_other_ends(void) {
+    for (int i = said; i < count; i++)
+        for (int o = said; o < i; o++) {
+            struct kept *a = &list[o], *b = &list[i];
+            if (a->hidden || b->hidden || !says_the_same(a, b)) continue;
+            bool later = strcmp(a->f.kind, "warp-race") == 0 && strcmp(b->f.kind, "warp-race") != 0;
+            (later ? a : b)->hidden = true;
+        }
+}
+
+/* A thread that reads too early finds what nobody has written yet: the race says it better. */
+static void hide_early_reads(void) {
+    for (int i = said; i < count; i++)
+        for (int o = said; o < count; o++)
+            if (strcmp(list[i].f.kind, "uninitialised") == 0 && is_race(&list[o]) &&
+                strcmp(list[i].kernel, list[o].kernel) == 0 &&
+                strcmp(list[i].f.file, list[o].f.file) == 0 &&
+                (list[o].f.line == list[i].f.line || list[o].other_line == list[i].f.line))
+                list[i].hidden = true;
+}
+
 static void resolve_all(void) {
     static uint32_t sites[2 * MOST];
     int n = 0;
@@ -147,6 +182,8 @@ static void resolve_all(void) {
     for (int i = 0; i < count; i++)
         if (!list[i].resolved) resolve(&list[i]);
     hide_lost_updates();
+    hide_other_ends();
+    hide_early_reads();
 }
 
 void report_launch_end(void) {

@@ -46,6 +46,7 @@ void hook_launch_end(struct job *j) {
     check.active = false;
     count_launch_end(j);
     report_launch_end();
+    check.job = NULL; /* it is the launch's own */
 }
 
 void hook_launch_refused(const struct simt_launch *l, const char *why) {
@@ -99,7 +100,17 @@ void hook_barrier(struct worker *w) {
     sync_new_interval();
 }
 
+/* Once threads have missed each other the block's later barriers no longer pair up: the first
+ * finding says it. */
+static bool diverged_before(void) {
+    static uint32_t in_block; /* its first interval */
+    bool before = in_block == check.block_first;
+    in_block = check.block_first;
+    return before;
+}
+
 void hook_barrier_after_exit(struct worker *w) {
+    if (diverged_before()) return;
     char me[96];
     report_thread(w->barrier_thread, me, sizeof me);
     struct finding f = finding_at("barrier-divergence", w, w->barrier_thread, w->barrier_site);
@@ -110,6 +121,7 @@ void hook_barrier_after_exit(struct worker *w) {
 }
 
 void hook_barriers_differ(struct worker *w, unsigned site) {
+    if (diverged_before()) return;
     char me[96];
     report_thread(w->thread, me, sizeof me);
     simt_u3 o = w->index_of[w->barrier_thread];
@@ -177,6 +189,17 @@ void hook_mask_without_self(struct worker *w, unsigned site, uint32_t mask) {
     struct finding f = finding_at("warp-mask", w, w->thread, site);
     report_add(&f, "%s, lane %d, calls a warp operation with mask %08x, which doesn't name it", me,
                w->thread % WARP, mask);
+}
+
+void hook_source_outside(struct worker *w, unsigned site, uint32_t mask, unsigned source) {
+    char me[96];
+    report_thread(w->thread, me, sizeof me);
+    struct finding f = finding_at("warp-mask", w, w->thread, site);
+    report_add(
+        &f,
+        "%s asks for the value of lane %u, which its mask %08x doesn't name: such a value is "
+        "undefined",
+        me, source, mask);
 }
 
 /* CUDA asks all lanes of a mask that haven't returned to take part; a value from a lane that isn't

@@ -198,7 +198,8 @@ static int launch_locked(const struct simt_launch *l) {
     size_t limit = kernel_shared_limit(l->function);
     int error = check_limits(l, limit);
     if (error) return error;
-    struct job j = {.l = *l, .id = ++launches, .shared_limit = limit};
+    struct job j = {
+        .l = *l, .id = ++launches, .shared_limit = limit, .shared_bytes = l->dynamic_bytes};
     j.blocks = (uint64_t)l->grid.x * l->grid.y * l->grid.z;
     uint32_t dynamic = (uint32_t)((l->dynamic_bytes + 127) & ~(size_t)127);
     j.shared_top = dynamic ? dynamic + RED_ZONE_BYTES : 0;
@@ -245,6 +246,11 @@ void *simt_shared_dynamic(void) {
     return simt_worker->arena;
 }
 
+/* Of static and dynamic arrays together: a kernel that asked for more dynamic memory gets all. */
+static size_t shared_total_limit(const struct job *j) {
+    return j->shared_limit > SHARED_DEFAULT_BYTES ? SHARED_OPTIN_BYTES : SHARED_DEFAULT_BYTES;
+}
+
 /* The first thread of a launch that comes to a declaration gives it its place, for all blocks. */
 static uint32_t place(struct job *j, simt_shared_var *var, size_t bytes, size_t align) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -254,7 +260,8 @@ static uint32_t place(struct job *j, simt_shared_var *var, size_t bytes, size_t 
         if (bytes >= 128 && align < 128) align = 128; /* banks count from the array's start */
         uint32_t at = (uint32_t)((j->shared_top + align - 1) & ~(align - 1));
         uint64_t top = at + ((bytes + 3) & ~(size_t)3) + RED_ZONE_BYTES;
-        if (top > ARENA_BYTES) {
+        j->shared_bytes += bytes;
+        if (top > ARENA_BYTES || j->shared_bytes > shared_total_limit(j)) {
             pthread_mutex_unlock(&lock);
             return UINT32_MAX;
         }
@@ -273,8 +280,13 @@ void *simt_shared(simt_shared_var *var, size_t bytes, size_t align) {
     uint32_t at = (uint32_t)seen;
     if (__builtin_expect(seen >> 32 != w->job->id, 0)) at = place(w->job, var, bytes, align);
     if (__builtin_expect(at == UINT32_MAX, 0)) {
-        hook_launch_refused(&w->job->l, "its shared arrays are larger than a multiprocessor's "
-                                        "shared memory (232448 bytes)");
+        char why[256];
+        snprintf(why, sizeof why,
+                 "%zu bytes of static and dynamic shared memory; at most %zu. Make arrays dynamic, "
+                 "and cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, n) "
+                 "allows up to 232448",
+                 w->job->shared_bytes, shared_total_limit(w->job));
+        hook_launch_refused(&w->job->l, why);
         launch_fail(w->job, cudaErrorInvalidValue);
         schedule_abandon(w);
     }

@@ -20,9 +20,10 @@ struct allocation {
     char *start;
     size_t bytes;
     bool live, managed;
-    void *shadow;      /* check mode: struct cell a word */
-    uint8_t *known;    /* check mode: a bit a byte that the host has written */
-    uint32_t *touched; /* check mode: per sector, the launch that last read and last wrote it */
+    void *shadow;       /* check mode: struct cell a word */
+    struct cell *split; /* check mode: a byte, where words are accessed in parts; or NULL */
+    uint8_t *known;     /* check mode: a bit a byte that the host has written */
+    uint32_t *touched;  /* check mode: per sector, the launch that last read and last wrote it */
 };
 
 /* The device's range; 0 before the first allocation. Read by the checks at every access. */

@@ -118,7 +118,8 @@ static void complete(struct warp *p, uint32_t group) {
     for (set = group; set;) p->result[next_lane(&set)] = bits;
 }
 
-/* The lanes that wait in the operation which lane l waits in. A lane may wait in another one first. */
+/* The lanes that wait in the operation which lane l waits in. A lane may wait in another one first.
+ */
 static uint32_t arrived(const struct warp *p, uint32_t l) {
     uint32_t lanes = 0;
     for (uint32_t set = p->at_op & p->op_mask[l]; set;) {
@@ -170,6 +171,8 @@ uint64_t simt_warp_op(enum simt_warp_op op, uint32_t mask, uint64_t value, unsig
     NOTE_CALLER(w);
     p->op[lane] = (uint8_t)op, p->argument[lane] = (uint8_t)(argument % WARP);
     p->value[lane] = value;
+    if (op == SIMT_OP_SHUFFLE && __builtin_expect(!(mask >> argument % WARP & 1), 0))
+        hook_source_outside(w, site, mask, argument % WARP);
     meet(w, mask, site, false);
     return p->result[lane];
 }

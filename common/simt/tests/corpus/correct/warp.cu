@@ -101,7 +101,7 @@ __global__ void two_ways(const int *in, int *out) {
     if (t < 12) {
         v += __shfl_sync(0x00000fffu, v, 11 - t);
     } else if (t < 20) {
-        for (int d = 4; d; d /= 2) v += __shfl_xor_sync(0x000ff000u, v, d, 4);
+        for (int d = 2; d; d /= 2) v += __shfl_xor_sync(0x000ff000u, v, d, 4);
     } else {
         v = __ballot_sync(0xfff00000u, v > 7);
     }

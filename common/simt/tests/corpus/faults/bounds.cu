@@ -198,11 +198,12 @@ __global__ void two_arrays(const int *in, int *out) {
     int t = threadIdx.x;
     second[t] = in[t];
     first[t] = in[t];
+    if (t == 0) first[32] = 0;
     __syncthreads();
     out[t] = first[t + 2] + second[t]; // FAULT: out-of-bounds
 }
 CASE(from_one_shared_array_into_the_next) {
-    __attribute__((unused)) int *in = device_copy(some<int>(32));
+    int *in = device_copy(some<int>(32));
     two_arrays<<<1, 32>>>(in, device_filled<int>(32, 0));
     return true;
 }

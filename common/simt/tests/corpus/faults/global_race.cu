@@ -148,8 +148,8 @@ CASE(device_variable_of_all_blocks) {
 
 __global__ void no_barrier(int *box, int *out) {
     int t = threadIdx.x;
-    box[t] = t; // OTHER
-    out[t] = box[(t + 32) % 64]; // FAULT: global-race
+    box[t] = t; // FAULT: global-race
+    out[t] = box[(t + 32) % 64]; // OTHER
 }
 CASE(no_barrier_in_global_memory) {
     no_barrier<<<1, 64>>>(device_filled<int>(64, 0), device_filled<int>(64, 0));
@@ -179,8 +179,7 @@ CASE(vector_and_scalar_overlap) {
 }
 
 template <class T> __device__ void add_into(T *p, T v) {
-    T old = *p;
-    *p = old + v; // FAULT: global-race, OTHER
+    *p = *p + v; // FAULT: global-race, OTHER
 }
 __global__ void bins(const int *in, double *bin) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -7,8 +7,8 @@ namespace cg = cooperative_groups;
 __global__ void reverse(int *x) {
     __shared__ int s[128];
     int t = threadIdx.x;
-    s[t] = x[t]; // OTHER
-    x[t] = s[127 - t]; // FAULT: shared-race
+    s[t] = x[t]; // FAULT: shared-race
+    x[t] = s[127 - t]; // OTHER
 }
 CASE(no_barrier_after_the_load) {
     reverse<<<1, 128>>>(device_copy(some<int>(128)));
@@ -34,10 +34,10 @@ __global__ void tiles(const float *a, float *c, int n) {
     int t = threadIdx.x;
     float sum = 0;
     for (int k = 0; k < n; k += 64) {
-        tile[t] = a[k + t]; // FAULT: shared-race
+        tile[t] = a[k + t]; // OTHER
         __syncthreads();
         for (int i = 0; i < 64; i++)
-            sum += tile[i]; // OTHER
+            sum += tile[i]; // FAULT: shared-race
     }
     c[t] = sum;
 }
@@ -79,9 +79,9 @@ CASE(shared_counter_without_atomic) {
 __global__ void warps_only(const int *in, int *out) {
     __shared__ int s[96];
     int t = threadIdx.x;
-    s[t] = in[t]; // OTHER
+    s[t] = in[t]; // FAULT: shared-race
     __syncwarp();
-    out[t] = s[(t + 40) % 96]; // FAULT: shared-race
+    out[t] = s[(t + 40) % 96]; // OTHER
 }
 CASE(syncwarp_for_syncthreads) {
     warps_only<<<1, 96>>>(device_copy(some<int>(96)), device_filled<int>(96, 0));
@@ -91,8 +91,8 @@ CASE(syncwarp_for_syncthreads) {
 __global__ void arrays_overlap(const int *in, int *out, int n) {
     extern __shared__ int room[];
     int *first = room, *second = room + n - 1, t = threadIdx.x;
-    first[t] = in[t]; // OTHER
-    second[t] = -in[t]; // FAULT: shared-race
+    first[t] = in[t]; // FAULT: shared-race
+    second[t] = -in[t]; // OTHER
     __syncthreads();
     out[t] = first[t] + second[t];
 }
@@ -144,10 +144,10 @@ CASE(broadcast_without_barrier) {
 
 __device__ int block_total(int *room, int v) {
     int t = threadIdx.x, sum = 0;
-    room[t] = v; // FAULT: shared-race
+    room[t] = v; // OTHER
     __syncthreads();
     for (int i = 0; i < (int)blockDim.x; i++)
-        sum += room[i]; // OTHER
+        sum += room[i]; // FAULT: shared-race
     return sum;
 }
 __global__ void variance(const int *in, int *out) {
@@ -165,9 +165,9 @@ CASE(second_use_of_an_array) {
 __global__ void flags_in_bytes(unsigned char *out) {
     __shared__ unsigned char flag[64];
     int t = threadIdx.x;
-    flag[t] = (unsigned char)t; // OTHER
+    flag[t] = (unsigned char)t; // FAULT: shared-race
     __syncwarp();
-    out[t] = flag[t ^ 32]; // FAULT: shared-race
+    out[t] = flag[t ^ 32]; // OTHER
 }
 CASE(bytes_without_barrier) {
     flags_in_bytes<<<1, 64>>>(device_filled<unsigned char>(64, 0));
@@ -186,22 +186,21 @@ CASE(plain_read_after_shared_atomics) {
     return true;
 }
 
-__global__ void sort_block(int *x) {
-    __shared__ int s[64];
+__global__ void two_rounds(int *x) {
+    __shared__ int s[128];
     int t = threadIdx.x;
     s[t] = x[t];
     __syncthreads();
-    for (int j = 32; j > 0; j /= 2) {
-        int o = t ^ j;
-        int a = s[t], b = s[o]; // FAULT: shared-race
-        if (j == 32) __syncthreads();
-        s[t] = (o > t) == (a > b) ? b : a; // OTHER
-        if (j == 16) __syncthreads();
+    for (int j = 64; j >= 32; j /= 2) {
+        int a = s[t], b = s[t ^ j]; // OTHER
+        __syncthreads();
+        s[t] = a > b ? a : b; // FAULT: shared-race
     }
+    __syncthreads();
     x[t] = s[t];
 }
-CASE(barriers_in_some_rounds_only) {
-    sort_block<<<1, 64>>>(device_copy(some<int>(64)));
+CASE(no_barrier_before_the_next_round) {
+    two_rounds<<<1, 128>>>(device_copy(some<int>(128)));
     return true;
 }
 
@@ -213,8 +212,8 @@ __global__ void last_steps(const int *in, int *out) {
     __syncthreads();
     if (t < 32)
         for (int d = 32; d > 0; d /= 2) {
-            int other = s[t + d]; // FAULT: warp-race
-            s[t] += other; // OTHER
+            int other = s[t + d]; // OTHER
+            s[t] += other; // FAULT: warp-race
         }
     if (t == 0) *out = s[0];
 }
@@ -226,8 +225,8 @@ CASE(tree_in_a_warp) {
 __global__ void volatile_is_not_enough(const int *in, int *out) {
     __shared__ volatile int s[32];
     int t = threadIdx.x;
-    s[t] = in[t]; // OTHER
-    out[t] = s[31 - t]; // FAULT: warp-race
+    s[t] = in[t]; // FAULT: warp-race
+    out[t] = s[31 - t]; // OTHER
 }
 CASE(volatile_without_syncwarp) {
     volatile_is_not_enough<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));
@@ -275,12 +274,12 @@ CASE(syncwarp_on_one_side_only) {
 __global__ void half_waits(const int *in, int *out) {
     __shared__ int s[32];
     int t = threadIdx.x;
-    s[t] = in[t]; // OTHER
+    s[t] = in[t]; // FAULT: warp-race
     if (t < 16)
         __syncwarp(0x0000ffffu);
     else
         __syncwarp(0xffff0000u);
-    out[t] = s[(t + 8) % 32]; // FAULT: warp-race
+    out[t] = s[(t + 8) % 32]; // OTHER
 }
 CASE(syncwarp_of_too_few_lanes) {
     half_waits<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));
@@ -300,8 +299,8 @@ CASE(leader_of_a_warp_writes) {
 
 __global__ void lanes_exchange_globally(int *box, int *out) {
     int t = threadIdx.x;
-    box[t] = 2 * t; // OTHER
-    out[t] = box[t ^ 1]; // FAULT: warp-race
+    box[t] = 2 * t; // FAULT: warp-race
+    out[t] = box[t ^ 1]; // OTHER
 }
 CASE(lanes_exchange_in_global_memory) {
     lanes_exchange_globally<<<1, 64>>>(device_filled<int>(64, 0), device_filled<int>(64, 0));
@@ -312,9 +311,9 @@ __global__ void tile_too_small(const int *in, int *out) {
     __shared__ int s[32];
     cg::thread_block_tile<8> tile = cg::tiled_partition<8>(cg::this_thread_block());
     int t = threadIdx.x;
-    s[t] = in[t]; // OTHER
+    s[t] = in[t]; // FAULT: warp-race
     tile.sync();
-    out[t] = s[t ^ 8]; // FAULT: warp-race
+    out[t] = s[t ^ 8]; // OTHER
 }
 CASE(tile_smaller_than_the_exchange) {
     tile_too_small<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));

@@ -35,10 +35,10 @@ CASE(return_before_the_barrier) {
 __global__ void two_barriers(const int *in, int *out) {
     int t = threadIdx.x, v = in[t];
     if (t % 2) {
-        __syncthreads();
+        __syncthreads(); // FAULT: barrier-divergence
         v += 1;
     } else {
-        __syncthreads(); // FAULT: barrier-divergence
+        __syncthreads();
         v += 2;
     }
     out[t] = v;
