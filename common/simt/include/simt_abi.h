@@ -47,6 +47,10 @@ void simt_fence(void);
 void simt_fence_block(void);
 
 /* Warp operations. All lanes of `mask` meet; the last one computes for all. */
+enum {
+    SIMT_MAYBE_ABSENT =
+        32 /* a source lane past the mask: its value may go unused, as at a tree's end */
+};
 enum simt_warp_op {
     SIMT_OP_SYNC,
     SIMT_OP_SHUFFLE, /* argument: source lane */

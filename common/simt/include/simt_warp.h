@@ -52,12 +52,14 @@ SIMT_INLINE T simt_shfl_xor(unsigned site, uint32_t mask, T v, int bits, int wid
 template <class T>
 SIMT_INLINE T simt_shfl_down(unsigned site, uint32_t mask, T v, unsigned delta, int width = 32) {
     unsigned lane = simt_lane(), w = (unsigned)width - 1;
-    return simt_shuffle(site, mask, v, (lane & w) + delta > w ? lane : lane + delta);
+    return simt_shuffle(site, mask, v,
+                        ((lane & w) + delta > w ? lane : lane + delta) | SIMT_MAYBE_ABSENT);
 }
 template <class T>
 SIMT_INLINE T simt_shfl_up(unsigned site, uint32_t mask, T v, unsigned delta, int width = 32) {
     unsigned lane = simt_lane(), w = (unsigned)width - 1;
-    return simt_shuffle(site, mask, v, (lane & w) < delta ? lane : lane - delta);
+    return simt_shuffle(site, mask, v,
+                        ((lane & w) < delta ? lane : lane - delta) | SIMT_MAYBE_ABSENT);
 }
 #define __shfl_sync(...)      simt_shfl_idx(SIMT_SITE, __VA_ARGS__)
 #define __shfl_xor_sync(...)  simt_shfl_xor(SIMT_SITE, __VA_ARGS__)

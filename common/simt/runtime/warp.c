@@ -171,8 +171,8 @@ uint64_t simt_warp_op(enum simt_warp_op op, uint32_t mask, uint64_t value, unsig
     NOTE_CALLER(w);
     p->op[lane] = (uint8_t)op, p->argument[lane] = (uint8_t)(argument % WARP);
     p->value[lane] = value;
-    if (op == SIMT_OP_SHUFFLE && __builtin_expect(!(mask >> argument % WARP & 1), 0))
-        hook_source_outside(w, site, mask, argument % WARP);
+    if (op == SIMT_OP_SHUFFLE && argument < WARP && __builtin_expect(!(mask >> argument & 1), 0))
+        hook_source_outside(w, site, mask, argument);
     meet(w, mask, site, false);
     return p->result[lane];
 }

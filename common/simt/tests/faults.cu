@@ -110,7 +110,7 @@ __global__ void warp_sums_no_barrier(const float *x, float *out) {
     for (int d = 16; d; d /= 2) v += __shfl_xor_sync(0xffffffffu, v, d);
     if (t % 32 == 0) sums[t / 32] = v; //! shared-race
     if (t == 0) *out = sums[0] + sums[1] + sums[2] + sums[3];
-    //! uninitialised above
+    //! uninitialised? above
 }
 __global__ void dynamic_overlap(const float *x, float *out) {
     extern __shared__ float pool[];

@@ -70,7 +70,7 @@ def compare(want, report):
         must = {(k, l) for k, l, optional in want.get(kernel, []) if not optional}
         may = {(k, l) for k, l, _ in want.get(kernel, [])}
         findings = got.get(kernel, set())
-        have = {(k, l) for k, l, _ in findings}
+        have = {(k, l) for k, l, _ in findings} | {(k, other) for k, _, other in findings}  # either end of a race
         races = {l for k, l in may if k.endswith("race")}
         missing = must - have
         extra = {(k, l) for k, l, other in findings if (k, l) not in may and not (k.endswith("race") and other in races)}
