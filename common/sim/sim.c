@@ -110,6 +110,7 @@ void sim_report(struct sim *s, int32_t slot, enum sim_end end, int64_t t_ns) {
     } else {
         s->n.rejected++;
     }
+    s->fruitless = 0;
     sim_tell(s, slot, event_of[end], t_ns);
     if (s->c.each) s->c.each(s->c.ctx, o);
     s->free_slots[s->n_free_slots++] = slot;
@@ -130,6 +131,12 @@ static int ask(struct sim *s, struct err *e) {
     if (s->now_ns > LATEST_NS)
         return err_set(e,
                        "the run lasts more than 146 years; send fewer requests, or cheaper ones");
+    if (s->fruitless++ >= MAX_FRUITLESS)
+        return err_set(
+            e,
+            "at %lld ns the policy has decided %d times in a row without a token, an end "
+            "or an arrival in between: it makes no progress",
+            (long long)s->now_ns, MAX_FRUITLESS);
     reserve_actions(s);
     struct policy_view view = {.now_ns = s->now_ns,
                                .waiting = lane_view(&s->waiting),
@@ -268,6 +275,7 @@ int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct e
         if (s->now_ns < t_ns) s->now_ns = t_ns;
         s->ask_ns = t_ns;
     }
+    s->fruitless = 0;
     s->repeat_until_ns = 0; /* an arrival ends the plan's validity */
     sim_count_time(s, t_ns);
     /* filled in place: copying what was written just now would make the processor wait */

@@ -34,7 +34,8 @@ struct sim {
     int32_t free_blocks;
     int64_t kv_tokens; /* in the blocks that are taken, the iteration in flight included */
     bool arrivals_ended;
-    int64_t ended; /* requests that have ended in whatever way */
+    int64_t ended;     /* requests that have ended in whatever way */
+    int64_t fruitless; /* decisions since the last arrival, token or end */
 
     int64_t now_ns;          /* of the last thing that happened */
     int64_t last_arrival_ns; /* at this server */
@@ -63,6 +64,10 @@ struct sim {
 
 /* A run that gets here ends with an error, long before its clock runs over: 146 years. */
 static const int64_t LATEST_NS = INT64_C(1) << 62;
+
+/* So many fruitless decisions in a row and the policy is told that it makes no progress: more than
+ * a prompt of 2^17 tokens needs that is processed token by token beside seven others. */
+enum { MAX_FRUITLESS = 1 << 20 };
 
 /* ---- sim.c ---- */
 

@@ -275,6 +275,7 @@ static bool advance(struct sim *s, size_t at, int32_t tokens) {
         if (s->prefixes && q->prefix)
             prefix_store_add(s->prefixes, q->prefix, q->n_prefix, q->prefix_unit);
     }
+    s->fruitless = 0;
     sim_tell(s, slot, EV_TOKEN_SENT, s->done_ns);
     return ++r->generated_tokens >= h->stop_tokens;
 }

@@ -130,14 +130,36 @@ static int runs_nobody_knows(void *state, const struct policy_view *v, struct po
     return 0;
 }
 
+static int asks_every_ns(void *state, const struct policy_view *v, struct policy_plan *plan,
+                         struct err *e) {
+    (void)state;
+    (void)e;
+    plan->valid_until_ns = v->now_ns + 1;
+    return 0;
+}
+
+/* One token of a prompt of two, and away with it. */
+static int preempts_what_it_began(void *state, const struct policy_view *v,
+                                  struct policy_plan *plan, struct err *e) {
+    (void)state;
+    (void)e;
+    bool runs = v->n_running > 0;
+    plan->actions[plan->n_actions++] =
+        (struct policy_action){runs ? POLICY_PREEMPT : POLICY_RUN,
+                               runs ? v->running[0].id : v->waiting[0].id, runs ? 0 : 1, NULL};
+    return 0;
+}
+
 START_TEST(a_policy_that_stops_or_lies_is_told_so) {
     static const struct {
         const char *says;
         int (*plan)(void *, const struct policy_view *, struct policy_plan *, struct err *);
     } cases[] = {{"leaves 1 requests waiting", waits_for_ever},
                  {"asked again at once", asks_at_once},
-                 {"request 4711", runs_nobody_knows}};
-    for (int i = 0; i < 3; i++) {
+                 {"request 4711", runs_nobody_knows},
+                 {"makes no progress", asks_every_ns},
+                 {"makes no progress", preempts_what_it_began}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run run = {.outcomes = malloc(sizeof *run.outcomes), .cap = 1};
         const struct policy_ops ops = {.name = "faulty", .plan = cases[i].plan};
         struct setting set = {.policy = "single", .cost = DECODER};
@@ -146,7 +168,7 @@ START_TEST(a_policy_that_stops_or_lies_is_told_so) {
         c.policy = &ops;
         struct sim *s = sim_create(&c, &e);
         struct sim_request r = {
-            .id = 1, .prompt_tokens = 1, .output_tokens = 1, .max_output_tokens = 1};
+            .id = 1, .prompt_tokens = 2, .output_tokens = 1, .max_output_tokens = 1};
         ck_assert_int_eq(sim_push(s, &r, &e), 0);
         ck_assert_int_eq(sim_finish(s, &e), -1);
         ck_assert_msg(strstr(e.text, cases[i].says), "%s", e.text);
