@@ -1,8 +1,9 @@
 /* corpus.cuh: what the kernels of the two corpora share: cases by name, guards around memory.
  *
- * A file of either corpus is a program: with names it runs those cases, without any it runs all, and
- * with --list it says which it has. A case returns whether the answer is right (correct/) or whether
- * what the fault aimed at is untouched (faults/); each gives one line, "ok NAME" or "not ok NAME".
+ * A file of either corpus is a program: with names it runs those cases, without any it runs all,
+ * and with --list it says which it has. A case returns whether the answer is right (correct/) or
+ * whether what the fault aimed at is untouched (faults/); each gives one line, "ok NAME" or "not ok
+ * NAME".
  *
  * In faults/ a comment marks the line that check mode must name, "// FAULT: kind", and "// OTHER"
  * the line of a race's earlier access. What stands between two cases belongs to the later one.

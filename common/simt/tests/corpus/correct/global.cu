@@ -73,7 +73,8 @@ CASE(bf16_neighbours_in_place) {
 
 /* Odd bytes by one block, even ones by another: they meet in every word. */
 __global__ void by_parity(unsigned short *x, int n) {
-    for (int i = 2 * threadIdx.x + blockIdx.x; i < n; i += 2 * blockDim.x) x[i] += (unsigned short)i;
+    for (int i = 2 * threadIdx.x + blockIdx.x; i < n; i += 2 * blockDim.x)
+        x[i] += (unsigned short)i;
 }
 CASE(neighbours_of_two_blocks) {
     unsigned short *x = device_filled<unsigned short>(200, 0);

@@ -37,7 +37,8 @@ CASE(last_block_reduction) {
     return good && host_copy(out, 1)[0] < total(in);
 }
 
-/* Every thread writes and fences; after a barrier one counts the block. All of the last block read. */
+/* Every thread writes and fences; after a barrier one counts the block. All of the last block read.
+ */
 __global__ void count_then_all_read(int *scratch, int *out, unsigned *done) {
     __shared__ unsigned ticket;
     int t = threadIdx.x, n = blockDim.x * gridDim.x;
@@ -117,7 +118,8 @@ CASE(atomics_shared_and_global) {
     many_atomics<<<3, 50>>>(x);
     std::vector<int> got = host_copy(x, 5);
     for (int i = 0; i < 150; i++) all ^= i;
-    return got[0] == 147 && got[1] == 149 && got[2] == 0x7fffffff && got[3] == all && got[4] == -300;
+    return got[0] == 147 && got[1] == 149 && got[2] == 0x7fffffff && got[3] == all &&
+           got[4] == -300;
 }
 
 /* An atomic that the hardware lacks, from compare and swap. */
@@ -200,7 +202,8 @@ CASE(streams_and_events) {
     cudaStreamCreate(&a);
     cudaStreamCreate(&b);
     cudaEventCreate(&ready);
-    int *x = device_filled<int>(128, 0), *y = device_filled<int>(128, 0), *z = device_filled<int>(128, 0);
+    int *x = device_filled<int>(128, 0), *y = device_filled<int>(128, 0),
+        *z = device_filled<int>(128, 0);
     produce<<<2, 64, 0, a>>>(x, 5);
     cudaEventRecord(ready, a);
     consume<<<2, 64, 0, a>>>(x, y);

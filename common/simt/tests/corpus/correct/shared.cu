@@ -111,7 +111,7 @@ CASE(dynamic_memory_carved) {
     const int n = 100;
     std::vector<float> in = some<float>(n);
     float *out = device_filled<float>(n, 0);
-    carve<<<1, n, n * (8 + 4 + 1)>>>(device_copy(in), out, n);
+    carve<<<1, n, n *(8 + 4 + 1)>>>(device_copy(in), out, n);
     std::vector<float> got = host_copy(out, n);
     bool good = true;
     for (int i = 0; i < n; i++) good &= got[i] == 1.5f * in[n - 1 - i] + i;
@@ -297,7 +297,8 @@ __global__ void arg_max(const float *in, best_of *out, int n) {
     s[t] = mine;
     __syncthreads();
     for (int half = 32; half; half /= 2) {
-        if (t < half && (s[t + half].value > s[t].value || (s[t + half].value == s[t].value && s[t + half].index < s[t].index)))
+        if (t < half && (s[t + half].value > s[t].value ||
+                         (s[t + half].value == s[t].value && s[t + half].index < s[t].index)))
             s[t] = s[t + half];
         __syncthreads();
     }
@@ -334,8 +335,7 @@ CASE(barriers_that_vote) {
     votes_and_reuse<<<1, 96>>>(device_copy(in), out);
     std::vector<int> got = host_copy(out, 96);
     bool good = true;
-    for (int t = 0; t < 96; t++)
-        good &= got[t] == in[95 - (t + 1) % 96] * big + 1000 * zero + 2000;
+    for (int t = 0; t < 96; t++) good &= got[t] == in[95 - (t + 1) % 96] * big + 1000 * zero + 2000;
     return good;
 }
 

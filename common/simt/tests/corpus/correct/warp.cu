@@ -265,8 +265,8 @@ CASE(tiles_exchange_in_shared_memory) {
     return good;
 }
 
-/* The last warp has 13 lanes with work: they shuffle among themselves; the others have returned before
- * the __syncwarp of all. */
+/* The last warp has 13 lanes with work: they shuffle among themselves; the others have returned
+ * before the __syncwarp of all. */
 __global__ void ragged(const int *in, int *out, int n) {
     __shared__ int s[64];
     int t = threadIdx.x, lane = t % 32;
@@ -307,7 +307,8 @@ CASE(row_for_each_warp) {
     bool good = true;
     for (int y = 0; y < rows; y++) {
         int best = -1;
-        for (int x = 0; x < columns; x++) best = best < in[y * columns + x] ? in[y * columns + x] : best;
+        for (int x = 0; x < columns; x++)
+            best = best < in[y * columns + x] ? in[y * columns + x] : best;
         good &= got[y] == best;
     }
     return good;

@@ -4,8 +4,7 @@
 #include <cuda_fp16.h>
 
 __global__ void fill(int *x, int n) {
-    for (int i = threadIdx.x; i <= n; i += blockDim.x)
-        x[i] = i; // FAULT: out-of-bounds
+    for (int i = threadIdx.x; i <= n; i += blockDim.x) x[i] = i; // FAULT: out-of-bounds
 }
 CASE(one_past_the_end) {
     int *x = device_filled<int>(100, 0);
@@ -86,8 +85,7 @@ CASE(index_that_overflows) {
 
 __global__ void swap_axes(const int *in, int *out, int width, int height) {
     int x = threadIdx.x, y = threadIdx.y;
-    if (x < width && y < height)
-        out[y * width + x] = in[x * width + y]; // FAULT: out-of-bounds
+    if (x < width && y < height) out[y * width + x] = in[x * width + y]; // FAULT: out-of-bounds
 }
 CASE(rows_and_columns_mixed_up) {
     int *in = device_copy(some<int>(16 * 4)), *out = device_filled<int>(16 * 4, 0);

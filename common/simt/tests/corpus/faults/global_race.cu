@@ -57,8 +57,7 @@ __global__ void no_fence(int *partial, int *out) {
     }
     if (last) {
         int sum = 0;
-        for (unsigned b = 0; b < gridDim.x; b++)
-            sum += partial[b]; // FAULT: global-race
+        for (unsigned b = 0; b < gridDim.x; b++) sum += partial[b]; // FAULT: global-race
         *out = sum;
     }
 }
@@ -74,8 +73,7 @@ __global__ void fence_too_early(int *partial, int *out) {
     partial[blockIdx.x] = 10 * blockIdx.x; // OTHER
     if (atomicAdd(&done_too_early, 1) < gridDim.x - 1) return;
     int sum = 0;
-    for (unsigned b = 0; b < gridDim.x; b++)
-        sum += partial[b]; // FAULT: global-race
+    for (unsigned b = 0; b < gridDim.x; b++) sum += partial[b]; // FAULT: global-race
     *out = sum;
 }
 CASE(fence_before_the_write) {
@@ -90,8 +88,7 @@ __global__ void fence_for_the_block_only(int *partial, int *out) {
     __threadfence_block();
     if (atomicAdd(&counted, 1) < gridDim.x - 1) return;
     int sum = 0;
-    for (unsigned b = 0; b < gridDim.x; b++)
-        sum += partial[b]; // FAULT: global-race
+    for (unsigned b = 0; b < gridDim.x; b++) sum += partial[b]; // FAULT: global-race
     *out = sum;
 }
 CASE(block_fence_between_blocks) {
@@ -100,7 +97,7 @@ CASE(block_fence_between_blocks) {
 }
 
 __global__ void atomic_here_plain_there(int *sum, int *out) {
-    atomicAdd(sum, 1); // OTHER
+    atomicAdd(sum, 1);                                 // OTHER
     out[blockIdx.x * blockDim.x + threadIdx.x] = *sum; // FAULT: global-race
 }
 CASE(plain_read_of_an_atomic_sum) {
@@ -148,7 +145,7 @@ CASE(device_variable_of_all_blocks) {
 
 __global__ void no_barrier(int *box, int *out) {
     int t = threadIdx.x;
-    box[t] = t; // FAULT: global-race
+    box[t] = t;                  // FAULT: global-race
     out[t] = box[(t + 32) % 64]; // OTHER
 }
 CASE(no_barrier_in_global_memory) {
@@ -205,7 +202,7 @@ CASE(structures_at_one_place) {
 
 __global__ void read_then_overwrite(const int *in, int *out, int *flag) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    out[i] = in[i] + *flag; // OTHER
+    out[i] = in[i] + *flag;  // OTHER
     if (i == 100) *flag = 1; // FAULT: global-race
 }
 CASE(write_after_others_read) {

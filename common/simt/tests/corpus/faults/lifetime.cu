@@ -42,8 +42,7 @@ struct view {
 };
 __global__ void sum_view(const view *v, float *out) {
     float sum = 0;
-    for (int i = 0; i < v->n; i++)
-        sum += v->data[i]; // FAULT: use-after-free
+    for (int i = 0; i < v->n; i++) sum += v->data[i]; // FAULT: use-after-free
     *out = sum;
 }
 CASE(pointer_kept_in_a_structure) {
@@ -106,8 +105,7 @@ __global__ void first_half(float *x, int n) {
 }
 __global__ void sum_up(const float *x, float *out, int n) {
     float sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += x[i]; // FAULT: uninitialised
+    for (int i = 0; i < n; i++) sum += x[i]; // FAULT: uninitialised
     *out = sum;
 }
 CASE(first_kernel_wrote_too_little) {

@@ -1,4 +1,5 @@
-/* shared_race.cu: each kernel has one race in shared memory; in some it is between lanes of a warp. */
+/* shared_race.cu: each kernel has one race in shared memory; in some it is between lanes of a warp.
+ */
 #include "corpus.cuh"
 #include <cooperative_groups.h>
 
@@ -7,7 +8,7 @@ namespace cg = cooperative_groups;
 __global__ void reverse(int *x) {
     __shared__ int s[128];
     int t = threadIdx.x;
-    s[t] = x[t]; // FAULT: shared-race
+    s[t] = x[t];       // FAULT: shared-race
     x[t] = s[127 - t]; // OTHER
 }
 CASE(no_barrier_after_the_load) {
@@ -36,8 +37,7 @@ __global__ void tiles(const float *a, float *c, int n) {
     for (int k = 0; k < n; k += 64) {
         tile[t] = a[k + t]; // OTHER
         __syncthreads();
-        for (int i = 0; i < 64; i++)
-            sum += tile[i]; // FAULT: shared-race
+        for (int i = 0; i < 64; i++) sum += tile[i]; // FAULT: shared-race
     }
     c[t] = sum;
 }
@@ -53,7 +53,7 @@ __global__ void two_buffers(const int *in, int *out, int rounds) {
     __syncthreads();
     for (int r = 0; r < rounds; r++) {
         int v = ring[0][(t + 1) % 64]; // OTHER
-        ring[0][t] = v + 1; // FAULT: shared-race
+        ring[0][t] = v + 1;            // FAULT: shared-race
         __syncthreads();
     }
     out[t] = ring[0][t];
@@ -91,7 +91,7 @@ CASE(syncwarp_for_syncthreads) {
 __global__ void arrays_overlap(const int *in, int *out, int n) {
     extern __shared__ int room[];
     int *first = room, *second = room + n - 1, t = threadIdx.x;
-    first[t] = in[t]; // FAULT: shared-race
+    first[t] = in[t];   // FAULT: shared-race
     second[t] = -in[t]; // OTHER
     __syncthreads();
     out[t] = first[t] + second[t];
@@ -123,7 +123,7 @@ __global__ void scan_in_place(const int *in, int *out) {
     for (int d = 1; d < 64; d *= 2) {
         __syncthreads();
         int left = t >= d ? s[t - d] : 0; // FAULT: shared-race
-        s[t] += left; // OTHER
+        s[t] += left;                     // OTHER
     }
     out[t] = s[t];
 }
@@ -134,7 +134,7 @@ CASE(scan_without_second_buffer) {
 
 __global__ void first_value(const int *in, int *out) {
     __shared__ int chosen;
-    if (threadIdx.x == 0) chosen = in[7]; // OTHER
+    if (threadIdx.x == 0) chosen = in[7];             // OTHER
     if (threadIdx.x >= 32) out[threadIdx.x] = chosen; // FAULT: shared-race
 }
 CASE(broadcast_without_barrier) {
@@ -146,8 +146,7 @@ __device__ int block_total(int *room, int v) {
     int t = threadIdx.x, sum = 0;
     room[t] = v; // OTHER
     __syncthreads();
-    for (int i = 0; i < (int)blockDim.x; i++)
-        sum += room[i]; // FAULT: shared-race
+    for (int i = 0; i < (int)blockDim.x; i++) sum += room[i]; // FAULT: shared-race
     return sum;
 }
 __global__ void variance(const int *in, int *out) {
@@ -178,7 +177,7 @@ __global__ void atomic_then_plain(const int *in, int *out) {
     __shared__ int sum;
     if (threadIdx.x == 0) sum = 0;
     __syncthreads();
-    atomicAdd(&sum, in[threadIdx.x]); // OTHER
+    atomicAdd(&sum, in[threadIdx.x]);  // OTHER
     if (threadIdx.x == 63) *out = sum; // FAULT: shared-race
 }
 CASE(plain_read_after_shared_atomics) {
@@ -213,7 +212,7 @@ __global__ void last_steps(const int *in, int *out) {
     if (t < 32)
         for (int d = 32; d > 0; d /= 2) {
             int other = s[t + d]; // OTHER
-            s[t] += other; // FAULT: warp-race
+            s[t] += other;        // FAULT: warp-race
         }
     if (t == 0) *out = s[0];
 }
@@ -225,7 +224,7 @@ CASE(tree_in_a_warp) {
 __global__ void volatile_is_not_enough(const int *in, int *out) {
     __shared__ volatile int s[32];
     int t = threadIdx.x;
-    s[t] = in[t]; // FAULT: warp-race
+    s[t] = in[t];       // FAULT: warp-race
     out[t] = s[31 - t]; // OTHER
 }
 CASE(volatile_without_syncwarp) {
@@ -248,7 +247,7 @@ CASE(a_shuffle_orders_no_memory) {
 __global__ void vote_between(const int *in, int *out) {
     __shared__ int s[32];
     int t = threadIdx.x;
-    s[t] = in[t]; // OTHER
+    s[t] = in[t];                                                     // OTHER
     if (__any_sync(0xffffffffu, in[t] > 3)) out[t] = s[(t + 1) % 32]; // FAULT: warp-race
 }
 CASE(a_vote_orders_no_memory) {
@@ -262,7 +261,7 @@ __global__ void rotate(const int *in, int *out) {
     s[t] = in[t];
     __syncwarp();
     int v = s[(t + 1) % 32]; // OTHER
-    s[t] = v; // FAULT: warp-race
+    s[t] = v;                // FAULT: warp-race
     __syncwarp();
     out[t] = s[t];
 }
@@ -290,7 +289,7 @@ __global__ void leader_tells(const int *in, int *out) {
     __shared__ int told[4];
     int t = threadIdx.x, w = t / 32;
     if (t % 32 == 0) told[w] = in[w]; // OTHER
-    out[t] = told[w]; // FAULT: warp-race
+    out[t] = told[w];                 // FAULT: warp-race
 }
 CASE(leader_of_a_warp_writes) {
     leader_tells<<<1, 128>>>(device_copy(some<int>(4)), device_filled<int>(128, 0));
@@ -299,7 +298,7 @@ CASE(leader_of_a_warp_writes) {
 
 __global__ void lanes_exchange_globally(int *box, int *out) {
     int t = threadIdx.x;
-    box[t] = 2 * t; // FAULT: warp-race
+    box[t] = 2 * t;      // FAULT: warp-race
     out[t] = box[t ^ 1]; // OTHER
 }
 CASE(lanes_exchange_in_global_memory) {

@@ -63,8 +63,7 @@ CASE(rounds_differ_by_thread) {
 
 __global__ void loop_then_barrier(int *out) {
     int t = threadIdx.x;
-    for (int i = 0; i < t / 32 + 1; i++)
-        __syncthreads(); // FAULT: barrier-divergence
+    for (int i = 0; i < t / 32 + 1; i++) __syncthreads(); // FAULT: barrier-divergence
     out[t] = 1;
     __syncthreads();
     out[t] = 2;
@@ -88,8 +87,7 @@ CASE(counting_barrier_in_a_function) {
 
 __global__ void group_in_a_branch(int *out) {
     cg::thread_block block = cg::this_thread_block();
-    if (block.thread_rank() != 0)
-        block.sync(); // FAULT: barrier-divergence
+    if (block.thread_rank() != 0) block.sync(); // FAULT: barrier-divergence
     out[threadIdx.x] = 1;
 }
 CASE(group_sync_without_one_thread) {
@@ -152,8 +150,7 @@ CASE(caller_not_in_its_mask) {
 
 __global__ void short_warp(const int *in, int *out) {
     int t = threadIdx.x, v = in[t];
-    for (int d = 16; d; d /= 2)
-        v += __shfl_down_sync(FULL, v, d); // FAULT: warp-mask
+    for (int d = 16; d; d /= 2) v += __shfl_down_sync(FULL, v, d); // FAULT: warp-mask
     out[t] = v;
 }
 CASE(values_of_lanes_that_do_not_exist) {
@@ -175,8 +172,7 @@ __global__ void lanes_gone(const int *in, int *out, int n) {
     int t = threadIdx.x;
     if (t >= n) return;
     int v = in[t];
-    for (int d = 16; d; d /= 2)
-        v += __shfl_xor_sync(FULL, v, d); // FAULT: warp-mask
+    for (int d = 16; d; d /= 2) v += __shfl_xor_sync(FULL, v, d); // FAULT: warp-mask
     out[t] = v;
 }
 CASE(values_of_lanes_that_returned) {
