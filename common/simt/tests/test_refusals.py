@@ -126,7 +126,7 @@ def plugin(work):
 
 def main():
     with tempfile.TemporaryDirectory() as work:
-        for name in sorted(os.listdir(os.path.join(HERE, "refused"))):
+        for name in sorted(n for n in os.listdir(os.path.join(HERE, "refused")) if n.endswith(".cu")):
             one(name, work)
         time_limit(work)
         crashes(work)
