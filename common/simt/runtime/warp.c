@@ -144,7 +144,7 @@ static void meet(struct worker *w, uint32_t mask, unsigned site, bool memory) {
             hook_ops_differ(w, (int)other, site, mask);
     }
     p->at_op |= bit;
-    if ((arrived(p, lane) & need) != need) {
+    if ((p->at_op & need) != need || (arrived(p, lane) & need) != need) {
         schedule_suspend(w);
         return;
     }
@@ -182,7 +182,7 @@ void warp_release_after_exit(struct worker *w, struct warp *p) {
     for (uint32_t set = p->at_op; set;) {
         uint32_t l = next_lane(&set), need = p->op_mask[l] & ~p->done;
         need &= warp_lanes(w, (int)(p - w->warp));
-        if ((arrived(p, l) & need) != need) continue;
+        if ((p->at_op & need) != need || (arrived(p, l) & need) != need) continue;
         hook_lane_left(w, p, (int)l);
         complete(p, need);
         if (p->op[l] == SIMT_OP_SYNC) hook_syncwarp(w, p, need);
