@@ -101,6 +101,32 @@ CASE(last_warp_of_the_block) {
     return host_copy(out, 1)[0] == total(in);
 }
 
+/* Warps instead of threads: all lanes write, __syncwarp, one fences and counts for all; the last
+ * warp of the grid reads, told by its leader with another __syncwarp. */
+__global__ void last_warp_reads(const int *in, int *box, int *out, int *done, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32, ticket = 0;
+    box[i] = 3 * in[i];
+    __syncwarp();
+    if (lane == 0) {
+        __threadfence();
+        ticket = atomicAdd(done, 1);
+        __threadfence();
+    }
+    ticket = __shfl_sync(0xffffffffu, ticket, 0);
+    __syncwarp();
+    if (ticket != n / 32 - 1) return;
+    int sum = 0;
+    for (int k = lane; k < n; k += 32) sum += box[k];
+    sum = __reduce_add_sync(0xffffffffu, sum);
+    if (lane == 0) *out = sum;
+}
+CASE(last_warp_of_the_grid) {
+    std::vector<int> in = some<int>(256);
+    int *out = device_filled<int>(1, 0), *done = device_filled<int>(1, 0);
+    last_warp_reads<<<2, 128>>>(device_copy(in), device_filled<int>(256, 0), out, done, 256);
+    return host_copy(out, 1)[0] == 3 * total(in);
+}
+
 __global__ void many_atomics(int *x) {
     __shared__ int low, high;
     if (threadIdx.x == 0) low = 1 << 30, high = -1;

@@ -134,6 +134,22 @@ CASE(ranges_of_blocks_overlap) {
     return true;
 }
 
+__device__ unsigned warps_done;
+__global__ void lanes_do_not_meet(int *box, int *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+    box[i] = i; // OTHER
+    if (threadIdx.x != 0) return;
+    __threadfence();
+    if (atomicAdd(&warps_done, 1) < gridDim.x - 1) return;
+    int sum = 0;
+    for (int k = 0; k < n; k += 32) sum += box[k + 5]; // FAULT: global-race
+    *out = sum;
+}
+CASE(fence_for_lanes_not_met) {
+    lanes_do_not_meet<<<3, 32>>>(device_filled<int>(96, 0), device_filled<int>(1, 0));
+    return true;
+}
+
 __device__ int shared_by_all;
 __global__ void set_variable(const int *in) {
     if (threadIdx.x == 0) shared_by_all = in[blockIdx.x]; // FAULT: global-race, OTHER

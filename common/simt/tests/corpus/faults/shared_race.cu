@@ -173,6 +173,32 @@ CASE(bytes_without_barrier) {
     return true;
 }
 
+__global__ void words_and_bytes(const int *in, unsigned char *out) {
+    __shared__ int word[64];
+    int t = threadIdx.x;
+    word[t] = in[t];                           // FAULT: shared-race
+    out[t] = ((unsigned char *)word)[255 - t]; // OTHER
+}
+CASE(words_read_as_bytes) {
+    words_and_bytes<<<1, 64>>>(device_copy(some<int>(64)), device_filled<unsigned char>(64, 0));
+    return true;
+}
+
+__global__ void part_of_the_warps(const int *in, int *out) {
+    __shared__ int part[4], finished;
+    int t = threadIdx.x;
+    if (t == 0) finished = 0;
+    __syncthreads();
+    if (t % 32) return;
+    part[t / 32] = in[t]; // OTHER
+    if (atomicAdd(&finished, 1) == 3)
+        *out = part[0] + part[1] + part[2] + part[3]; // FAULT: shared-race
+}
+CASE(last_warp_without_fence) {
+    part_of_the_warps<<<1, 128>>>(device_copy(some<int>(128)), device_filled<int>(1, 0));
+    return true;
+}
+
 __global__ void atomic_then_plain(const int *in, int *out) {
     __shared__ int sum;
     if (threadIdx.x == 0) sum = 0;
