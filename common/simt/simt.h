@@ -50,7 +50,15 @@
  * illegal-launch, time-limit, crash
  * (a signal in a kernel: division by zero, a failed assert, 64 KiB of stack used up). A bad access
  * ends its launch before it happens; the others are noted and the kernel goes on. A race is told at
- * the line of its later access and names the other line; both ends may be told.
+ * the line of its later access and names the other line. One race is one finding: its other end, and
+ * an early read of what nobody has written yet, stay unsaid. Of a block's barriers the first that
+ * threads miss is told.
+ *
+ * WHAT IT DOESN'T: an overrun so far that it lands in another live allocation or shared array; the
+ * scope of an atomic (atomicAdd_block counts for all blocks); misaligned vectors; races between
+ * streams (work is done when a call returns); a word never written where it may be the hole of a
+ * structure: the second half of 8 bytes. A shuffle down or up past its mask is let through, as its
+ * value often goes unused; a source lane that is named, or exchanged with, must be in the mask.
  *
  * WHAT IT COUNTS: see `metrics` in a report. A request is what the lanes of a warp do at one place
  * in the code, together; lanes are brought together as on a GPU, lowest address of code first.
