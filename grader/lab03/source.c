@@ -122,6 +122,8 @@ static int check_bracket(const struct source *s, const struct source_token *t) {
 static int check_mark(const struct source *s, const struct source_token *t) {
     if (source_is(t, "##") || source_is(t, "%:"))
         return refuse(s, t, "no names put together by the preprocessor; write the name");
+    if (source_is(t, "<%") || source_is(t, "%>") || source_is(t, "<:") || source_is(t, ":>"))
+        return refuse(s, t, "braces and brackets, please, or a blank between the two");
     if (source_is(t, "[[")) return check_bracket(s, t);
     if (*t->at == '\\' || *t->at == '`' || *t->at == '@') return refuse(s, t, "this isn't CUDA C");
     if (*t->at == '?' && t[1].at == t->at + 1 && *t[1].at == '?')
@@ -251,39 +253,44 @@ static bool is_keyword(const struct source_token *t) {
 static int check_define(const struct source *s, const struct source_token *t) {
     const struct source_token *name = &t[2];
     if (is_keyword(name)) return refuse(s, name, "this name has a meaning already; another one");
-    for (const struct source_token *p = name + 1; p->directive && !(p->begins && source_is(p, "#"));
-         p++)
+    int depth = 0;
+    for (const struct source_token *p = name + 1; p->directive && !p->opens; p++) {
         if (source_is(p, ";") || source_is(p, "{") || source_is(p, "}") || source_is(p, "static") ||
             source_is(p, "struct") || source_is(p, "__device__") || source_is(p, "__global__"))
             return refuse(s, name,
                           "a macro here is a value or an expression; for statements write a "
                           "__device__ function");
+        depth +=
+            (source_is(p, "(") || source_is(p, "[")) - (source_is(p, ")") || source_is(p, "]"));
+        if (depth < 0) break;
+    }
+    if (depth != 0) return refuse(s, name, "a macro's brackets close within it");
     return 0;
 }
 
 static int check_directive(const struct source *s, const struct source_token *t) {
-    static const char *const fine[] = {"if", "ifdef", "ifndef", "elif", "else", "endif", "error"};
     const struct source_token *word = &t[1];
-    if (!word->directive) return 0; /* a lone # does nothing */
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (source_is(word, fine[i])) return 0;
+    if (!word->directive || word->opens) return 0; /* a lone # does nothing */
     if (source_is(word, "include")) return check_include(s, t);
     if (source_is(word, "define") || source_is(word, "undef")) return check_define(s, t);
     if (source_is(word, "pragma")) {
         if (source_is(&t[2], "unroll") || source_is(&t[2], "once")) return 0;
         return refuse(s, &t[2], "of the pragmas only unroll; others can turn the checks off");
     }
+    if (source_is(word, "if") || source_is(word, "ifdef") || source_is(word, "ifndef"))
+        return refuse(
+            s, word,
+            "the file must say the same everywhere: without conditions, and without parts "
+            "that are switched off");
     return refuse(s, word,
                   "this directive isn't needed in a kernel, and can hide where code stands");
 }
 
 static int check_tokens(const struct source *s) {
-    bool in_directive = false;
     for (size_t i = 0; i < s->count; i++) {
         const struct source_token *t = &s->list[i];
-        if (source_is(t, "#") && t->directive && !in_directive && check_directive(s, t)) return -1;
+        if (t->opens && check_directive(s, t)) return -1;
         bool include = t->directive && i >= 2 && source_is(&t[-1], "include");
-        in_directive = t->directive && s->list[i + 1].directive;
         if (!include && check_token(s, t)) return -1;
     }
     return 0;
@@ -322,8 +329,22 @@ static bool has(const struct head *h, const char *word) {
     return false;
 }
 
+/* Behind template <...>; t where there is none. */
+static const struct source_token *skip_template(const struct source_token *t) {
+    int depth = 0;
+    while (source_is(t, "template")) {
+        do {
+            t = next(t);
+            depth += source_is(t, "<") - source_is(t, ">");
+        } while (depth > 0 && t->kind != TOKEN_END);
+        t = next(t);
+    }
+    return t;
+}
+
 static struct head read_head(const struct source_token *t) {
     struct head h = {.first = t};
+    t = skip_template(t);
     while (t->kind != TOKEN_END && !source_is(t, ";") && !source_is(t, "}")) {
         bool sized = source_is(t, "__launch_bounds__") || source_is(t, "__align__") ||
                      source_is(t, "alignas") || source_is(t, "decltype");
@@ -364,7 +385,9 @@ static int check_initialiser(const struct source *s, const struct head *h) {
 static int check_variable(const struct source *s, const struct head *h) {
     const struct source_token *t = first_word(h);
     bool type_seen = false;
-    if (has(h, "constexpr")) return 0;
+    if (source_is(t, "__device__") || source_is(t, "const")) t = next(t);
+    if (source_is(t, "constexpr")) return 0;
+    t = first_word(h);
     if (source_is(t, "template") || h->bracket)
         return refuse(s, t, "a declaration that I can't follow; write a plain one");
     for (; t != h->end && t->kind == TOKEN_NAME; t = next(t)) {
@@ -433,14 +456,7 @@ static int check_type(const struct source *s, const struct head *h,
 static bool is_type(const struct head *h) {
     static const char *const words[] = {"struct", "class", "union", "enum", "using", "typedef"};
     const struct source_token *t = first_word(h);
-    if (source_is(t, "template")) {
-        int depth = 0;
-        for (t = next(t); t != h->end; t = next(t)) {
-            if (source_is(t, "<")) depth++;
-            if (source_is(t, ">") && --depth == 0) break;
-        }
-        t = t == h->end ? t : next(t);
-    }
+    t = skip_template(t);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (source_is(t, words[i])) /* struct X f() { is a function, struct X y; a variable */
             return !h->bracket || source_is(t, "using") || source_is(t, "typedef");

@@ -14,8 +14,7 @@ struct reader {
     struct source_tokens *out;
     const int *line; /* of every byte */
     size_t room;
-    int last_line;
-    bool directive;
+    bool directive, fresh; /* in a directive; nothing but space in this line so far */
 };
 
 /* Backslash-newline goes; line[i] is the line that byte i stood in. */
@@ -52,7 +51,10 @@ static bool name_part(char c) {
 static void skip_space(struct reader *r) {
     while (r->at < r->end) {
         if (isspace((unsigned char)*r->at)) {
-            if (*r->at == '\n') r->directive = false;
+            if (*r->at == '\n') {
+                r->directive = false;
+                r->fresh = true;
+            }
             r->at++;
         } else if (!strncmp(r->at, "//", 2)) {
             while (r->at < r->end && *r->at != '\n') r->at++;
@@ -85,7 +87,8 @@ static const char *end_of_number(const char *p, const char *end) {
 
 /* Marks of two bytes that mean something to source.c; all others are taken byte by byte. */
 static size_t mark_length(const char *p) {
-    static const char *const two[] = {"##", "%:", "[[", "::", "==", "<=", ">=", "!=", "->", "&&"};
+    static const char *const two[] = {"##", "%:", "<%", "%>", "<:", ":>", "[[",
+                                      "::", "==", "<=", ">=", "!=", "->", "&&"};
     for (size_t i = 0; i < sizeof two / sizeof *two; i++)
         if (!strncmp(p, two[i], 2)) return 2;
     return 1;
@@ -99,17 +102,11 @@ static int push(struct reader *r, enum token_kind kind, const char *end) {
         if (!grown) return -1;
         t->list = grown;
     }
-    int line = r->line[r->at - t->text];
-    bool begins = line != r->last_line;
-    /* "begins" is judged by physical lines; a directive begins a logical one */
-    const char *p = r->at;
-    while (p > t->text && (p[-1] == ' ' || p[-1] == '\t')) p--;
-    if (*r->at == '#' && kind == TOKEN_MARK && !r->directive &&
-        (t->count == 0 || begins || p == t->text || p[-1] == '\n'))
-        r->directive = true;
-    t->list[t->count++] =
-        (struct source_token){kind, r->at, (size_t)(end - r->at), line, begins, r->directive};
-    r->last_line = line;
+    bool opens = *r->at == '#' && kind == TOKEN_MARK && r->fresh;
+    if (opens) r->directive = true;
+    r->fresh = false;
+    t->list[t->count++] = (struct source_token){
+        kind, r->at, (size_t)(end - r->at), r->line[r->at - t->text], r->directive, opens};
     r->at = end;
     return 0;
 }
@@ -134,7 +131,8 @@ int source_tokens_read(const char *text, size_t n, struct source_tokens *out) {
     *out = (struct source_tokens){.text = malloc(n + 1)};
     if (!line || !out->text) rc = -1;
     size_t len = rc ? 0 : join_lines(text, n, out->text, line);
-    struct reader r = {.at = out->text, .end = out->text + len, .out = out, .line = line};
+    struct reader r = {
+        .at = out->text, .end = out->text + len, .out = out, .line = line, .fresh = true};
     while (!rc) {
         skip_space(&r);
         if (r.at >= r.end) break;
@@ -143,7 +141,7 @@ int source_tokens_read(const char *text, size_t n, struct source_tokens *out) {
     if (!rc && !out->list) out->list = malloc(sizeof *out->list);
     if (!out->list) rc = -1;
     if (!rc)
-        out->list[out->count] = (struct source_token){TOKEN_END, r.end, 0, line[len], true, false};
+        out->list[out->count] = (struct source_token){TOKEN_END, r.end, 0, line[len], false, false};
     free(line);
     if (rc) source_tokens_release(out);
     return rc;

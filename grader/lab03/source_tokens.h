@@ -15,8 +15,8 @@ struct source_token {
     const char *at; /* into tokens.text */
     size_t n;
     int line;       /* of the learner's file */
-    bool begins;    /* the first of its line */
     bool directive; /* belongs to a line that began with # */
+    bool opens;     /* is that # */
 };
 
 struct source_tokens {

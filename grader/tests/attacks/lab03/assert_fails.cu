@@ -1,0 +1,11 @@
+/* Ends the process by an assertion.
+ * expect: ended by SIGABRT|assert
+ */
+#include "backend/kernels.h"
+#include <math.h>
+
+KERNEL copy(float *out, const float *in, int32_t n) {
+    assert(n < 0);
+    int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) out[i] = in[i];
+}

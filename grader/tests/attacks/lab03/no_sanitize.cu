@@ -1,0 +1,11 @@
+/* Turns the checks off.
+ * expect: attributes can turn
+ */
+#include "backend/kernels.h"
+
+__attribute__((no_sanitize("thread"))) static __device__ void f() {}
+
+KERNEL copy(float *out, const float *in, int32_t n) {
+    int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) out[i] = in[i];
+}

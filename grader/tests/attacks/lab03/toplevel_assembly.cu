@@ -1,0 +1,11 @@
+/* Assembly between functions.
+ * expect: inline assembly
+ */
+#include "backend/kernels.h"
+
+asm(".globl main");
+
+KERNEL copy(float *out, const float *in, int32_t n) {
+    int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) out[i] = in[i];
+}

@@ -1,0 +1,8 @@
+/* G16: writes nothing.
+ * expect: isn't finite|not finite|nan
+ */
+#include "backend/kernels.h"
+
+KERNEL copy(float *out, const float *in, int32_t n) {
+    if (n < 0) out[0] = in[0];
+}
