@@ -45,6 +45,8 @@ grade: build ## grade a lab: LAB=01 [DIR=folder] [CHECK=intervals] [SEED=n] [HIN
 
 check-mutants: build ## does every mutant of the reference lose points? (all of them, some minutes)
 	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_mutants.py all
+	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_lab03_mutants.py all
+	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_lab03.py all
 check-all: check-mutants
 
 .PHONY: grade check-mutants

@@ -89,14 +89,17 @@ static const struct kernel_tensor *tensor_named(const struct kernel_case *c, con
     return NULL;
 }
 
-/* Rows of logits: quarters, so that there are ties, the greatest value twice. */
+/* Rows of logits: quarters, so that there are ties, the greatest value twice; far above zero, far
+ * below it, and around it, in turns. */
 static void fill_logits(struct filling *f, float *x, int64_t n) {
-    int64_t vocab = size(f, "vocab");
-    for (int64_t i = 0; i < n; i++) x[i] = (float)(floor(within(f, -24, 24)) / 4 + 300);
+    static const float middle[] = {300, -300, -2};
+    int64_t vocab = size(f, "vocab"), turn = (int64_t)rng_below(&f->rng, 3);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)(floor(within(f, -24, 24)) / 4) + middle[(i / vocab + turn) % 3];
     for (int64_t r = 0; r < n; r += vocab) {
         int64_t a = (int64_t)rng_below(&f->rng, (uint64_t)vocab);
         int64_t b = (int64_t)rng_below(&f->rng, (uint64_t)vocab);
-        x[r + a] = x[r + b] = 306.25f;
+        x[r + a] = x[r + b] = 6.25f + middle[(r / vocab + turn) % 3];
     }
 }
 

@@ -36,7 +36,7 @@ def counted(kernels):
         for v in [first, *(j.check(objects, first.program) for j in jobs[1:])]:
             if v.problem:
                 sys.exit(f"draw_kernels.py: {v.name}: {v.problem}")
-            report = json.loads(v.program.with_suffix(".json").read_text())
+            report = json.loads(v.program.with_name(v.program.name + ".json").read_text())
             out.setdefault(v.kernel, []).append(next(k for k in report["kernels"] if k["name"] == v.kernel))
         return out
     finally:

@@ -16,6 +16,7 @@ struct asking {
     struct question *q;
     char *kind;
     size_t cap;
+    size_t top; /* where the greatest of the values stands */
 };
 
 static int64_t between(struct asking *a, int64_t lo, int64_t hi) {
@@ -106,6 +107,12 @@ static void ask_not_timed(struct asking *a) {
     }
 }
 
+/* Less than half a nanosecond a launch: a time of 0, which is a time. */
+static struct kernel_run no_time(struct asking *a) {
+    int64_t start = between(a, 0, 1000);
+    return (struct kernel_run){start, start + 400, KERNEL_CLOCK_GPU, KERNEL_CLOCK_GPU, 1000, false};
+}
+
 static void fill_runs(struct asking *a, size_t n, double width) {
     int64_t base = between(a, 2000, 400000);
     a->q->n_runs = n;
@@ -125,6 +132,10 @@ static void ask_median(struct asking *a) {
     if (a->k % 5 == 4 && n > 2) {
         for (size_t i = 0; i < n; i += 2) a->q->runs[i] = a->q->runs[0];
         say(a, "repetitions that took equally long");
+    }
+    if (a->k == 10 || a->k == 11) {
+        for (size_t i = 0; i < n * (size_t)(a->k - 9) / 3; i++) a->q->runs[i] = no_time(a);
+        say(a, "launches of less than half a nanosecond");
     }
 }
 
@@ -162,6 +173,10 @@ static void ask_spread(struct asking *a) {
         r->end_ns = r->start_ns + 90000000;
         r->warm_up = true;
         say(a, "a slow warm-up among others");
+    }
+    if (a->k % 4 == 1 && a->k > 4) {
+        a->q->runs[a->k % 8 == 1 ? 0 : a->q->n_runs - 1] = no_time(a);
+        say(a, "a time of 0 among others");
     }
 }
 
@@ -265,8 +280,9 @@ static void fill_values(struct asking *a, size_t n, double magnitude) {
         a->q->got[i] = (float)v;
         a->q->want[i] = (double)a->q->got[i];
     }
-    a->q->got[n / 2] = (float)magnitude; /* the magnitude itself is among them */
-    a->q->want[n / 2] = (double)a->q->got[n / 2];
+    a->top = a->k % 3 == 0 ? 0 : a->k % 3 == 1 ? n - 1 : n / 2;
+    a->q->got[a->top] = (float)magnitude; /* the magnitude itself is among them */
+    a->q->want[a->top] = (double)a->q->got[a->top];
     a->q->tolerance = 1e-4;
 }
 
@@ -279,8 +295,8 @@ static double some_magnitude(struct asking *a) {
 static size_t put_off(struct asking *a, double error) {
     struct question *q = a->q;
     size_t at = (size_t)between(a, 0, (int64_t)q->n_values - 1);
-    double magnitude = fabs(q->want[q->n_values / 2]);
-    if (at == q->n_values / 2) at = at ? at - 1 : q->n_values - 1;
+    double magnitude = fabs(q->want[a->top]);
+    if (at == a->top) at = at ? at - 1 : q->n_values - 1;
     if (q->n_values > 1) q->want[at] += (q->want[at] > 0 ? -1 : 1) * error * magnitude;
     return at;
 }
@@ -294,10 +310,18 @@ static void ask_tolerance(struct asking *a) {
     say(a, of > 1 ? "an error above the tolerance" : "an error within the tolerance");
     if (a->k % 6 == 4) { /* one small value, far off by its own size, near by the magnitude's */
         fill_values(a, n, some_magnitude(a));
-        size_t at = a->q->n_values / 2 ? 0 : n - 1;
-        a->q->want[at] = 1e-7 * fabs(a->q->want[n / 2]);
+        size_t at = a->top ? 0 : n - 1;
+        a->q->want[at] = 1e-7 * fabs(a->q->want[a->top]);
         a->q->got[at] = 0;
         say(a, "a small value among large ones");
+    }
+    if (a->k % 6 == 0) { /* exact in binary: the tolerance itself */
+        a->q->n_values = 3;
+        for (size_t i = 0; i < 3; i++) a->q->got[i] = 0, a->q->want[i] = 0;
+        a->q->got[1] = 2, a->q->want[1] = 2;
+        a->q->tolerance = 0.0009765625;
+        a->q->got[2] = 0.001953125f;
+        say(a, "an error of exactly the tolerance");
     }
 }
 
@@ -313,7 +337,7 @@ static void ask_worst(struct asking *a) {
     }
     if (a->k % 3 == 2) {
         size_t n = a->q->n_values;
-        a->q->got[n - 1] = (float)(a->q->want[n - 1] + fabs(a->q->want[n / 2]) * 0.3);
+        a->q->got[n - 1] = (float)(a->q->want[n - 1] + fabs(a->q->want[a->top]) * 0.3);
         say(a, "the last value off");
     }
     if (a->k == 0) {
@@ -353,7 +377,8 @@ static void ask_zeros(struct asking *a) {
 }
 
 static void ask_no_answer(struct asking *a) {
-    size_t n = (size_t)between(a, 2, 100), at = (size_t)between(a, 0, (int64_t)n - 1);
+    size_t n = (size_t)between(a, 2, 100);
+    size_t at = a->k < 6 ? 0 : a->k < 12 ? n - 1 : (size_t)between(a, 0, (int64_t)n - 1);
     fill_values(a, n, 1);
     switch (a->k % 6) {
     case 0:
@@ -411,7 +436,7 @@ void lab03_ask(struct rng *rng, enum ask which, int k, struct question *q, char 
         [ASK_COMPARE_ZEROS] = {Q_COMPARE, ask_zeros},
         [ASK_COMPARE_NO_ANSWER] = {Q_COMPARE, ask_no_answer},
     };
-    struct asking a = {rng, k, q, kind, cap};
+    struct asking a = {rng, k, q, kind, cap, 0};
     memset(q, 0, sizeof *q);
     q->kind = makers[which].kind;
     q->card = (struct kernel_card){1e12, 1e13};

@@ -74,8 +74,8 @@ static const struct {
     {"attention_prefill", "tokens=1 q_heads=1 kv_heads=1 head_dim=16", "one token, one head"},
     {"attention_prefill", "pos0={1..20} tokens={2..20} q_heads=4 kv_heads=2 head_dim=80", "heads of 80, tokens before"},
     {"attention_prefill", "tokens={17..31} q_heads=3 kv_heads=1 head_dim=64", "heads of 64, a block that isn't full"},
-    {"attention_prefill", "pos0={16..40} tokens={3..18} q_heads=2 kv_heads=2 head_dim=128", "heads of 128, tokens before"},
-    {"attention_prefill", "tokens={48..64/16} q_heads=4 kv_heads=2 head_dim=64", "many tokens"},
+    {"attention_prefill", "pos0={70..100} tokens={5..18} q_heads=2 kv_heads=2 head_dim=128", "heads of 128, many tokens before"},
+    {"attention_prefill", "tokens={80..96/16} q_heads=4 kv_heads=2 head_dim=64", "many tokens"},
 
     {"attention_decode", "seqs=1 context=1 q_heads=1 kv_heads=1 head_dim=16 splits=1", "one token, one head"},
     {"attention_decode", "seqs={2..3} context={35..60} q_heads=4 kv_heads=2 head_dim=80 splits=3", "heads of 80, sequences of several lengths"},

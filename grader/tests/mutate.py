@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mutate.py FILE.c...: single-change mutants of C functions, made by rule and not by hand.
+"""mutate.py FILE...: single-change mutants of C functions and CUDA C kernels, made by rule and not by hand.
 
     mutate.py FILE...               lists every mutant: its name, one a line
     mutate.py --write NAME DIR FILE...   writes the file of that mutant into DIR
@@ -44,7 +44,10 @@ FAMILIES = ["INTERVAL_OK INTERVAL_ABSENT INTERVAL_CROSS_CLOCK INTERVAL_NEGATIVE"
             "EV_REQUEST_FAILED", "EV_GPU_START EV_GPU_END",
             "POINT_COMPLETE POINT_SHED POINT_TRUNCATED POINT_BROKEN", "POINT_DONE POINT_REJECTED POINT_FAILED",
             "REGION_UNDERLOADED REGION_KNEE REGION_OVERLOADED", "POLICY_RUN POLICY_PREEMPT POLICY_REJECT",
-            "POLICY_ONE_ITERATION POLICY_UNTIL_CHANGE", "true false"]
+            "POLICY_ONE_ITERATION POLICY_UNTIL_CHANGE", "KERNEL_CLOCK_GPU KERNEL_CLOCK_HOST",
+            "KERNEL_BOUND_MEMORY KERNEL_BOUND_COMPUTE",
+            "KERNEL_TIMED KERNEL_TIME_ABSENT KERNEL_NOT_PHYSICAL KERNEL_TOO_NOISY",
+            "COMPARE_RIGHT COMPARE_WRONG COMPARE_NOT_FINITE COMPARE_NO_ANSWER", "true false"]
 NEIGHBOUR = {}
 for family in FAMILIES:
     members = family.split()
@@ -252,9 +255,9 @@ def mutants(path):
 
 
 def main():
-    p = argparse.ArgumentParser(description="single-change mutants of C functions")
+    p = argparse.ArgumentParser(description="single-change mutants of C functions and kernels")
     p.add_argument("--write", nargs=2, metavar=("NAME", "DIR"))
-    p.add_argument("files", nargs="+", metavar="FILE.c")
+    p.add_argument("files", nargs="+", metavar="FILE")
     args = p.parse_args()
     for path in args.files:
         for name, text in mutants(path):

@@ -1,6 +1,6 @@
 /* argmax.cu: the greatest logit of each row. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/argmax.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin argmax.cu
  */
 #include "backend/kernels.h"
 

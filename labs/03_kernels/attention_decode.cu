@@ -1,7 +1,7 @@
 /* attention_decode.cu: attention of one new token of each sequence, the keys split. The contract
  * stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/attention_decode.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_decode.cu
  */
 #include "backend/kernels.h"
 

@@ -1,7 +1,7 @@
 /* attention_merge.cu: joins the splits of attention_decode. The contract stands in
  * backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/attention_merge.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_merge.cu
  */
 #include "backend/kernels.h"
 

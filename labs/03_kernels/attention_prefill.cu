@@ -1,6 +1,6 @@
 /* attention_prefill.cu: causal attention of a prompt. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/attention_prefill.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_prefill.cu
  */
 #include "backend/kernels.h"
 

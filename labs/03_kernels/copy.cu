@@ -1,6 +1,6 @@
 /* copy.cu: copies n values. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/copy.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin copy.cu
  */
 #include "backend/kernels.h"
 

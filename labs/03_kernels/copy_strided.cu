@@ -1,7 +1,7 @@
 /* copy_strided.cu: copies the first cols columns of a wider matrix. The contract stands in
  * backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/copy_strided.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin copy_strided.cu
  */
 #include "backend/kernels.h"
 

@@ -1,6 +1,6 @@
 /* embedding.cu: rows of the embedding table, widened. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/embedding.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin embedding.cu
  */
 #include "backend/kernels.h"
 

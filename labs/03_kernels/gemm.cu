@@ -1,6 +1,6 @@
 /* gemm.cu: matrix product in float. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/gemm.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemm.cu
  */
 #include "backend/kernels.h"
 

@@ -1,6 +1,6 @@
 /* gemv.cu: matrix times vector, bf16 weights. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/gemv.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemv.cu
  */
 #include "backend/kernels.h"
 

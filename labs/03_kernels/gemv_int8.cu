@@ -1,6 +1,6 @@
 /* gemv_int8.cu: matrix times vector, int8 weights. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/gemv_int8.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemv_int8.cu
  */
 #include "backend/kernels.h"
 

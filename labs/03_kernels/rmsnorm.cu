@@ -1,6 +1,6 @@
 /* rmsnorm.cu: RMSNorm with the residual added. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/rmsnorm.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin rmsnorm.cu
  */
 #include "backend/kernels.h"
 

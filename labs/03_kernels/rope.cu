@@ -1,7 +1,7 @@
 /* rope.cu: rotary positions, with the write into the paged cache. The contract stands in
  * backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/rope.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin rope.cu
  */
 #include "backend/kernels.h"
 

@@ -1,7 +1,7 @@
 /* sample.cu: a draw from the top k and the top p of each row. The contract stands in
  * backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/sample.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin sample.cu
  */
 #include "backend/kernels.h"
 

@@ -1,6 +1,6 @@
 /* softmax.cu: softmax of rows. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/softmax.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin softmax.cu
  */
 #include "backend/kernels.h"
 

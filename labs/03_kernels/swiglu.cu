@@ -1,6 +1,6 @@
 /* swiglu.cu: SwiGLU's gate. The contract stands in backend/kernels.h.
  *
- * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/swiglu.cu
+ * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin swiglu.cu
  */
 #include "backend/kernels.h"
 

@@ -46,8 +46,7 @@ int64_t kernel_time_ns(const struct kernel_run *runs, size_t n) {
     /* Repetitions are few: looking at each without sorting needs no memory. */
     size_t rank = (count_said(runs, n) + 1) / 2, below, up_to;
     for (size_t i = 0; i < n; i++) {
-        int64_t ns = kernel_run_ns(&runs[i]);
-        if (ns < 0) continue;
+        int64_t ns = kernel_run_ns(&runs[i]); /* -1 is below every rank */
         count_below(runs, n, ns, &below, &up_to);
         if (below < rank && up_to >= rank) return ns;
     }

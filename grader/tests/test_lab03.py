@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""test_lab03.py [all]: lab 03 as a learner meets it: starters, versions, honest variants, messages, and the handout.
+
+Each earlier version of a kernel (solutions/03_kernels/steps) is handed in and must reach exactly the version that it is:
+some of them here, every one with `all` (make check-mutants). TAP."""
+
+import concurrent.futures
+import filecmp
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from lab03_submission import REFERENCE, SERVELAB, TOP, Submission, step, steps
+
+SIMTCC = os.path.join(os.path.dirname(SERVELAB), "simtcc")
+HONEST = os.path.join(TOP, "grader/tests/honest/lab03")
+SOME = [("rmsnorm", 2), ("rmsnorm", 3), ("gemm", 3), ("gemm", 4), ("softmax", 2), ("attention_decode", 2), ("copy", 1), ("rope", 1)]
+count = failures = 0
+
+
+def report(ok, name, why=""):
+    global count, failures
+    count += 1
+    failures += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
+    if not ok and why:
+        print("# " + str(why).strip().replace("\n", "\n# "), flush=True)
+
+
+def read(*parts):
+    with open(os.path.join(*parts), encoding="utf-8") as f:
+        return f.read()
+
+
+def reference(kernel):
+    return read(REFERENCE, f"{kernel}.cu")
+
+
+def reached(verdict, kernel):
+    """The version that the grader says a file has reached, and whether the points say the same."""
+    best, told, n_versions, consistent = 1, set(), 0, True
+    for c in verdict["checks"]:
+        m = re.fullmatch(rf"slo\.{kernel}\.v(\d)", c["id"])
+        if not m:
+            continue
+        said = re.search(r"meets version (\d)'s budgets of (\d)", c.get("message") or "")
+        if c["outcome"] == "earned":
+            best = max(best, int(m.group(1)))
+        elif said:
+            told.add(int(said.group(1)))
+            n_versions = int(said.group(2))
+            consistent = consistent and int(said.group(1)) < int(m.group(1))
+    if told:
+        consistent = consistent and len(told) == 1 and max(told) >= best
+        best = max(told)
+    return best, consistent, n_versions
+
+
+# ---- versions and variants -----------------------------------------------------------------------------------------------
+
+
+def grade_version(kernel, k):
+    text, launch = step(kernel, k)
+    with Submission({f"{kernel}.cu": text}, {kernel: launch}, only=["launch.json", f"{kernel}.cu"]) as s:
+        return s.grade(kernel, seed=k)
+
+
+def check_versions(everything):
+    chosen = steps() if everything else SOME
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        verdicts = pool.map(lambda v: grade_version(*v), chosen)
+        for (kernel, k), v in zip(chosen, verdicts):
+            best, consistent, _ = reached(v, kernel)
+            right = v["by_id"][f"quality.{kernel}"]["outcome"] == "earned"
+            report(right and best == k and consistent, f"{kernel}, version {k}, reaches exactly version {k}",
+                   f"right: {right}, reached: {best}, points agree: {consistent}")
+
+
+def check_honest():
+    for name, variant in json.loads(read(HONEST, "variants.json")).items():
+        kernel = name.rsplit("_", 1)[0]
+        with Submission({f"{kernel}.cu": read(HONEST, f"{name}.cu")}, {kernel: variant["launch"]},
+                        only=["launch.json", f"{kernel}.cu"]) as s:
+            v = s.grade(kernel, seed=11)
+        lost = [c for c in v["checks"] if c["dimension"] in ("quality", "safety") and c["outcome"] != "earned"]
+        best, _, n_versions = reached(v, kernel)
+        report(not lost and (not n_versions or best == variant["version"]), f"{name} is right, clean, and of its version",
+               f"{lost} {best}")
+
+
+# ---- starters -------------------------------------------------------------------------------------------------------------
+
+
+def starter_compiles(file, work):
+    p = subprocess.run([SIMTCC, "-c", "-Wall", "-I", os.path.join(TOP, "common"), file, "-o", os.path.join(work, os.path.basename(file) + ".o")],
+                       capture_output=True, text=True, check=False)
+    return p.stderr if p.returncode or p.stderr.strip() else ""
+
+
+def check_starters():
+    work = tempfile.mkdtemp(prefix="servelab-lab03-")
+    try:
+        made = subprocess.run([os.path.join(TOP, "common/course/make_labs.sh"), "--to", os.path.join(work, "labs")],
+                              capture_output=True, text=True, check=False)
+        labs = os.path.join(work, "labs/03_kernels")
+        report(made.returncode == 0, "the starters can be made", made.stderr)
+        kernels = sorted(f for f in os.listdir(labs) if f.endswith(".cu"))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            said = list(pool.map(lambda f: starter_compiles(os.path.join(labs, f), work), kernels))
+        report(len(kernels) == 15 and not any(said), "fifteen starters compile without a word", "".join(said))
+        p = subprocess.run([SERVELAB, "grade", "03", labs, "--seed", "1"], capture_output=True, text=True, check=False)
+        report(p.returncode == 3 and "not attempted" in p.stdout and "copy.cu" in p.stdout,
+               "the starters as they are: not attempted, and where to begin", p.stdout)
+        shutil.copy(os.path.join(REFERENCE, "copy.cu"), labs)
+        p = subprocess.run([SERVELAB, "grade", "03", labs, "--seed", "1", "--check", "copy", "--json"], capture_output=True,
+                           text=True, check=False)
+        v = json.loads(p.stdout)
+        report(p.returncode == 3 and "launch.json says nothing about copy yet" in p.stdout and v["points_earned"] == 0,
+               "a kernel without its launch shape is not attempted either", p.stdout)
+    finally:
+        shutil.rmtree(work)
+
+
+# ---- messages -------------------------------------------------------------------------------------------------------------
+
+
+def message_of(kernel, change, check, launch=None, **more):
+    text = change(reference(kernel)) if change else reference(kernel)
+    with Submission({f"{kernel}.cu": text}, launch, only=["launch.json", f"{kernel}.cu"]) as s:
+        v = s.grade(kernel, **more)
+    return v["by_id"][check], v
+
+
+def check_messages():
+    def line_of(kernel, what):
+        return 1 + reference(kernel)[:reference(kernel).index(what)].count("\n")
+
+    one, _ = message_of("rmsnorm", lambda t: t.replace("rsqrtf(", "rsqrt_of("), "quality.rmsnorm")
+    at = line_of("rmsnorm", "rsqrtf(")
+    report(one["outcome"] == "not_run" and one["message"].startswith(f"rmsnorm.cu:{at}: ") and "rsqrt_of" in one["message"],
+           "a file that doesn't compile: the first error with the learner's line", one)
+
+    one, v = message_of("rmsnorm", lambda t: t.replace("    __syncthreads();\n", ""), "safety.rmsnorm")
+    report(one["outcome"] == "lost" and re.match(r"rmsnorm\.cu:\d+: (shared-race|uninitialised): thread \(", one["message"])
+           is not None, "a barrier that isn't there: what it leads to, with line and threads", one)
+
+    one, v = message_of("rmsnorm", lambda t: t.replace("if (i >= d / 4) continue;", "if (i > d / 4) continue;"), "quality.rmsnorm")
+    report(one["outcome"] == "lost" and re.match(r"rmsnorm\.cu:\d+: out-of-bounds: ", one["message"]) is not None and
+           v["points_earned"] == 0, "one value too many: the access, with its line, and no point", one)
+
+    one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["rows"], "block": [2048]}})
+    report(one["outcome"] == "lost" and "launch.json: rmsnorm: block" in one["message"], "a block of 2048 threads is named", one)
+    one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["columns"], "block": [256]}})
+    report(one["outcome"] == "lost" and "grid[0]" in one["message"] and "columns" in one["message"],
+           "a launch shape of unknown sizes is named", one)
+
+    one, _ = message_of("rmsnorm", lambda t: t.replace("float scale", "asm(\"bar.sync 0;\");\n    float scale"), "quality.rmsnorm")
+    report("rmsnorm.cu:" in one["message"] and "CUDA C" in one["message"], "PTX is refused with line and alternative", one)
+
+    with tempfile.NamedTemporaryFile("w", suffix=".seed") as f:
+        f.write("nobody guesses this one\n")
+        f.flush()
+        one, v = message_of("rmsnorm", lambda t: t.replace("+ eps", ""), "quality.rmsnorm", seed_file=f.name)
+        text = json.dumps(v)
+        report("rows=" not in text and not one.get("got") and not one.get("input") and not one.get("rerun"),
+               "with an instructor's seed neither sizes nor values are told", text)
+
+    with Submission(only=["rmsnorm.cu"]) as s:
+        v = s.grade("rmsnorm")
+    report(v["points_earned"] == 0 and "launch.json" in json.dumps(v), "without a launch.json, that is what is said", v)
+
+
+# ---- the handout ----------------------------------------------------------------------------------------------------------
+
+
+def check_handout():
+    p = subprocess.run([sys.executable, os.path.join(TOP, "common/course/lab03_tables.py"), "--check"], capture_output=True,
+                       text=True, check=False, env={**os.environ, "SERVELAB": SERVELAB})
+    report(p.returncode == 0, "the handout's tables and roofline.json are the grader's (common/course/lab03_tables.py)",
+           p.stdout + p.stderr)
+    work = tempfile.mkdtemp(prefix="servelab-lab03-")
+    try:
+        p = subprocess.run([sys.executable, os.path.join(TOP, "common/course/draw_kernels.py"), "--only", "coalescing", work],
+                           capture_output=True, text=True, check=False)
+        same = p.returncode == 0 and filecmp.cmp(os.path.join(work, "coalescing.svg"),
+                                                 os.path.join(REFERENCE, "coalescing.svg"), shallow=False)
+        report(same, "the figure of coalescing is what is counted (common/course/draw_kernels.py)", p.stdout + p.stderr)
+    finally:
+        shutil.rmtree(work)
+    handout = read(REFERENCE, "README.md")
+    with Submission(only=["launch.json"]) as s:
+        sections = {c["section"] for c in s.grade()["checks"]}
+    headings = set(re.findall(r"^#+ (.*)$", handout, re.M))
+    wanted = {x.split(": ", 1)[1] if x.startswith("Exercise") else x for x in sections}
+    report(len(wanted) > 20 and wanted <= headings, "every check's section stands in the handout", wanted - headings)
+
+
+def check_speed():
+    """The best of three: a busy machine isn't the grader's fault."""
+    best = 1e9
+    with Submission() as s:
+        for _ in range(3):
+            started = time.monotonic()
+            s.grade("rmsnorm")
+            best = min(best, time.monotonic() - started)
+            if best < 5:
+                break
+    report(best < 5, f"one kernel is graded in {best:.1f} s, below 5")
+
+
+def main():
+    everything = "all" in sys.argv[1:]
+    check_handout()
+    check_starters()
+    check_versions(everything)
+    check_honest()
+    check_messages()
+    check_speed()
+    print(f"1..{count}")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
