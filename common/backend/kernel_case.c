@@ -89,17 +89,22 @@ static const struct kernel_tensor *tensor_named(const struct kernel_case *c, con
     return NULL;
 }
 
-/* Rows of logits: quarters, so that there are ties, the greatest value twice; far above zero, far
- * below it, and around it, in turns. */
+/* Rows of logits: fractions of 4 or 16, so that there are ties, the greatest value twice. In turns
+ * far above zero, far below it, and around it; the latter ones are flat, so that many tokens
+ * matter.
+ */
 static void fill_logits(struct filling *f, float *x, int64_t n) {
-    static const float middle[] = {300, -300, -2};
+    static const float middle[] = {300, -300, 0.25f}, per_one[] = {4, 4, 16};
     int64_t vocab = size(f, "vocab"), turn = (int64_t)rng_below(&f->rng, 3);
-    for (int64_t i = 0; i < n; i++)
-        x[i] = (float)(floor(within(f, -24, 24)) / 4) + middle[(i / vocab + turn) % 3];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t kind = (i / vocab + turn) % 3;
+        x[i] = (float)floor(within(f, -24, 24)) / per_one[kind] + middle[kind];
+    }
     for (int64_t r = 0; r < n; r += vocab) {
         int64_t a = (int64_t)rng_below(&f->rng, (uint64_t)vocab);
         int64_t b = (int64_t)rng_below(&f->rng, (uint64_t)vocab);
-        x[r + a] = x[r + b] = 6.25f + middle[(r / vocab + turn) % 3];
+        int64_t kind = (r / vocab + turn) % 3;
+        x[r + a] = x[r + b] = 25 / per_one[kind] + middle[kind];
     }
 }
 

@@ -82,7 +82,8 @@ enum kernel_verdict {
 };
 
 /* May the timing be believed? Asked in the order of the enumeration: absent; then not physical,
- * when the fraction of the median is above 1.05; then too noisy, when the spread is above 0.10. */
+ * when the median is 0 or its fraction is above 1.05; then too noisy, when the spread is above
+ * 0.10. */
 enum kernel_verdict kernel_time_verdict(const struct kernel_card *card, int64_t operations,
                                         int64_t bytes, const struct kernel_run *runs, size_t n);
 

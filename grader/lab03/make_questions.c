@@ -207,6 +207,7 @@ static void ask_bandwidth(struct asking *a) {
     if (a->k == 2) a->q->time_ns = -1, say(a, "a time that is absent");
     if (a->k == 3) a->q->bytes = -5, say(a, "negative bytes");
     if (a->k == 4) a->q->bytes = INT64_C(9000000000000), a->q->time_ns = INT64_C(4000000000);
+    if (a->k == 5) a->q->time_ns = 1, say(a, "a nanosecond");
 }
 
 static void ask_intensity(struct asking *a) {
@@ -216,6 +217,7 @@ static void ask_intensity(struct asking *a) {
     if (a->k == 1) a->q->operations = 0, say(a, "a copy: no operations");
     if (a->k == 2) a->q->operations = -1, say(a, "negative operations");
     if (a->k == 3) a->q->bytes = -8, say(a, "negative bytes");
+    if (a->k == 4) a->q->bytes = 1, say(a, "one byte");
 }
 
 static void ask_at_intensity(struct asking *a) {
@@ -240,6 +242,7 @@ static void ask_work_on_card(struct asking *a) {
     if (a->k == 2) a->q->operations = 0, say(a, "a copy on a card");
     if (a->k == 3)
         a->q->bytes = 4, a->q->operations = INT64_C(8000000000000), say(a, "much computing");
+    if (a->q->kind == Q_FRACTION && a->k == 4) a->q->time_ns = 1, say(a, "a nanosecond");
     if (a->q->kind == Q_FRACTION && a->k == 0) a->q->time_ns = 0, say(a, "no time");
     if (a->q->kind == Q_FRACTION && a->k == 1) a->q->time_ns = -1, say(a, "a time that is absent");
 }
@@ -267,6 +270,15 @@ static void ask_verdict(struct asking *a) {
     if (a->k == 25) {
         a->q->n_runs = 0;
         say(a, "no repetition");
+    }
+    if (a->k == 26) {
+        for (size_t i = 0; i < a->q->n_runs; i++) a->q->runs[i] = no_time(a);
+        say(a, "launches of less than half a nanosecond");
+    }
+    if (a->k == 27) {
+        set_spread(a, 0.10);
+        a->q->bytes = a->q->operations = 1000;
+        say(a, "a spread of exactly 0.10");
     }
 }
 

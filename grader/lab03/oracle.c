@@ -51,7 +51,7 @@ static double least_time(const struct question *q) {
 static enum kernel_verdict verdict_of(const struct question *q) {
     struct timing t = timing_of(q);
     if (t.median < 0) return KERNEL_TIME_ABSENT;
-    if (least_time(q) / (double)t.median > 1.05) return KERNEL_NOT_PHYSICAL;
+    if (t.median == 0 || least_time(q) / (double)t.median > 1.05) return KERNEL_NOT_PHYSICAL;
     return t.spread > 0.10 ? KERNEL_TOO_NOISY : KERNEL_TIMED;
 }
 

@@ -80,7 +80,7 @@ const struct check_def lab03_checks[LAB03_CHECKS] = {
      {"The least time over the time it took.",
       "Does it still mean something for a copy, which computes nothing?",
       "Least 80 ns, took 100 ns: 0.8."}},
-    {"intervals.verdict", DIM_INTERVALS, 3, "may the timing be believed", "Exercise 2: kernel_time_verdict", CHECK_CASES, 26, ASK_VERDICT, 0, "kernel_time.c",
+    {"intervals.verdict", DIM_INTERVALS, 3, "may the timing be believed", "Exercise 2: kernel_time_verdict", CHECK_CASES, 28, ASK_VERDICT, 0, "kernel_time.c",
      {"kernel_time.h gives the order in which the verdicts are asked.",
       "Noisy and impossible at once: which is said?",
       "A fraction of 1.2 means that something wasn't done, or wasn't timed."}},

@@ -95,7 +95,7 @@ static const struct {
 
     {"sample", "rows=1 vocab=8", "one short row"},
     {"sample", "rows=4 vocab={96..1000/8} top_k={1..50}", "top k and top p"},
-    {"sample", "rows=3 vocab={96..1000/8}", "without top k"},
+    {"sample", "rows={12..15} vocab={496..1000/8}", "without top k"},
     {"sample", "rows=2 vocab={104..504/8} top_k=1000", "top k of more than there is"},
     {"sample", "rows={2..3} vocab={2048..4096/128} top_k=40", "long rows"},
 };

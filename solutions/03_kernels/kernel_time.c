@@ -129,7 +129,8 @@ enum kernel_verdict kernel_time_verdict(const struct kernel_card *card, int64_t 
     //| LAB_TODO("kernel_time_verdict");
     int64_t ns = kernel_time_ns(runs, n);
     if (ns < 0) return KERNEL_TIME_ABSENT;
-    if (roofline_fraction(card, operations, bytes, ns) > 1.05) return KERNEL_NOT_PHYSICAL;
+    if (ns == 0 || roofline_fraction(card, operations, bytes, ns) > 1.05)
+        return KERNEL_NOT_PHYSICAL;
     return kernel_spread(runs, n) > 0.10 ? KERNEL_TOO_NOISY : KERNEL_TIMED;
     // END SOLUTION
 }

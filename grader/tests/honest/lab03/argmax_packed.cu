@@ -15,7 +15,7 @@ struct order {
     static __device__ __forceinline__ key pack(float value, int32_t index) {
         bits b;
         b.f = value + 0.0f;
-        unsigned u = b.u & SIGN ? ~b.u : b.u | SIGN;
+        unsigned u = b.u ^ ((unsigned)((int)b.u >> 31) | SIGN); /* no branch: lanes stay together */
         return (key)u << 32 | (unsigned)(0x7fffffff - index);
     }
 };
