@@ -39,7 +39,10 @@ $(CHILDREN):
 # folder.
 LAB ?= 01
 export LAB CHECK SEED HINT DIR KEEP
+DEVICE ?= simt
 grade: build ## grade a lab: LAB=01 [DIR=folder] [CHECK=intervals] [SEED=n] [HINT=1] [KEEP=1]
+	@case "$(DEVICE)" in simt) ;; *) echo "make grade: DEVICE=$(DEVICE): points are given for what simt counts, on the CPU;" \
+	  "to see your kernels on a GPU: make gpu-check KERNELS_DIR=labs/03_kernels" >&2; exit 2;; esac
 	@$(BIN)/servelab grade "$$LAB" $(if $(CHECK),--check "$$CHECK") $(if $(SEED),--seed "$$SEED") \
 	  $(if $(HINT),--hint "$$HINT") $(if $(KEEP),--keep) $(if $(DIR),-- "$$DIR")
 
