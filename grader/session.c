@@ -4,6 +4,7 @@
 
 #include "text.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,10 @@ void session_describe_end(const struct session *s, char *out, size_t cap) {
                  s->def->kind == CHECK_SURVIVES ? CPU_SANITISED_S : CPU_S);
     else if (run->end == SANDBOX_FLOODED)
         snprintf(out, cap, "it printed more than %d kB and was stopped", OUTPUT_BYTES * 10 / 1024);
+    else if (run->end == SANDBOX_SIGNAL && run->code == SIGSEGV && s->def->kind == CHECK_READ_ONLY)
+        snprintf(out, cap,
+                 "it was ended by SIGSEGV: the inputs of this check can't be written, and "
+                 "nothing behind their end can be read");
     else if (run->end == SANDBOX_SIGNAL)
         snprintf(out, cap, "it was ended by %s", sandbox_signal_text(run->code));
     else if (s->b->practice)

@@ -30,6 +30,7 @@ static const char *general(enum violation v) {
         [VIOLATION_DIFFERS] = "equal views don't give equal plans",
         [VIOLATION_STUCK] = "the policy stops although requests wait",
         [VIOLATION_ROUND] = "plan after plan, and the work doesn't get done",
+        [VIOLATION_GROUP] = "a group is too large, or somebody joins it late",
         [VIOLATION_STARVED] = "a request is overtaken by too many that arrived later"};
     return texts[v];
 }
@@ -98,6 +99,8 @@ static void case_of(const struct check_def *def, const struct dialogue *d, enum 
     p->ask_always = k % 3 == 1;
     p->batch = def->maker == JUDGE_BATCH || def->maker == JUDGE_BATCH_MARGIN;
     if (def->maker == JUDGE_BATCH) p->group = 1 + k % 9;
+    /* a budget that lets a whole group in at once: then the cache is what is short */
+    if (def->maker == JUDGE_BATCH && k % 4 == 0) p->token_budget = 512;
 }
 
 static void judge_promises(const struct check_def *def, struct dialogue *d,
@@ -127,6 +130,7 @@ static void judge_same_plan(const struct check_def *def, struct dialogue *d,
         case_of(def, d, k % 2 ? PLAY_ROOMY : PLAY_TIGHT, 4 + k, &p, r->kind);
         p.batch = k % 3 == 2;
         p.ask_twice = true;
+        if (k % 2) p.token_budget = 2048; /* so that limits of the policy's own show, too */
         if (!good_play(d, r, &p, &out)) return;
         /* a second policy in the same process must not know of the first */
         if (!good_play(d, r, &p, &again)) return;

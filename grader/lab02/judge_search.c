@@ -16,7 +16,15 @@
 #include <string.h>
 
 /* What limits a hidden curve. */
-enum bound { BY_TTFT, BY_TPOT, BY_E2E, BY_STABILITY, BY_FAILURES, BOUNDS };
+enum bound {
+    BY_TTFT,
+    BY_TPOT,
+    BY_E2E,
+    BY_STABILITY,
+    BY_FAILURES,
+    BOUNDS,
+    BY_EMPTINESS /* above it nothing arrives: not computable; only among the edges */
+};
 
 struct measured {
     double rps;
@@ -45,7 +53,7 @@ static struct percentile ordinary_percentile(double ns) {
 
 static void measure_curve(const struct server *s, double rps, struct operating_point *out) {
     const struct point_limits *l = &s->q.limits;
-    double share = rps / s->truth_rps; /* 1 where the verdict changes */
+    double share = fmin(rps / s->truth_rps, 1e3); /* 1 where the verdict changes */
     *out = (struct operating_point){.offered_rps = rps, .requests = 400, .complete = 400};
     out->throughput_rps = share < 1 ? rps : s->truth_rps;
     out->good = 400;
@@ -63,6 +71,7 @@ static void measure_curve(const struct server *s, double rps, struct operating_p
         ordinary_percentile((double)l->tpot_below_ns * (s->bound == BY_TPOT ? share : 0.5));
     out->e2e_p99 =
         ordinary_percentile((double)l->e2e_below_ns * (s->bound == BY_E2E ? share : 0.5));
+    if (s->bound == BY_EMPTINESS && share >= 1) out->requests = out->complete = out->good = 0;
     if (s->bound == BY_FAILURES && share >= 1) {
         out->complete = 380;
         out->shed = 20;
@@ -138,10 +147,11 @@ static void curve_case(struct rng *r, int k, struct server *s) {
         s->truth_rps = k % 8 == 1 ? q->lo_rps * 1.0001 : q->hi_rps * 0.9999;
 }
 
+enum { EDGES = 7 };
 static void edge_case(struct rng *r, int k, struct server *s) {
     curve_case(r, 2 * k, s);
     struct question *q = &s->q;
-    switch (k % 5) {
+    switch (k % EDGES) {
     case 0:
         s->truth_rps = q->lo_rps * uniform(r, 0.2, 0.9);
         break;
@@ -157,10 +167,18 @@ static void edge_case(struct rng *r, int k, struct server *s) {
         q->hi_rps = q->lo_rps * 1.02;
         s->truth_rps = q->lo_rps * 1.01;
         break;
-    default: /* as close, and both meet the limits */
+    case 4: /* as close, and both meet the limits */
         q->resolution = 0.05;
         q->hi_rps = q->lo_rps * 1.02;
         s->truth_rps = q->lo_rps * 2;
+        break;
+    case 5: /* as far as point.h allows: no mean of the two, and no product, gets there */
+        q->lo_rps = 1e-300;
+        q->hi_rps = 1e300;
+        s->truth_rps = pow(10, k / EDGES % 2 ? uniform(r, -250, -170) : uniform(r, 170, 250));
+        break;
+    default:
+        s->bound = BY_EMPTINESS;
     }
 }
 
@@ -289,6 +307,20 @@ static bool found_rightly(const struct server *s, const int64_t *slots, struct c
     return true;
 }
 
+static bool not_found_rightly(const struct server *s, const int64_t *slots,
+                              struct check_result *r) {
+    const struct measured *lo = asked_at(s, s->q.lo_rps);
+    if (!lo) WRONG("it says that not even the lowest load meets the limits, and never measured it");
+    if (real(slots[FIND_RPS]) != 0) {
+        snprintf(r->got, sizeof r->got, "rps %.6g", real(slots[FIND_RPS]));
+        snprintf(r->want, sizeof r->want, "rps 0");
+        WRONG("no load that was measured meets the limits, so rps is 0");
+    }
+    if (!same_point(slots + FIND_POINT, &lo->point))
+        WRONG("not found: `at` is the point that was measured at the lowest load, and isn't");
+    return true;
+}
+
 /* The truth by the definition, and the answer against it. */
 static bool right(struct server *s, const int64_t *slots, struct check_result *r) {
     struct operating_point p;
@@ -308,7 +340,7 @@ static bool right(struct server *s, const int64_t *slots, struct check_result *r
     if (slots[FIND_PROBES] != s->n_asked)
         WRONG("it counts %lld measurements; %d were made", (long long)slots[FIND_PROBES],
               s->n_asked);
-    if (!lo_met) return true;
+    if (!lo_met) return not_found_rightly(s, slots, r);
     if (slots[FIND_AT_TOP] != hi_met)
         WRONG(hi_met ? "the highest load meets the limits: the true answer may be higher still"
                      : "the highest load misses the limits: the answer isn't at the top");
@@ -332,10 +364,13 @@ static bool failed_rightly(const struct server *s, const int64_t *slots, struct 
 static void make_server(const struct check_def *def, uint64_t seed, int k, struct server *s,
                         char kind[KIND_ROOM]) {
     static const char *const edges[] = {
-        "not even the lowest load meets the limits", "the highest load meets the limits",
+        "not even the lowest load meets the limits",
+        "the highest load meets the limits",
         "the verdict changes exactly at the lowest load",
         "lowest and highest are closer than the resolution",
-        "lowest and highest are closer than the resolution, and both meet the limits"};
+        "lowest and highest are closer than the resolution, and both meet the limits",
+        "the lowest is 1e-300 and the highest 1e300",
+        "above the limit nothing is computable, which is not met"};
     static const char *const faults[] = {"the first measurement fails",
                                          "the second measurement fails",
                                          "the fourth measurement fails",
@@ -353,7 +388,7 @@ static void make_server(const struct check_def *def, uint64_t seed, int k, struc
     if (def->maker == JUDGE_SEARCH_TRACE) trace_case(&rng, k, s);
     if (def->maker == JUDGE_SEARCH_FAILS) bad_case(&rng, k, s);
     snprintf(kind, KIND_ROOM, "%s",
-             def->maker == JUDGE_SEARCH_EDGES   ? edges[k % 5]
+             def->maker == JUDGE_SEARCH_EDGES   ? edges[k % EDGES]
              : def->maker == JUDGE_SEARCH_FAILS ? faults[k % 8]
              : def->maker == JUDGE_SEARCH_TRACE ? "a simulated server under a hidden trace"
                                                 : "a server whose limit lies between two loads");
@@ -380,6 +415,7 @@ static bool search_case(const struct check_def *def, struct dialogue *d, int k,
     enum dialogue_answer a =
         dialogue_ask(d, bytes, sizeof bytes - w.left, slots, sizeof slots / sizeof *slots, &server);
     bool good = false;
+    r->got[0] = r->want[0] = '\0'; /* the case before left its own */
     r->endless = a == DIALOGUE_LATE;
     if (a != DIALOGUE_OK)
         snprintf(r->message, sizeof r->message, "the search gave no answer: %.280s",

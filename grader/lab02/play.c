@@ -39,6 +39,7 @@ struct player {
     int64_t now_ns;
     bool admitted[PLAY_MAX_REQUESTS];
     int overtaken[PLAY_MAX_REQUESTS];
+    size_t group_n, group_began; /* members let in, and outcomes before the first of them */
 };
 
 static int violate(struct player *p, enum violation v, struct err *e, const char *fmt, ...)
@@ -161,6 +162,29 @@ static int count_overtaken(struct player *p, const struct policy_view *v,
     return 0;
 }
 
+/* learner-batch:N lets somebody in. A prompt in pieces may leave some members for a later plan; but
+ * once one of them has ended, nobody joins until all have. */
+static int join_group(struct player *p, int64_t id, struct err *e) {
+    if (!p->play->batch) return 0;
+    size_t ended = p->out->n - p->group_began;
+    if (ended >= p->group_n) {
+        p->group_n = ended = 0;
+        p->group_began = p->out->n;
+    }
+    if (ended > 0)
+        return violate(p, VIOLATION_GROUP, e,
+                       "request %" PRId64 " joins a group of which %zu ended already; a group runs "
+                       "to its end before the next one starts",
+                       id, ended);
+    if (++p->group_n > (size_t)p->play->group)
+        return violate(p, VIOLATION_GROUP, e,
+                       "request %" PRId64
+                       " is number %zu of a group; learner-batch:%d forms groups "
+                       "of up to %d",
+                       id, p->group_n, p->play->group, p->play->group);
+    return 0;
+}
+
 static int watch(struct player *p, const struct policy_view *v, const struct policy_plan *plan,
                  struct err *e) {
     for (size_t i = 0; i < plan->n_actions; i++) {
@@ -174,6 +198,7 @@ static int watch(struct player *p, const struct policy_view *v, const struct pol
                            p->play->request[at].max_output_tokens, v->total_kv_blocks);
         if (a->verb != POLICY_RUN || p->admitted[at]) continue;
         p->admitted[at] = true;
+        if (join_group(p, a->id, e)) return -1;
         if (count_overtaken(p, v, plan, at, e)) return -1;
     }
     return 0;

@@ -46,6 +46,7 @@ enum violation {
     VIOLATION_DIFFERS, /* equal views, two plans */
     VIOLATION_STUCK,   /* runs nothing although requests wait and nothing else will happen */
     VIOLATION_ROUND,   /* plan after plan, and the work doesn't get done */
+    VIOLATION_GROUP,   /* learner-batch: a group that is too large, or that somebody joins late */
     VIOLATION_STARVED, /* overtaken by more than PLAY_MAX_OVERTAKEN */
     VIOLATION_TODO,    /* not written yet */
     VIOLATION_OURS     /* the grader's fault; the dialogue knows it */

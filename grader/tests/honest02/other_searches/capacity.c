@@ -56,17 +56,18 @@ int capacity_find(point_probe_fn *probe, void *ctx, double lo, double hi, double
         return err_set(e, "loads from %g to %g, resolution %g: no sense", lo, hi, resolution);
     out->probes++;
     if (probe(ctx, lo, &p, e)) return -1;
+    out->at = p;
     if (point_verdict(&p, limits) != SLO_MET) return 0;
     out->found = true;
     out->rps = lo;
-    out->at = p;
     double missed = 0; /* not yet */
-    double step = pow(hi / lo, 1.0 / 6);
+    double step = exp((log(hi) - log(lo)) / 6);
     while (missed == 0 || missed > out->rps * (1 + resolution)) {
-        if (missed > 0) step = cbrt(missed / out->rps);
+        double ratio = missed / out->rps;
+        if (missed > 0) step = ratio > 4 ? sqrt(ratio) : cbrt(ratio);
         double next = out->rps * step;
         if (missed == 0 && next >= hi * 0.999999) next = hi;
-        if (missed > 0 && next >= missed) next = sqrt(missed * out->rps);
+        if (missed > 0 && next >= missed) next = sqrt(missed) * sqrt(out->rps);
         out->probes++;
         if (probe(ctx, next, &p, e)) return -1;
         if (point_verdict(&p, limits) != SLO_MET) {
