@@ -73,8 +73,8 @@ enum policy_validity {
 };
 
 struct policy_plan {
-    struct policy_action
-        *actions; /* the caller's array of cap_actions; preemptions and rejections come first */
+    struct policy_action *actions; /* the caller's array of cap_actions, at least one for each
+                                      request of the view; preemptions and rejections come first */
     size_t n_actions, cap_actions;
     enum policy_validity validity;
     int64_t valid_until_ns; /* ask again at this time even if nothing happened; INT64_MAX for "no
