@@ -50,9 +50,9 @@
  * illegal-launch, time-limit, crash
  * (a signal in a kernel: division by zero, a failed assert, 64 KiB of stack used up). A bad access
  * ends its launch before it happens; the others are noted and the kernel goes on. A race is told at
- * the line of its later access and names the other line. One race is one finding: its other end, and
- * an early read of what nobody has written yet, stay unsaid. Of a block's barriers the first that
- * threads miss is told.
+ * the line of its later access and names the other line. One race is one finding: its other end,
+ * and an early read of what nobody has written yet, stay unsaid. Of a block's barriers the first
+ * that threads miss is told.
  *
  * WHAT IT DOESN'T: an overrun so far that it lands in another live allocation or shared array; the
  * scope of an atomic (atomicAdd_block counts for all blocks); misaligned vectors; races between
