@@ -154,7 +154,7 @@ def todo_functions(source):
 
 def check_starters(tree, fresh, pristine, work):
     """Compiles every starter alone; calls each unwritten function and expects status 3 and a helpful line."""
-    given = [os.path.join(tree, "common/base", f) for f in ("lab_todo.c", "err.c")]
+    given = [os.path.join(tree, "common/base", f) for f in ("lab_todo.c", "err.c", "json_scan.c")]
     for f in (f for f in pristine if f.endswith(".c")):
         source = os.path.join(tree, "labs", f)
         functions = todo_functions(read(source))
@@ -179,7 +179,7 @@ def says_not_attempted(tree, work, obj, given, name, f, handout):
     with open(driver, "w") as out:
         out.write(f"void {name}();\nint main(void) {{ {name}(); return 0; }}\n")
     program = os.path.join(work, "driver")
-    built = run("gcc", "-Icommon", "-D_GNU_SOURCE", "-std=gnu17", driver, obj, *given, "-lcjson", "-o", program,
+    built = run("gcc", "-Icommon", "-D_GNU_SOURCE", "-std=gnu17", driver, obj, *given, "-lcjson", "-lm", "-o", program,
                 cwd=tree)
     if built.returncode != 0:
         return False, built.stderr
