@@ -170,8 +170,8 @@ static int check_numbers(const struct examined *x, const struct findings *f, str
             if (!which || wrong++ > 0) continue;
             snprintf(field, sizeof field, "runs[%d].%s.%s", i, member_of[k], which);
             err_at(&first, 0, field,
-                   "isn't what the simulator says; try servelab sim run --arrivals-ms 0,1,2,3 "
-                   "--policy %s --setup-ms %g --per-request-ms 1",
+                   "isn't what the simulator says, to two decimals; try build/bin/servelab sim run "
+                   "--arrivals-ms 0,1,2,3 --policy %s --setup-ms %g --per-request-ms 1",
                    policy_of[k], r->setup_ms);
         }
     out->outcome = OUTCOME_EARNED;
