@@ -69,7 +69,6 @@ static const struct {
     {"SERVELAB_", true, "the file must do the same on a GPU and here; take the condition out"},
     {"__CUDACC", true, "the file must do the same on a GPU and here; take the condition out"},
     {"__CUDA_ARCH__", false, "the file must do the same on a GPU and here; take the condition out"},
-    {"child_", true, MACHINERY},
     {"memcpy", false, UNCOUNTED},
     {"memmove", false, UNCOUNTED},
     {"memset", false, UNCOUNTED},
@@ -196,6 +195,8 @@ static const char *const headers[] = {"backend/kernels.h",
                                       "cuda_pipeline.h",
                                       "assert.h",
                                       "cassert",
+                                      "stdio.h",
+                                      "cstdio",
                                       "float.h",
                                       "cfloat",
                                       "limits.h",
@@ -369,13 +370,14 @@ static const struct source_token *first_word(const struct head *h) {
     return t;
 }
 
-/* A number, a sign, braces and commas: known before the program starts, whatever the names mean. */
+/* Numbers, what joins them, and casts to plain types: known before the program starts, as no name
+ * in it can mean anything else. */
 static int check_initialiser(const struct source *s, const struct head *h) {
     for (const struct source_token *t = h->equals ? next(h->equals) : h->end; t != h->end;
          t = next(t)) {
-        bool fine = t->kind == TOKEN_NUMBER || t->kind == TOKEN_TEXT || source_is(t, "-") ||
-                    source_is(t, "+") || source_is(t, "{") || source_is(t, "}") ||
-                    source_is(t, ",") || source_is(t, "true") || source_is(t, "false");
+        bool joins = t->kind == TOKEN_MARK && t->n == 1 && strchr("+-*/%{}(),|&^<>~", *t->at);
+        bool fine = t->kind == TOKEN_NUMBER || t->kind == TOKEN_TEXT || joins || is_plain_type(t) ||
+                    source_is(t, "true") || source_is(t, "false");
         if (!fine)
             return refuse(s, t,
                           "an initialiser that has to be computed would run before the kernel; "

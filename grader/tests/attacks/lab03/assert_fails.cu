@@ -1,5 +1,5 @@
 /* Ends the process by an assertion.
- * expect: ended by SIGABRT
+ * expect: failed an assert|ended by SIGABRT
  */
 #include "backend/kernels.h"
 

@@ -1,5 +1,5 @@
 /* Dies of a signal.
- * expect: ended by SIGFPE
+ * expect: divides an integer by zero|ended by SIGFPE
  */
 #include "backend/kernels.h"
 
