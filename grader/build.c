@@ -61,7 +61,8 @@ int build_give(const char *from, const char *name, const char *to, bool program,
     bool ok = f && fwrite(text, 1, n, f) == n;
     if (f && fclose(f)) ok = false;
     free(text);
-    if (!ok || chmod(path, program ? 0755 : 0644)) return err_set(e, "%s: %s", path, strerror(errno));
+    if (!ok || chmod(path, program ? 0755 : 0644))
+        return err_set(e, "%s: %s", path, strerror(errno));
     return 0;
 }
 
@@ -75,7 +76,8 @@ static int copy_headers(const char *home, const char *concern, const char *given
     if (mkdir(to, 0755) || chmod(to, 0755)) rc = err_set(e, "%s: %s", to, strerror(errno));
     for (struct dirent *de; !rc && (de = readdir(d));) {
         size_t n = strlen(de->d_name);
-        if (n > 2 && !strcmp(de->d_name + n - 2, ".h")) rc = build_give(from, de->d_name, to, false, e);
+        if (n > 2 && !strcmp(de->d_name + n - 2, ".h"))
+            rc = build_give(from, de->d_name, to, false, e);
     }
     closedir(d);
     return rc;

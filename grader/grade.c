@@ -129,7 +129,7 @@ static bool meets_prerequisites(const struct lab *lab, const struct check_def *d
 /* ---- the run --------------------------------------------------------------------------------- */
 
 struct plan {
-    bool *run;             /* beside lab->checks: chosen, or needed by one that is */
+    bool *run;                  /* beside lab->checks: chosen, or needed by one that is */
     bool build, sanitised, own; /* which programs that takes */
 };
 
