@@ -9,6 +9,7 @@ import filecmp
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -200,6 +201,23 @@ def check_handout():
     report(len(wanted) > 20 and wanted <= headings, "every check's section stands in the handout", wanted - headings)
 
 
+def check_kernels_command():
+    def call(*args):
+        return subprocess.run([SERVELAB, "kernels", *args], capture_output=True, text=True, check=False)
+
+    p = call("rmsnorm", "rows=16 d=1024", "--json")
+    k = json.loads(p.stdout)
+    report(k["bytes"] == 16 * 16 * 1024 + 4 * 1024 and k["operations"] == 5 * 16 * 1024 and
+           k["versions"][1]["budgets"][0]["allowed"] == 24 * 16 * 1024 * 11 // 10, "servelab kernels: bytes, operations, budgets", p.stdout)
+    example = re.search(r"example: servelab kernels (.*)", call("--help").stdout).group(1)
+    report(call(*shlex.split(example)).returncode == 0 and len(json.loads(call("--json").stdout)["kernels"]) == 15,
+           "its example runs, and without a kernel it tells all")
+    for args, named in [(["rmsnorms"], "rmsnorms"), (["rmsnorm", "rows=16"], "d"), (["rmsnorm", "rows=16 d=9"], "d"),
+                        (["rmsnorm", "rows=1", "d=8"], "d=8"), (["--nothing"], "--nothing")]:
+        p = call(*args)
+        report(p.returncode == 2 and named in p.stderr and p.stdout == "", f"{' '.join(args)}: refused by name", p.stderr)
+
+
 def check_speed():
     """The best of three: a busy machine isn't the grader's fault."""
     best = 1e9
@@ -220,6 +238,7 @@ def main():
     check_versions(everything)
     check_honest()
     check_messages()
+    check_kernels_command()
     check_speed()
     print(f"1..{count}")
     return failures > 0
