@@ -61,11 +61,15 @@
  * value often goes unused; a source lane that is named, or exchanged with, must be in the mask.
  *
  * WHAT IT COUNTS: see `metrics` in a report. A request is what the lanes of a warp do at one place
- * in the code, together; lanes are brought together as on a GPU, lowest address of code first.
+ * in the code, together. Lanes that part wait for each other where their ways meet, as a GPU's
+ * compiler has it: behind an if, at the head of a loop for its next round, behind the loop (see
+ * runtime/check_merge.c). A warp whose lanes don't meet again is brought together by __syncwarp().
+ * The compiler may write one place twice (a store of a constant behind a loop, apart from the same
+ * store after a break): then it counts as two under that compiler.
  * bytes_* are what lanes asked for, 32 times the sectors what moved, footprint_bytes each touched
  * sector once a launch, read and written apart. Local memory and constants aren't counted; an
  * access that the compiler keeps in a register isn't an access. Divergent branches depend on how
- * the compiler lays out branches; all else is the same under gcc and clang.
+ * the compiler lays out branches; all else is, but for such places, the same under gcc and clang.
  */
 #ifndef SERVELAB_SIMT_SIMT_H
 #define SERVELAB_SIMT_SIMT_H

@@ -1,8 +1,7 @@
-/* check_count.c: brings the lanes of a warp together again and counts what they did.
+/* check_count.c: the tables of counts: a kernel's sites, and the lanes' traces that fill them.
  *
- * Each lane leaves a trace of its accesses and basic blocks. Lanes are merged lowest address of
- * code first, which is how a warp that diverged comes together; what lies under one call site then
- * is one request.
+ * Each lane leaves a trace of its accesses and basic blocks; check_merge.c brings the lanes of a
+ * warp together again, and check_request.c counts what they then did at once.
  */
 #include "check_count.h"
 
@@ -104,85 +103,4 @@ bool count_lane_worked(int thread) {
     for (uint32_t i = 0; i < t->count && !worked[thread]; i++)
         worked[thread] = t->list[i].address != 0;
     return worked[thread];
-}
-
-/* ---- merging ----------------------------------------------------------------------------------
- */
-static void diverged(uint32_t pc) {
-    count_site(pc, COUNT_KINDS, false)->divergent++;
-}
-
-struct merge {
-    const struct trace *t;
-    uint32_t at[WARP], active; /* next record of each lane; lanes with records left */
-};
-
-static void step(struct merge *m, uint32_t pc) {
-    uint64_t address[WARP];
-    const struct record *first = NULL;
-    uint32_t next = 0;
-    bool split = false;
-    int n = 0;
-    for (uint32_t set = m->active; set; set &= set - 1) {
-        int l = __builtin_ctz(set);
-        const struct trace *t = &m->t[l];
-        const struct record *r = &t->list[m->at[l]];
-        if (r->pc != pc) continue;
-        bool last = ++m->at[l] == t->count;
-        uint32_t after = last ? 0 : r[1].pc;
-        if (!first) first = r, next = after;
-        split |= after != next;
-        if (last) m->active &= ~(1u << l);
-        address[n++] = r->address;
-    }
-    if (split) diverged(pc);
-    if (first && first->address) request_account(first, address, n);
-}
-
-/* As long as all 32 lanes stand at one call site: the common case, without masks. */
-static void steps_together(struct merge *m) {
-    uint32_t before = 0;
-    while (m->active == ~0u) {
-        uint64_t address[WARP];
-        const struct record *first = &m->t[0].list[m->at[0]];
-        uint32_t differ = 0, ended = 0;
-        for (int l = 0; l < WARP; l++) {
-            const struct record *r = &m->t[l].list[m->at[l]];
-            address[l] = r->address;
-            differ |= r->pc ^ first->pc;
-        }
-        if (differ) {
-            if (before) diverged(before);
-            return;
-        }
-        for (int l = 0; l < WARP; l++) ended |= (uint32_t)(++m->at[l] == m->t[l].count) << l;
-        m->active &= ~ended;
-        before = first->pc;
-        if (ended && ended != ~0u) diverged(before);
-        if (first->address) request_account(first, address, WARP);
-    }
-}
-
-void count_flush(struct worker *w, int warp) {
-    int lanes = w->threads - warp * WARP;
-    if (lanes > WARP) lanes = WARP;
-    struct merge m = {.t = count_traces};
-    count_trace(w, warp, lanes);
-    for (int l = 0; l < lanes; l++)
-        if (m.t[l].count) m.active |= 1u << l;
-    steps_together(&m);
-    while (m.active) {
-        uint32_t low = UINT32_MAX;
-        for (uint32_t set = m.active; set; set &= set - 1) {
-            int l = __builtin_ctz(set);
-            uint32_t pc = m.t[l].list[m.at[l]].pc;
-            if (pc < low) low = pc;
-        }
-        step(&m, low);
-        if (m.active == ~0u) steps_together(&m);
-    }
-    for (int l = 0; l < lanes; l++) {
-        count_lane_worked(warp * WARP + l);
-        count_traces[l].count = 0;
-    }
 }

@@ -53,6 +53,10 @@ def table(kernels):
 
 KNOWN = {"naive": (2.5, 53.7, None), "by_rows": (16.5, 354.7, None), "tiles": (4.0, 3.0, 1.0),
          "tiles_transposed": (4.0, 3.0, 16.5)}
+# parting.cu, worked out by hand: requests to load, to store, atomics
+PARTING = {"counts_some": (16, 0, 16), "switches": (16, 0, 80), "rounds_of_their_own": (31, 1, 0),
+           "loop_in_loop": (256, 16, 0), "goes_on": (16, 16, 16), "leaves": (16, 16, 0), "returns_inside": (2, 1, 1),
+           "breaks": (64, 16, 0)}
 FLEXIBLE = {"lines", "divergent_branches"}  # depend on the compiler: a line may differ by one
 
 
@@ -76,20 +80,118 @@ def pieces(path):
         yield name, launch, traces
 
 
+def loops_of(steps, nodes):
+    """The loops among these nodes, each (head, its nodes), outer ones first: what can come back to itself is a loop;
+    its head is where it is entered; without the steps to its head the inner loops are left."""
+    def reach(a, within):
+        came, todo = set(), [a]
+        while todo:
+            new = (steps[todo.pop()] & within) - came
+            came |= new
+            todo += new
+        return came
+    reached = {n: reach(n, nodes) for n in nodes}
+    done = set()
+    for n in nodes:
+        if n in done or n not in reached[n]:
+            continue
+        body = {k for k in reached[n] if n in reached[k]}
+        done |= body
+        heads = {to for a in steps if a not in body for to in steps[a] & body}
+        assert len(heads) == 1, "a loop entered at two places"
+        head = heads.pop()
+        yield head, body
+        yield from loops_of({a: steps[a] & body - {head} for a in body}, body - {head})
+
+
+def joins(traces):
+    """For each call site (None: the start) where all ways from it meet again: a call site, ("end", head) for the end of
+    a loop's round, or "out". Found by taking places away: the first on any way out without which there is no way out."""
+    steps = collections.defaultdict(set)
+    for t in traces:
+        last = max([i + 1 for i, r in enumerate(t) if r[2]], default=0)  # what follows the last access is nobody's matter
+        places = [None] + [r[1] for r in t[:last]]
+        for a, b in zip(places, places[1:]):
+            steps[a].add(b)
+    loops = {head: body for head, body in loops_of(collections.defaultdict(set, steps), set(steps) | set().union(*steps.values()))} \
+        if steps else {}
+    ways = collections.defaultdict(set)
+    for a in steps:
+        around = sorted((h for h in loops if a in loops[h]), key=lambda h: len(loops[h]))
+        for b in steps[a]:
+            at = a
+            for h in around:
+                if b in loops[h] and b != h:
+                    break
+                ways[at].add(("end", h))
+                at = ("end", h)
+                if b == h:
+                    break
+            if at != ("end", b):
+                ways[at].add(b)
+
+    def way_out(start, without):
+        came, todo = {start: start}, [start]
+        while todo:
+            at = todo.pop()
+            for to in ways[at] or {"out"}:
+                if to == "out":
+                    way = [at]
+                    while way[-1] != start:
+                        way.append(came[way[-1]])
+                    return way[::-1]
+                if to not in came and to != without:
+                    came[to] = at
+                    todo.append(to)
+        return None
+
+    known = {}
+
+    def join(site):
+        if site not in known:
+            known[site] = next((p for p in way_out(site, "none")[1:] if way_out(site, p) is None), "out")
+        return known[site]
+
+    return join, loops
+
+
 def requests(traces):
-    """The lanes brought together, lowest call site first."""
-    heads = [0] * len(traces)
-    while True:
-        fronts = [t[h][1] for t, h in zip(traces, heads) if h < len(t)]
-        if not fronts:
-            return
-        low, group = min(fronts), []
-        for lane, t in enumerate(traces):
-            if heads[lane] < len(t) and t[heads[lane]][1] == low:
-                group.append(t[heads[lane]])
-                heads[lane] += 1
-        if group[0][2]:
-            yield group
+    """The lanes brought together: those that part wait for each other where their ways meet again."""
+    heads, groups, (join, loops) = [0] * len(traces), [], joins(traces)
+
+    def place(lane):
+        return traces[lane][heads[lane]][1]
+
+    def going(lanes, met):
+        return [lane for lane in lanes if heads[lane] < len(traces[lane]) and not met(place(lane))]
+
+    def go(lanes, before, met):
+        while True:
+            lanes = going(lanes, met)
+            places = {place(lane) for lane in lanes}
+            if not lanes:
+                return
+            if len(places) == 1:
+                before = places.pop()
+                groups.append([traces[lane][heads[lane]] for lane in lanes])
+                for lane in lanes:
+                    heads[lane] += 1
+                continue
+            if isinstance(before, tuple) and before[1] in places:
+                go([lane for lane in lanes if place(lane) == before[1]], before, lambda p: p not in loops[before[1]])
+                continue
+            meeting = join(before)
+            if isinstance(meeting, tuple):
+                stop = lambda p: p == meeting[1] or p not in loops[meeting[1]]
+            else:
+                stop = lambda p: p == meeting
+            while going(lanes, stop):
+                first = place(going(lanes, stop)[0])
+                go([lane for lane in going(lanes, stop) if place(lane) == first], before, stop)
+            before = meeting
+
+    go(range(len(traces)), None, lambda p: False)
+    return [g for g in groups if g[0][2]]
 
 
 def wavefronts(group):
@@ -186,6 +288,13 @@ def main():
         tools(work)
         for compiler in ("g++", "clang++"):
             trace = os.path.join(work, "trace")
+            report = checked("parting.cu", work, compiler, SIMT_TRACE=trace)
+            got = {k["name"]: tuple(k["global_%s_requests" % kind] for kind in ("load", "store", "atomic"))
+                   for k in report["kernels"]}
+            tap(got == PARTING, "%s: lanes that part wait for each other where their ways meet" % compiler,
+                ["%s: %s, want %s" % (k, got.get(k), PARTING[k]) for k in PARTING if got.get(k) != PARTING[k]])
+            notes = list(differences(report, brute(trace)))
+            tap(not notes, "%s: the same by brute force" % compiler, notes)
             report = checked("correct.cu", work, compiler, SIMT_TRACE=trace)
             notes = list(differences(report, brute(trace)))
             tap(not notes and len(report["kernels"]) >= 40,
