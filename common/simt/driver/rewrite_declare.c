@@ -80,6 +80,8 @@ static void note_kernel(struct rewriter *r, int qualifier) {
     struct kernel k = {.name = name_before(t, paren), .open = body_of(t, paren)};
     k.close = k.open ? token_closer(t, k.open) : 0;
     k.is_template = starts_with(t, qualifier, "template");
+    for (int i = paren; i < token_closer(t, paren) && i < t->count; i++)
+        k.has_default |= token_is(t, i, "=");
     for (int i = qualifier; i < paren; i = token_next(t, i)) {
         if (!token_is(t, i, "__launch_bounds__")) continue;
         int open = token_next(t, i), close = token_closer(t, open);

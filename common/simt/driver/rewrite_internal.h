@@ -17,7 +17,7 @@ struct kernel {
     int open, close; /* its body's braces */
     int bounds;      /* first token of __launch_bounds__'s first argument, 0: none */
     int bounds_end;
-    bool is_template;
+    bool is_template, has_default; /* some parameter has a default value */
 };
 
 struct rewriter {

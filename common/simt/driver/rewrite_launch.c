@@ -27,17 +27,38 @@ static int expression_start(const struct tokens *t, int last) {
     }
 }
 
-/* Only a lambda can name a template whose arguments are deduced, or one of several overloads. */
-static bool needs_lambda(const struct rewriter *r, int name) {
-    if (r->t.list[name].kind != TOKEN_NAME) return false;
+/* A function of that name which is no kernel: a host's launcher, say. What stands before the name
+ * tells a declaration from a call. */
+static bool is_declared_otherwise(const struct rewriter *r, const char *name) {
+    const struct tokens *t = &r->t;
+    for (int i = 0; i < t->count; i++) {
+        if (t->list[i].kind != TOKEN_NAME || !token_is(t, i, name)) continue;
+        int before = token_before(t, i);
+        bool kernel = before < 0 || !token_is(t, token_next(t, i), "(");
+        for (int k = 0; k < r->kernel_count && !kernel; k++) kernel = r->kernels[k].name == i;
+        if (!kernel && (token_is(t, before, "void") || token_is(t, before, "cudaError_t") ||
+                        token_is(t, before, "int") || token_is(t, before, "float")))
+            return true;
+    }
+    return false;
+}
+
+/* Only a lambda can name a template whose arguments are deduced, or one of several overloads, or
+ * leave out an argument. */
+static bool needs_lambda(const struct rewriter *r, int last) {
+    const struct tokens *t = &r->t;
+    bool given = token_is(t, last, ">"); /* template arguments */
+    int name = given ? token_before(t, token_angle_opener(t, last)) : last;
+    if (name < 0 || t->list[name].kind != TOKEN_NAME) return false;
     char *wanted = rewrite_text(r, name, name + 1);
     int bodies = 0;
     bool deduced = false;
     for (int i = 0; i < r->kernel_count; i++)
-        if (token_is(&r->t, r->kernels[i].name, wanted)) {
-            deduced |= r->kernels[i].is_template;
-            bodies += r->kernels[i].open > 0;
+        if (token_is(t, r->kernels[i].name, wanted)) {
+            deduced |= (r->kernels[i].is_template && !given) || r->kernels[i].has_default;
+            bodies += r->kernels[i].open > 0 && !given;
         }
+    deduced |= bodies == 1 && is_declared_otherwise(r, wanted);
     free(wanted);
     return deduced || bodies > 1;
 }

@@ -10,16 +10,16 @@ static bool is_any(const struct tokens *t, int i, const char *const *words) {
 }
 
 static const char *const dropped[] = {"__shared__", "extern", "static", "__device__", NULL};
-static const char *const before_shared[] = {"extern", "static",     "volatile",
-                                            "const",  "__device__", NULL};
 static const char *const alignments[] = {"alignas", "__attribute__", NULL};
 
-/* The declaration's first token: qualifiers may stand before __shared__. */
+/* The declaration's first token: qualifiers and the type may stand before __shared__. */
 static int declaration_start(const struct tokens *t, int at) {
     for (;;) {
         int before = token_before(t, at);
-        if (is_any(t, before, before_shared)) {
+        if (before >= 0 && (t->list[before].kind == TOKEN_NAME || token_is(t, before, "::"))) {
             at = before;
+        } else if (token_is(t, before, ">") && token_angle_opener(t, before) > 0) {
+            at = token_angle_opener(t, before);
         } else if (token_is(t, before, ")")) {
             int name = token_before(t, token_opener(t, before));
             if (!is_any(t, name, alignments)) return at;

@@ -4,6 +4,7 @@
  */
 #ifndef SIMT_CUDA_RUNTIME_H
 #define SIMT_CUDA_RUNTIME_H
+#define __CUDA_RUNTIME_H__ /* NVIDIA's samples ask for it in their helper_cuda.h */
 
 #include "cuda_runtime_api.h"
 
@@ -15,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <tuple>
+#include <math.h> /* isfinite and the like without std::, clock: nvcc has them too */
+#include <time.h>
 #include <utility>
 
 /* not traced in check mode: code of ours between the runtime and a kernel */

@@ -6,6 +6,7 @@
  */
 #ifndef SIMT_CUDA_RUNTIME_API_H
 #define SIMT_CUDA_RUNTIME_API_H
+#define __DRIVER_TYPES_H__ /* as cuda_runtime.h has __CUDA_RUNTIME_H__ */
 
 #include "vector_types.h"
 
@@ -47,19 +48,21 @@ typedef struct CUevent_st *cudaEvent_t;
 typedef void (*cudaHostFn_t)(void *userData);
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *userData);
 
-#define cudaStreamDefault       0
-#define cudaStreamNonBlocking   1
-#define cudaStreamLegacy        ((cudaStream_t)1)
-#define cudaStreamPerThread     ((cudaStream_t)2)
-#define cudaEventDefault        0
-#define cudaEventBlockingSync   1
-#define cudaEventDisableTiming  2
-#define cudaHostAllocDefault    0
-#define cudaHostAllocPortable   1
-#define cudaHostAllocMapped     2
-#define cudaHostRegisterDefault 0
-#define cudaMemAttachGlobal     1
-#define cudaOccupancyDefault    0
+#define cudaStreamDefault        0
+#define cudaStreamNonBlocking    1
+#define cudaStreamLegacy         ((cudaStream_t)1)
+#define cudaStreamPerThread      ((cudaStream_t)2)
+#define cudaEventDefault         0
+#define cudaEventBlockingSync    1
+#define cudaEventDisableTiming   2
+#define cudaHostAllocDefault     0
+#define cudaHostAllocPortable    1
+#define cudaHostAllocMapped      2
+#define cudaHostRegisterDefault  0
+#define cudaHostRegisterPortable 1
+#define cudaHostRegisterMapped   2
+#define cudaMemAttachGlobal      1
+#define cudaOccupancyDefault     0
 
 enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
@@ -77,6 +80,8 @@ enum cudaDeviceAttr {
     cudaDevAttrWarpSize = 10,
     cudaDevAttrClockRate = 13,
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrIntegrated = 18,
+    cudaDevAttrComputeMode = 20,
     cudaDevAttrMemoryClockRate = 36,
     cudaDevAttrGlobalMemoryBusWidth = 37,
     cudaDevAttrL2CacheSize = 38,
@@ -86,6 +91,7 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
+enum cudaComputeMode { cudaComputeModeDefault = 0, cudaComputeModeProhibited = 2 };
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem, sharedMemPerBlock, totalConstMem, sharedMemPerMultiprocessor,
@@ -148,6 +154,8 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
 cudaError_t cudaFreeHost(void *p);
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void *p);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind);
@@ -172,6 +180,7 @@ cudaError_t cudaGetSymbolSize_(size_t *bytes, const void *symbol);
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);

@@ -59,6 +59,19 @@ cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...),
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)kernel, threads,
                                                          dynamic_bytes);
 }
+/* As many threads a block as a launch may have, and as many blocks as then run at once. */
+template <class T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *blocks, int *threads, T kernel,
+                                                             size_t dynamic_bytes = 0,
+                                                             int limit = 0) {
+    int each = 0, processors = 0;
+    *threads = limit > 0 && limit < 1024 ? limit : 1024;
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+    cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, (const void *)kernel,
+                                                                  *threads, dynamic_bytes);
+    *blocks = each * processors;
+    return e;
+}
 template <class... P>
 static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **args,
                                            size_t shared_bytes = 0, cudaStream_t stream = 0) {

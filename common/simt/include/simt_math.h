@@ -208,6 +208,15 @@ SIMT_INLINE unsigned __umulhi(unsigned a, unsigned b) {
 SIMT_INLINE int __mul24(int a, int b) {
     return (a << 8 >> 8) * (b << 8 >> 8);
 }
+SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) {
+    return (a & 0xffffff) * (b & 0xffffff);
+}
+SIMT_INLINE unsigned umin(unsigned a, unsigned b) {
+    return min(a, b);
+}
+SIMT_INLINE unsigned umax(unsigned a, unsigned b) {
+    return max(a, b);
+}
 SIMT_INLINE unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned n) {
     return (unsigned)((((uint64_t)hi << 32 | lo) << (n & 31)) >> 32);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 uintptr_t memory_start;
 size_t memory_bytes;
@@ -144,6 +145,12 @@ cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags) {
     return allocate(p, bytes, true);
 }
 
+/* The pages that lie inside as a whole: those at the ends are the neighbours' too. */
+static void give_back(uintptr_t start, size_t bytes) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (start + page - 1) & ~(page - 1);
+    madvise((void *)first, ((start + bytes) & ~(page - 1)) - first, MADV_DONTNEED);
+}
+
 cudaError_t cudaFree(void *p) {
     if (!p) return cudaSuccess;
     pthread_mutex_lock(&lock);
@@ -152,9 +159,7 @@ cudaError_t cudaFree(void *p) {
     if (good) {
         a->live = false;
         hook_free(p);
-        if (a->bytes >= (size_t)1 << 20) /* give the pages back */
-            madvise((void *)(((uintptr_t)p + 4095) & ~(uintptr_t)4095), a->bytes & ~(size_t)8191,
-                    MADV_DONTNEED);
+        if (a->bytes >= (size_t)1 << 20) give_back((uintptr_t)p, a->bytes);
     }
     pthread_mutex_unlock(&lock);
     return good ? cudaSuccess : memory_error(cudaErrorInvalidValue);
@@ -188,14 +193,46 @@ bool memory_is_pinned(const void *p, size_t bytes) {
     return false;
 }
 
+static bool pin(void *p, size_t bytes) {
+    bool room = pinned_count < (int)(sizeof pinned / sizeof *pinned);
+    if (room && p) pinned[pinned_count].start = p, pinned[pinned_count++].bytes = bytes;
+    return room && p;
+}
+
+static bool unpin(const void *p) {
+    int i = 0;
+    while (i < pinned_count && pinned[i].start != p) i++;
+    bool found = i < pinned_count;
+    if (found) pinned[i] = pinned[--pinned_count];
+    return found;
+}
+
 cudaError_t cudaMallocHost(void **p, size_t bytes) {
     if (!p) return memory_error(cudaErrorInvalidValue);
     pthread_mutex_lock(&lock);
-    bool room = pinned_count < (int)(sizeof pinned / sizeof *pinned);
-    *p = room ? aligned_alloc(64, (bytes + 63) & ~(size_t)63) : NULL;
-    if (*p) pinned[pinned_count].start = *p, pinned[pinned_count++].bytes = bytes;
+    *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    if (!pin(*p, bytes)) {
+        free(*p);
+        *p = NULL;
+    }
     pthread_mutex_unlock(&lock);
     return *p ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags) {
+    (void)flags;
+    if (!p || !bytes) return memory_error(cudaErrorInvalidValue);
+    pthread_mutex_lock(&lock);
+    bool good = pin(p, bytes);
+    pthread_mutex_unlock(&lock);
+    return good ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaHostUnregister(void *p) {
+    pthread_mutex_lock(&lock);
+    bool good = unpin(p);
+    pthread_mutex_unlock(&lock);
+    return good ? cudaSuccess : memory_error(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags) {
@@ -211,10 +248,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags) 
 
 cudaError_t cudaFreeHost(void *p) {
     pthread_mutex_lock(&lock);
-    int i = 0;
-    while (i < pinned_count && pinned[i].start != p) i++;
-    bool good = i < pinned_count || !p;
-    if (i < pinned_count) pinned[i] = pinned[--pinned_count];
+    bool good = unpin(p) || !p;
     pthread_mutex_unlock(&lock);
     if (good) free(p);
     return good ? cudaSuccess : memory_error(cudaErrorInvalidValue);

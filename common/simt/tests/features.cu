@@ -406,6 +406,29 @@ static void host_interface() {
     cudaStreamDestroy(s);
     TAP(cudaFree(x) == cudaSuccess && cudaFree(x) == cudaErrorInvalidValue, "a double free");
     cudaGetLastError();
+    int *before = device_filled<int>(64, 1), *large = device_filled<int>(1 << 18, 2);
+    int *behind = device_filled<int>(1024, 3);
+    cudaFree(large);
+    std::vector<int> kept = host_copy(before, 64), left = host_copy(behind, 1024);
+    bool same = true;
+    for (int v : kept) same &= v == 0x01010101;
+    for (int v : left) same &= v == 0x03030303;
+    TAP(same, "what lies beside freed memory stays");
+    std::vector<int> mine(64, 5);
+    int *seen = nullptr, blocks = 0, threads = 0, least = -1, greatest = -1;
+    TAP(cudaHostRegister(mine.data(), 256, cudaHostRegisterMapped) == cudaSuccess &&
+            cudaHostGetDevicePointer((void **)&seen, mine.data(), 0) == cudaSuccess,
+        "host memory of one's own, registered");
+    bounded<<<1, 64>>>(seen);
+    cudaDeviceSynchronize();
+    TAP(mine[63] == 1 && cudaHostUnregister(mine.data()) == cudaSuccess &&
+            cudaHostUnregister(mine.data()) == cudaErrorInvalidValue,
+        "and used by a kernel, and given back once");
+    cudaGetLastError();
+    TAP(cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, big, 0, 0) == cudaSuccess &&
+            threads >= 32 && blocks >= 1 &&
+            cudaDeviceGetStreamPriorityRange(&least, &greatest) == cudaSuccess,
+        "a launch's best size; priorities");
 }
 
 int main() {

@@ -121,6 +121,16 @@ template <typename T> __global__ void dynamic_of(T *out) {
     __syncthreads();
     out[threadIdx.x] = mine[blockDim.x - 1 - threadIdx.x];
 }
+__global__ void type_before_shared(float *out) {
+    extern float __shared__ line[];
+    unsigned int __shared__ count;
+    const tile<float>::element volatile __shared__ *where;
+    if (threadIdx.x == 0) count = 7, where = line;
+    __syncthreads();
+    line[threadIdx.x] = (float)count;
+    __syncthreads();
+    out[threadIdx.x] = where[31 - threadIdx.x];
+}
 __device__ void nested_block(float *out) {
     if (threadIdx.x < WIDE) {
         for (int i = 0; i < 2; i++) {
@@ -146,6 +156,19 @@ struct square {
 };
 
 /* ---- launches ---- */
+__global__ void with_default(int *x, int v = 30, int *more = NULL) {
+    x[0] = (int)__umul24(umin(v, 90), 1) + (more == nullptr);
+}
+template <int N> __global__ void given_with_default(int *x, int v = 4) {
+    x[0] = N * v;
+}
+/* the kernel's launcher bears its name */
+__global__ void same_name(int *x, int v) {
+    x[0] = v;
+}
+static void same_name(int *x, int v, int threads) {
+    same_name<<<1, threads>>>(x, v);
+}
 struct owner {
     float *x;
     void launch(int n) const {
@@ -182,6 +205,13 @@ int main() {
     TAP(host_copy(x, 1)[0] == 5, "a launch in a member function");
     general<int, 7><<<1, 1>>>(n, 1);
     TAP(host_copy(n, 1)[0] == 101, "an explicit specialisation");
+    with_default<<<1, 1>>>(n);
+    TAP(host_copy(n, 1)[0] == 31, "a launch that leaves out arguments");
+    given_with_default<5><<<1, 1>>>(n);
+    TAP(host_copy(n, 1)[0] == 20, "also with template arguments");
+    same_name(n, 11, 1);
+    TAP(host_copy(n, 1)[0] == 11, "a host function of the kernel's name");
+    TAP(isfinite(1.0f) && !isnan(1.0), "names of the C library without std::");
     general<<<1, 1>>>(n, 21);
     TAP(host_copy(n, 1)[0] == 42, "deduced template arguments");
     pair_t *q = device_copy(std::vector<pair_t>(1, pair_t(5, 6)));
@@ -192,6 +222,8 @@ int main() {
     TAP(host_copy(x, 2)[1] == 2 + 4 + 2 + 1 + 62, "shared variables in every form");
     dynamic_of<double><<<1, 32, 32 * sizeof(double)>>>((double *)x);
     TAP(host_copy((double *)x, 1)[0] == 31, "dynamic shared memory of any type");
+    type_before_shared<<<1, 32, 128>>>(x);
+    TAP(host_copy(x, 32)[31] == 7, "a type before __shared__");
     cudaMemset(x, 0, 1024);
     calls_nested<<<1, WIDE>>>(x);
     TAP(host_copy(x, 1)[0] == 1, "shared memory in an inner block of a device function");
