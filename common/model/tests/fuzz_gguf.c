@@ -1,8 +1,8 @@
 /* fuzz_gguf.c: any bytes as a GGUF file, as a model and as a vocabulary: refused with a message, or
  * read; never a fault. libFuzzer:
  *   clang -g -O1 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -Icommon \
- *     common/model/tests/fuzz_gguf.c common/model/\*.c common/base/err.c common/base/rng.c \
- *     -lpcre2-8 -lm -o build/fuzz_gguf
+ *     common/model/tests/fuzz_gguf.c common/model/\*.c common/base/err.c \
+ *     common/base/json_scan.c common/base/rng.c -lpcre2-8 -lm -o build/fuzz_gguf
  * (without the backslash before the star; the sources and not the library, so that libFuzzer sees
  * which branches are taken)
  */
