@@ -41,7 +41,7 @@
  * only __SIMT__.
  *
  * ENVIRONMENT OF THE PROGRAM: SIMT_THREADS (fast mode, all cores), SIMT_TIME_LIMIT_S (120: one
- * launch), SIMT_BLAS (cublas_v2.h); in check mode SIMT_REPORT=FILE or fd:N (JSON), SIMT_TRACE=FILE
+ * launch; 0: none), SIMT_BLAS (cublas_v2.h); in check mode SIMT_REPORT=FILE or fd:N (JSON), SIMT_TRACE=FILE
  * (every access, see runtime/check_trace.c).
  *
  * WHAT CHECK MODE FINDS, by kind: global-race, shared-race, warp-race (a missing __syncwarp),

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,18 +51,42 @@ static int find_home(struct paths *p) {
     return OUR_FAULT;
 }
 
+/* An interrupt ends the running command too; then the temporary files go, then we. */
+static volatile sig_atomic_t stopped_by;
+
+static void stop(int signal_number) {
+    stopped_by = signal_number;
+}
+
+static void catch_interrupts(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before, ours = {.sa_handler = stop}; /* no SA_RESTART: waitpid is to see it */
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &ours, NULL);
+}
+
+static void end_as_interrupted(void) {
+    if (!stopped_by) return;
+    signal(stopped_by, SIG_DFL);
+    raise(stopped_by);
+}
+
 /* Runs a command; its exit status. */
 static int run(const struct words *argv) {
     pid_t pid;
     int status;
+    if (stopped_by) return REFUSED;
     int e = posix_spawnp(&pid, argv->list[0], NULL, NULL, (char *const *)argv->list, environ);
     if (e != 0) {
         fprintf(stderr, "simtcc: can't run %s: %s. Install it, or name another with --cxx=\n",
                 argv->list[0], strerror(e));
         return BAD_INPUT;
     }
-    while (waitpid(pid, &status, 0) < 0)
+    while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR) return OUR_FAULT;
+        if (stopped_by) kill(pid, stopped_by);
+    }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? DONE : REFUSED;
 }
 
@@ -246,10 +271,13 @@ static void remove_work(const struct command *c, const struct paths *p) {
         fprintf(stderr, "simtcc: temporary files in %s\n", p->work);
         return;
     }
+    int interrupt = stopped_by;
     struct words w = {0};
     const char *words[] = {"rm", "-rf", p->work, NULL};
     words_add_all(&w, words);
+    stopped_by = 0;
     run(&w);
+    if (interrupt) stopped_by = interrupt;
     free(w.list);
 }
 
@@ -264,6 +292,7 @@ int command_run(const struct command *c) {
                 strerror(errno));
         return OUR_FAULT;
     }
+    catch_interrupts();
     struct words objects = {0};
     for (int i = 0; i < c->inputs.count && rc == DONE; i++) {
         const char *in = c->inputs.list[i];
@@ -283,5 +312,6 @@ int command_run(const struct command *c) {
     if (rc == DONE && !c->only_object && !c->only_text) rc = link_all(c, &p, &objects);
     remove_work(c, &p);
     free(objects.list);
+    end_as_interrupted();
     return rc;
 }

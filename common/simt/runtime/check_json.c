@@ -95,8 +95,9 @@ static void put_lines(FILE *f, const struct count_kernel *k) {
     if (n) qsort(lines, (size_t)n, sizeof *lines, by_line);
     fputs("\"lines\": [", f);
     for (int i = 0; i < n; i++) {
-        fprintf(f, "%s      {\"file\": \"%s\", \"line\": %d, ", i ? ",\n" : "\n", lines[i].file,
-                lines[i].line);
+        fputs(i ? ",\n      {\"file\": " : "\n      {\"file\": ", f);
+        report_put_string(f, lines[i].file);
+        fprintf(f, ", \"line\": %d, ", lines[i].line);
         put_sums(f, &lines[i]);
         fputc('}', f);
     }
@@ -125,10 +126,9 @@ void count_json(void *file) {
         prepare_sites(k);
         for (uint32_t s = 0; s < k->room; s++)
             if (k->sites[s].used) add(&all, &k->sites[s]);
-        fprintf(f, "%s\n    {\"name\": \"", i ? "," : "");
-        for (const char *c = k->name; *c; c++)
-            fprintf(f, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-        fputs("\", ", f);
+        fputs(i ? ",\n    {\"name\": " : "\n    {\"name\": ", f);
+        report_put_string(f, k->name);
+        fputs(", ", f);
         number(f, "launches", k->launches);
         number(f, "threads", k->threads);
         put_sums(f, &all);

@@ -29,15 +29,17 @@ static struct kept list[MOST];
 static int count, said;
 static int report_fd = -1;
 static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool ended;
+static bool ended, unwritten;
 
 /* Opened before main(), so that a program that changes its folder or closes files still reports. */
 __attribute__((constructor)) static void open_report(void) {
     const char *path = getenv("SIMT_REPORT");
     if (!path || !*path) return;
-    if (strncmp(path, "fd:", 3) == 0)
-        report_fd = atoi(path + 3);
-    else
+    char *end;
+    if (strncmp(path, "fd:", 3) == 0) {
+        report_fd = (int)strtol(path + 3, &end, 10);
+        if (end == path + 3 || *end || fcntl(report_fd, F_GETFD) < 0) report_fd = -1;
+    } else
         report_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (report_fd >= 0) return;
     fprintf(stderr, "simt: can't write SIMT_REPORT=%s\n", path);
@@ -192,14 +194,15 @@ void report_launch_end(void) {
     for (; said < count; said++) {
         const struct kept *k = &list[said];
         if (k->hidden) continue;
-        fprintf(stderr, "simt: error: %s: %s:%d: kernel %s: %s\n", k->f.kind, k->f.file, k->f.line,
-                k->kernel, k->text);
+        fprintf(stderr, "simt: error: %s: %s:%d: %s%s: %s\n", k->f.kind, k->f.file, k->f.line,
+                *k->kernel ? "kernel " : "outside of a launch", k->kernel, k->text);
     }
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------
  */
-static void put_string(FILE *f, const char *s) {
+void report_put_string(void *file, const char *s) {
+    FILE *f = file;
     fputc('"', f);
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
@@ -220,11 +223,11 @@ static void put_errors(FILE *f) {
         const struct kept *k = &list[i];
         if (k->hidden) continue;
         fprintf(f, "%s    {\"kind\": ", comma);
-        put_string(f, k->f.kind);
+        report_put_string(f, k->f.kind);
         fputs(", \"kernel\": ", f);
-        put_string(f, k->kernel);
+        report_put_string(f, k->kernel);
         fputs(", \"file\": ", f);
-        put_string(f, k->f.file);
+        report_put_string(f, k->f.file);
         fprintf(f, ", \"line\": %d, ", k->f.line);
         if (k->f.thread >= 0)
             fprintf(f, "\"thread\": [%u, %u, %u], \"block\": [%u, %u, %u], ", k->thread.x,
@@ -232,7 +235,7 @@ static void put_errors(FILE *f) {
         else
             fputs("\"thread\": null, \"block\": null, ", f);
         fprintf(f, "\"times\": %llu, \"message\": ", (unsigned long long)k->times);
-        put_string(f, k->text);
+        report_put_string(f, k->text);
         fputc('}', f);
         comma = ",\n";
     }
@@ -246,7 +249,8 @@ static void write_json(void) {
     put_errors(f);
     count_json(f);
     fputs("}\n", f);
-    if (fclose(f) != 0) fputs("simt: can't write the report\n", stderr);
+    unwritten = fclose(f) != 0;
+    if (unwritten) fprintf(stderr, "simt: can't write SIMT_REPORT=%s\n", getenv("SIMT_REPORT"));
     report_fd = -1;
 }
 
@@ -267,9 +271,10 @@ static bool finish(void) {
 }
 
 __attribute__((destructor)) static void at_exit(void) {
-    if (!finish()) return;
+    bool found = finish();
+    if (!found && !unwritten) return;
     fflush(NULL);
-    _exit(EXIT_FOUND);
+    _exit(found ? EXIT_FOUND : 2);
 }
 
 static void end_with(const char *kind, const char *why) __attribute__((noreturn));

@@ -4,6 +4,7 @@
  * in order on one. One launch at a time: a second host thread waits.
  */
 #include "block.h"
+#include "env.h"
 #include "crash.h"
 #include "hooks.h"
 #include "memory.h"
@@ -122,8 +123,7 @@ static void *pool_main(void *unused) {
 }
 
 static void pool_start(void) {
-    const char *asked = getenv("SIMT_THREADS");
-    long n = asked ? atol(asked) : sysconf(_SC_NPROCESSORS_ONLN);
+    long n = (long)env_number("SIMT_THREADS", (double)sysconf(_SC_NPROCESSORS_ONLN));
     pool.helpers = n < 1 ? 0 : n > 256 ? 255 : (int)n - 1;
     for (int i = 0; i < pool.helpers; i++) {
         pthread_t t;

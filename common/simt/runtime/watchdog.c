@@ -1,5 +1,6 @@
 /* watchdog.c: one sleeping OS thread that looks at the clock ten times a second. */
 #include "watchdog.h"
+#include "env.h"
 #include "hooks.h"
 #include "report.h"
 
@@ -42,8 +43,7 @@ static void *watch(void *unused) {
 
 void watchdog_start(const char *kernel) {
     if (limit_ns < 0) {
-        const char *asked = getenv("SIMT_TIME_LIMIT_S");
-        limit_ns = (int64_t)((asked ? atof(asked) : 120.0) * 1e9);
+        limit_ns = (int64_t)(env_number("SIMT_TIME_LIMIT_S", 120) * 1e9);
         pthread_t t;
         if (limit_ns > 0 && pthread_create(&t, NULL, watch, NULL) == 0) pthread_detach(t);
     }

@@ -7,9 +7,11 @@ A file in refused/ carries "//! WORDS" on the line that the message must name; w
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
@@ -97,6 +99,43 @@ def usage(work):
     tap(nvcc.returncode == 0, "nvcc's options are accepted, and code is clean under -Wall -Werror", [nvcc.stderr])
 
 
+def environment(work):
+    """A slip in the environment is said, not taken for something else; names of any kind; an interrupt."""
+    odd = os.path.join(work, "odd \\name.cu")
+    with open(os.path.join(HERE, "hello.cu")) as f, open(odd, "w") as out:
+        out.write(f.read())
+    program, report = os.path.join(work, "e"), os.path.join(work, "odd.json")
+    ran = simtcc("--check", odd, "-o", program)
+    subprocess.run([program], env=dict(os.environ, SIMT_REPORT=report), capture_output=True)
+    with open(report) as f:
+        files = {line["file"] for k in json.load(f)["kernels"] for line in k["lines"]}
+    tap(ran.returncode == 0 and len(files) == 1 and "\\" in files.pop(), "a file's name with a backslash", [ran.stderr])
+    for name, value in (("SIMT_TIME_LIMIT_S", "1O"), ("SIMT_REPORT", "fd:9x"),
+                        ("SIMT_REPORT", "fd:77"), ("SIMT_REPORT", "/nonexistent/r"), ("SIMT_REPORT", "/dev/full")):
+        ran = subprocess.run([program], env=dict(os.environ, **{name: value}), capture_output=True, text=True)
+        tap(ran.returncode == 2 and name + "=" + value in ran.stderr, "%s=%s is refused" % (name, value),
+            [ran.returncode, ran.stderr])
+    simtcc(odd, "-o", program)
+    ran = subprocess.run([program], env=dict(os.environ, SIMT_THREADS="two"), capture_output=True, text=True)
+    tap(ran.returncode == 2 and "SIMT_THREADS=two" in ran.stderr, "SIMT_THREADS=two is refused", [ran.returncode, ran.stderr])
+    folder = os.path.join(work, "tmp")
+    os.mkdir(folder)
+    slow = os.path.join(work, "slow++")
+    with open(slow, "w") as f:
+        f.write("#!/bin/sh\ntouch %s/started\nexec sleep 20\n" % work)
+    os.chmod(slow, 0o755)
+    ran = subprocess.Popen([SIMTCC, "--cxx=" + slow, odd, "-o", program], env=dict(os.environ, TMPDIR=folder))
+    for _ in range(200):
+        if os.path.exists(os.path.join(work, "started")):
+            break
+        time.sleep(0.05)
+    there = len(os.listdir(folder))
+    ran.send_signal(signal.SIGTERM)
+    status = ran.wait(timeout=15)
+    tap(there == 1 and status == -signal.SIGTERM and not os.listdir(folder),
+        "simtcc, interrupted, leaves no temporary files", [there, status, os.listdir(folder)])
+
+
 def plugin(work):
     """A plug-in, as the server loads its backend: kernels by name, from C."""
     with open(os.path.join(work, "k.cu"), "w") as f:
@@ -131,6 +170,7 @@ def main():
         time_limit(work)
         crashes(work)
         usage(work)
+        environment(work)
         plugin(work)
     print("1..%d" % count)
     return failed != 0
