@@ -1,2 +1,3 @@
-/* cuda_pipeline.h: nothing that cuda_runtime.h does not bring: __pipeline_memcpy_async and its kin. */
+/* cuda_pipeline.h: nothing that cuda_runtime.h does not bring: __pipeline_memcpy_async and its kin.
+ */
 #include "cuda_runtime.h"
