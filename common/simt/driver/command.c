@@ -53,14 +53,16 @@ static int find_home(struct paths *p) {
 
 /* An interrupt ends the running command too; then the temporary files go, then we. */
 static volatile sig_atomic_t stopped_by;
+static volatile pid_t running;
 
 static void stop(int signal_number) {
     stopped_by = signal_number;
+    if (running) kill(running, signal_number);
 }
 
 static void catch_interrupts(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction before, ours = {.sa_handler = stop}; /* no SA_RESTART: waitpid is to see it */
+    struct sigaction before, ours = {.sa_handler = stop};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(signals[i], &ours, NULL);
@@ -83,10 +85,11 @@ static int run(const struct words *argv) {
                 argv->list[0], strerror(e));
         return BAD_INPUT;
     }
-    while (waitpid(pid, &status, 0) < 0) {
+    running = pid;
+    if (stopped_by) kill(pid, stopped_by); /* it came before `running` was known */
+    while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return OUR_FAULT;
-        if (stopped_by) kill(pid, stopped_by);
-    }
+    running = 0;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? DONE : REFUSED;
 }
 

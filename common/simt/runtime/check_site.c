@@ -50,15 +50,14 @@ static void learn(uint32_t site, const char *file, int line) {
 }
 
 static bool is_ours(const char *file) {
-    const char *base = strrchr(file, '/');
-    base = base ? base + 1 : file;
-    return strstr(file, "/simt/include/") || strncmp(base, "simt_", 5) == 0 || file[0] == '?' ||
+    return strstr(file, "simt/include/") || file[0] == '?' ||
            strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0;
 }
 
 /* "./kernels/a.cu:12 (discriminator 3)": a frame, innermost first. */
 static bool read_frame(char *text, const char **file, int *line) {
-    text[strcspn(text, " \n")] = 0;
+    char *more = strstr(text, " (discriminator ");
+    text[more ? (size_t)(more - text) : strcspn(text, "\n")] = 0;
     char *colon = strrchr(text, ':');
     if (!colon) return false;
     *line = atoi(colon + 1);

@@ -101,7 +101,7 @@ def usage(work):
 
 def environment(work):
     """A slip in the environment is said, not taken for something else; names of any kind; an interrupt."""
-    odd = os.path.join(work, "odd \\name.cu")
+    odd = os.path.join(work, "simt_odd \\name.cu")
     with open(os.path.join(HERE, "hello.cu")) as f, open(odd, "w") as out:
         out.write(f.read())
     program, report = os.path.join(work, "e"), os.path.join(work, "odd.json")
@@ -109,7 +109,7 @@ def environment(work):
     subprocess.run([program], env=dict(os.environ, SIMT_REPORT=report), capture_output=True)
     with open(report) as f:
         files = {line["file"] for k in json.load(f)["kernels"] for line in k["lines"]}
-    tap(ran.returncode == 0 and len(files) == 1 and "\\" in files.pop(), "a file's name with a backslash", [ran.stderr])
+    tap(ran.returncode == 0 and len(files) == 1 and "\\" in files.pop(), "a file's name with a space and a backslash", [ran.stderr])
     for name, value in (("SIMT_TIME_LIMIT_S", "1O"), ("SIMT_REPORT", "fd:9x"),
                         ("SIMT_REPORT", "fd:77"), ("SIMT_REPORT", "/nonexistent/r"), ("SIMT_REPORT", "/dev/full")):
         ran = subprocess.run([program], env=dict(os.environ, **{name: value}), capture_output=True, text=True)
