@@ -11,21 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
-SIMTCC = os.path.join(os.path.dirname(os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))), "simtcc")
-count = failed = 0
-
-
-def tap(good, name, notes=()):
-    global count, failed
-    count += 1
-    failed += not good
-    print("%sok %d - %s" % ("" if good else "not ", count, name))
-    for note in notes if not good else ():
-        print("# " + note)
-    sys.stdout.flush()
-
+from tap import HERE, SIMTCC, TOP, finish, tap
 
 def expectations(text):
     """{kernel: [(kind, line, optional)]} from `//! KIND[?] [above|-N]` marks; launches belong to the kernel they name."""
@@ -199,8 +185,7 @@ def main():
             messages = [e["message"] for e in first[1]["errors"]]
             tap(all(re.search(r"thread \(|launch|host code", m) and len(m) < 400 for m in messages) and messages,
                 "every message names a thread or the launch and is one sentence or two")
-    print("1..%d" % count)
-    return failed != 0
+    return finish()
 
 
 sys.exit(main())

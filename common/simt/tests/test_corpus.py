@@ -20,24 +20,11 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from tap import HERE, SIMTCC, TOP, finish, tap
+
 CORPUS = os.path.join(HERE, "corpus")
-TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
-SIMTCC = os.path.join(os.path.dirname(os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))), "simtcc")
 EXIT_FOUND = 86
 MISSED = {}  # case: reason
-count = failed = 0
-
-
-def tap(good, name, notes=()):
-    global count, failed
-    count += 1
-    failed += not good
-    print("%sok %d - %s" % ("" if good else "not ", count, name))
-    for note in notes if not good else ():
-        print("# " + note)
-    sys.stdout.flush()
-
 
 # ---- C++ by tokens ---------------------------------------------------------------------------------------------------
 TOKEN = re.compile(r"""(?P<space>\s+)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
@@ -337,8 +324,7 @@ def main(everything):
         tap(found == planted - len(MISSED), "%d of %d faults are found; known misses: %s"
             % (found, planted, ", ".join(sorted(MISSED)) or "none"))
         compile_with_nvcc(correct + faults if everything else sample, work, ["sm_80", "sm_90"] if everything else ["sm_90"])
-    print("1..%d" % count)
-    return failed != 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -14,21 +14,7 @@ import sys
 import tempfile
 import xml.dom.minidom
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
-SIMTCC = os.path.join(os.path.dirname(os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))), "simtcc")
-count = failed = 0
-
-
-def tap(good, name, notes=()):
-    global count, failed
-    count += 1
-    failed += not good
-    print("%sok %d - %s" % ("" if good else "not ", count, name))
-    for note in list(notes)[:12] if not good else ():
-        print("# " + str(note))
-    sys.stdout.flush()
-
+from tap import HERE, SIMTCC, TOP, finish, tap
 
 def checked(name, work, compiler="g++", **env):
     program, report = os.path.join(work, "p"), os.path.join(work, "r.json")
@@ -308,8 +294,7 @@ def main():
         tap(all(re.match(r"l1tex__|smsp__|dram__|BAR", m) for m in report["metrics"].values()) and
             set(report["metrics"]) >= {"global_load_sectors", "shared_wavefronts", "divergent_branches"},
             "every count carries its Nsight Compute name")
-    print("1..%d" % count)
-    return failed != 0
+    return finish()
 
 
 sys.exit(main())

@@ -1,0 +1,10 @@
+/* cuda.h: for files that include it by habit. The driver's interface (cuInit and so on) is absent,
+ * so that the compiler names what is used of it. */
+#ifndef SIMT_CUDA_H
+#define SIMT_CUDA_H
+
+#include "cuda_runtime_api.h"
+
+#define CUDA_VERSION CUDART_VERSION
+
+#endif
