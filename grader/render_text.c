@@ -84,9 +84,10 @@ static void print_not_run(const struct grade_verdict *v, const struct style *s, 
     }
 }
 
-/* What was refused, a file a line, with the points that wait for it. */
+/* What was refused, a file a line, with the points that wait for it. When a few checks were chosen,
+ * files that none of them waits for are left out. */
 static void print_problem(const struct grade_verdict *v, const struct style *s, FILE *out) {
-    if (v->problem[0]) fprintf(out, "\n  %sNot accepted%s\n", s->bold, s->off);
+    bool heading = false;
     for (const char *p = v->problem; *p;) {
         size_t n = strcspn(p, "\n");
         int points = 0;
@@ -96,7 +97,11 @@ static void print_problem(const struct grade_verdict *v, const struct style *s, 
             if (c->outcome == OUTCOME_NOT_RUN && len > 0 && len <= n && !memcmp(p, c->message, len))
                 points += c->points;
         }
-        fprintf(out, "    %3d point%s %.*s\n", points, points == 1 ? " " : "s", (int)n, p);
+        if (points > 0 || !v->partial) {
+            if (!heading) fprintf(out, "\n  %sNot accepted%s\n", s->bold, s->off);
+            heading = true;
+            fprintf(out, "    %3d point%s %.*s\n", points, points == 1 ? " " : "s", (int)n, p);
+        }
         p += n + (p[n] == '\n');
     }
 }
@@ -115,6 +120,7 @@ static void print_first_step(const struct grade_verdict *v, const struct lab *la
     fprintf(out, "%sLab %s is not attempted yet.%s\n\n  First step: %s.\n", s->bold, v->lab, s->off,
             lab->first_step);
     fprintf(out, "  Then:       make grade LAB=%s CHECK=%s\n", lab->number, lab->first_check);
+    if (v->partial) print_not_run(v, s, out); /* what the chosen checks themselves wait for */
     print_frame(v, s, out);
 }
 

@@ -151,6 +151,12 @@ const char *kernel_counter_name(enum kernel_counter c) {
     return name[c];
 }
 
+const char *kernel_counter_words(enum kernel_counter c) {
+    static const char *const words[] = {"bytes", "requests", "shared wavefronts", "bank conflicts",
+                                        "barriers"};
+    return words[c];
+}
+
 /* One kernel's entry of a report. */
 static int read_counts(const cJSON *k, struct kernel_counts *out, struct err *e) {
     static const char *const field[] = {

@@ -133,6 +133,8 @@ void kernel_launch_names(const struct kernel_sizes *s, struct kernel_names *out)
 
 /* "bytes", "requests", "wavefronts", "bank_conflicts", "barriers". */
 const char *kernel_counter_name(enum kernel_counter c);
+/* The same for a reader: "shared wavefronts", "bank conflicts". */
+const char *kernel_counter_words(enum kernel_counter c);
 
 /* One launch as it was counted. */
 struct kernel_counts {

@@ -90,6 +90,12 @@ struct comparison compare_bits(const float *got, const float *want, size_t n) {
 const char *comparison_text(const struct comparison *c, char *buf, size_t cap) {
     if (c->fault)
         snprintf(buf, cap, "%s", c->fault);
+    else if (!isfinite(c->got)) /* no error to tell, and no "-nan" */
+        snprintf(buf, cap, "element %zu of %zu: got %s, want %.9g", c->worst, c->n,
+                 isnan(c->got) ? "NaN"
+                 : c->got > 0  ? "infinity"
+                               : "-infinity",
+                 c->want);
     else
         snprintf(buf, cap,
                  "element %zu of %zu: got %.9g, want %.9g, error %.2g of the magnitude, %.3g times "

@@ -45,7 +45,7 @@ static void print_kernel(const struct kernel_spec *k, const struct kernel_sizes 
         printf("\n  version %d: %s\n", v, k->version[v - 1]);
         for (int b = 0; b < kernel_budget_count(k); b++) {
             if (k->budget[b].version != v) continue;
-            printf("    %s at most %s", kernel_counter_name(k->budget[b].counter),
+            printf("    %s at most %s", kernel_counter_words(k->budget[b].counter),
                    k->budget[b].limit);
             if (s) printf("  (with a tenth more: %lld)", (long long)allowed(s, &k->budget[b]));
             printf("\n");

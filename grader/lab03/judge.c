@@ -101,11 +101,12 @@ static void say_budget(const struct trial *t, const struct kernel_budget *b, cha
     int64_t limit = 0;
     kernel_eval(&t->sizes, b->limit, &limit, NULL);
     limit = limit * KERNEL_BUDGET_SLACK_NUM / KERNEL_BUDGET_SLACK_DEN;
-    text_append(out, cap, "%s: %lld of at most %lld", kernel_counter_name(b->counter),
+    text_append(out, cap, "%s: %lld of at most %lld", kernel_counter_words(b->counter),
                 (long long)t->counts.value[b->counter], (long long)limit);
 }
 
-/* Counts and limits give the hidden sizes away, so they are told for practice only. */
+/* Counts and limits give the hidden sizes away, so they are told for practice only. A budget that
+ * is kept by leaving out a barrier that the kernel needs isn't kept. */
 static void judge_version(const struct check_def *def, const struct kernel_spec *k,
                           const struct trial *t, bool practice, struct check_result *r) {
     const struct kernel_budget *missed = NULL;
@@ -116,17 +117,23 @@ static void judge_version(const struct check_def *def, const struct kernel_spec 
                  "counts once the kernel is right: work that isn't done is fast, too");
         return;
     }
+    if (t->finding[0]) {
+        r->outcome = OUTCOME_LOST;
+        snprintf(r->message, sizeof r->message, "counts once the kernel is clean: %.280s",
+                 t->finding);
+        return;
+    }
     int reached = kernel_version_reached(&t->sizes, &t->counts, &missed);
     r->outcome = reached >= wanted ? OUTCOME_EARNED : OUTCOME_LOST;
     if (r->outcome == OUTCOME_EARNED) return;
     snprintf(r->message, sizeof r->message,
              "your %s meets version %d's budgets of %d. Version %d (%s) needs fewer %s", k->name,
              reached, kernel_version_count(k), missed->version, k->version[missed->version - 1],
-             kernel_counter_name(missed->counter));
+             kernel_counter_words(missed->counter));
     if (!practice) return;
     text_append(r->message, sizeof r->message, ": at most %s", missed->limit);
     say_budget(t, missed, r->got, sizeof r->got);
-    snprintf(r->want, sizeof r->want, "%s: 1.1 times %s", kernel_counter_name(missed->counter),
+    snprintf(r->want, sizeof r->want, "%s: 1.1 times %s", kernel_counter_words(missed->counter),
              missed->limit);
     snprintf(r->input, sizeof r->input, "the counts of one launch");
 }

@@ -12,6 +12,7 @@
 #include "backend/kernel_case.h"
 #include "backend/launch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ enum {
     CPU_S = 40, /* of all shapes; the reference takes half a second at most */
     WALL_MS = 90000,
     OUTPUT_BYTES = 64 * 1024,
+    MANY_THREADS = 10 * 1000 * 1000, /* a thousand for each value of the largest shape */
     PROCESSES = 512,
     ATTEMPTS = 3
 };
@@ -30,6 +32,7 @@ struct running {
     const struct kernel_program *p;
     struct trial *t;
     struct launch_rule rule;
+    double threads; /* of the launch that was asked for last */
     struct sandbox_run run;
     struct channel ch;
 };
@@ -99,7 +102,9 @@ static int fill_question(struct running *r, struct kernel_case *c, struct kernel
         return -1;
     }
     snprintf(q->kernel, sizeof q->kernel, "%s", c->spec->name);
+    r->threads = 1;
     for (int i = 0; i < 3; i++) {
+        r->threads *= (double)shape.grid[i] * (double)shape.block[i];
         q->grid[i] = (int32_t)shape.grid[i];
         q->block[i] = (int32_t)shape.block[i];
     }
@@ -120,10 +125,30 @@ static int fill_question(struct running *r, struct kernel_case *c, struct kernel
     return 0;
 }
 
+/* Says what is wrong with an output, for practice. A value that is as it was before the launch (a
+ * NaN or -1, but in an array that is changed in place) says more than a number. */
+static void tell_value(struct trial *t, const char *name, const struct kernel_tensor *tensor,
+                       const void *got, const struct comparison *v) {
+    char how[200];
+    size_t width = tensor->bytes / (size_t)tensor->n;
+    bool same = v->n == (size_t)tensor->n && !v->fault &&
+                !memcmp((const char *)got + v->worst * width,
+                        (const char *)tensor->data + v->worst * width, width);
+    if (same)
+        snprintf(t->wrong, sizeof t->wrong,
+                 "%s: element %zu of %zu is as it was before the launch%s: no thread wrote it, or "
+                 "it was worked out from what nobody wrote",
+                 name, v->worst, v->n, isnan(v->got) ? " (NaN)" : "");
+    else
+        snprintf(t->wrong, sizeof t->wrong, "%s: %s", name, comparison_text(v, how, sizeof how));
+    snprintf(t->got, sizeof t->got, "%s[%zu] %.9g", name, v->worst, v->got);
+    snprintf(t->want, sizeof t->want, "%s[%zu] %.9g", name, v->worst, v->want);
+}
+
 /* What came back, parameter by parameter. */
 static void compare(struct running *r, const struct kernel_case *c, const struct kernel_question *q,
                     const int64_t *slots) {
-    char text[320], how[200];
+    char text[320];
     size_t at = 1;
     for (int i = 0; i < q->n_params && !r->t->wrong[0]; i++) {
         const struct kernel_tensor *tensor = &c->tensor[i];
@@ -141,11 +166,7 @@ static void compare(struct running *r, const struct kernel_case *c, const struct
         if (v.ok) continue;
         snprintf(text, sizeof text, "%s isn't right", name);
         wrong(r->t, text);
-        if (!r->b->practice) continue;
-        snprintf(r->t->wrong, sizeof r->t->wrong, "%s: %s", name,
-                 comparison_text(&v, how, sizeof how));
-        snprintf(r->t->got, sizeof r->t->got, "%s[%zu] %.9g", name, v.worst, v.got);
-        snprintf(r->t->want, sizeof r->t->want, "%s[%zu] %.9g", name, v.worst, v.want);
+        if (r->b->practice) tell_value(r->t, name, tensor, got, &v);
     }
 }
 
@@ -156,7 +177,12 @@ static void no_answer(struct running *r, enum channel_answer a) {
     report_from_output(r->run.output, r->run.output_len, r->b->practice, r->t->finding,
                        sizeof r->t->finding);
     r->t->endless = r->run.end == SANDBOX_TIMEOUT || strstr(r->t->finding, "time-limit");
-    if (r->t->endless)
+    if (r->t->endless && r->threads > MANY_THREADS)
+        snprintf(text, sizeof text,
+                 "launch.json asks for more than %d million threads, which came to no end in the "
+                 "time they had: is the grid larger than the work?",
+                 MANY_THREADS / 1000000);
+    else if (r->t->endless)
         snprintf(text, sizeof text,
                  "the launch came to no end: a loop without one, or a grid that waits on itself. "
                  "Blocks run in no order, so a block must never wait for another one: split the "

@@ -117,6 +117,9 @@ def check_starters():
         p = subprocess.run([SERVELAB, "grade", "03", labs, "--seed", "1"], capture_output=True, text=True, check=False)
         report(p.returncode == 3 and "not attempted" in p.stdout and "copy.cu" in p.stdout,
                "the starters as they are: not attempted, and where to begin", p.stdout)
+        p = subprocess.run([SERVELAB, "grade", "03", labs, "--check", "evidence"], capture_output=True, text=True, check=False)
+        report(p.returncode == 3 and 'roofline.json still has a "TODO"' in p.stdout, "a chosen check says what it waits for itself",
+               p.stdout)
         shutil.copy(os.path.join(REFERENCE, "copy.cu"), labs)
         p = subprocess.run([SERVELAB, "grade", "03", labs, "--seed", "1", "--check", "copy", "--json"], capture_output=True,
                            text=True, check=False)
@@ -154,6 +157,20 @@ def check_messages():
     report(one["outcome"] == "lost" and re.match(r"rmsnorm\.cu:\d+: out-of-bounds: ", one["message"]) is not None and
            v["points_earned"] == 0, "one value too many: the access, with its line, and no point", one)
 
+    # a sum that every thread adds to: right as lanes run here, one after the other, and wrong on a GPU
+    race = ("{ __shared__ float s; int r = blockIdx.x; if (threadIdx.x == 0) s = 0; __syncthreads();"
+            " for (int c = threadIdx.x; c < cols; c += blockDim.x) s += __bfloat162float(w[(size_t)r * cols + c]) * x[c];"
+            " __syncthreads(); if (threadIdx.x == 0) y[r] = s; }")
+    one, v = message_of("gemv", lambda t: t[:t.index("KERNEL gemv(")] + t[t.index("KERNEL gemv("):].split("{", 1)[0] + race,
+                        "slo.gemv.v3", launch={"gemv": {"grid": ["rows"], "block": [64]}})
+    report(one["outcome"] == "lost" and "clean: gemv.cu:" in one["message"] and "shared-race" in one["message"],
+           "no budget is kept by a race, and CHECK=gemv names it", one)
+
+    for kernel, grid in (("copy", 64), ("swiglu", 64), ("gemv", 16), ("embedding", 64)):
+        one, v = message_of(kernel, None, f"quality.{kernel}", launch={kernel: {"grid": [grid], "block": [256]}})
+        report(v["points_earned"] == 0 and "is as it was before the launch (NaN)" in one["message"],
+               f"{kernel} with a grid of {grid} whatever the size: what isn't written is told", one)
+
     one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["rows"], "block": [2048]}})
     report(one["outcome"] == "lost" and "launch.json: rmsnorm: block" in one["message"], "a block of 2048 threads is named", one)
     one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["columns"], "block": [256]}})
@@ -177,6 +194,22 @@ def check_messages():
 
 
 # ---- the handout ----------------------------------------------------------------------------------------------------------
+
+
+def check_annotate():
+    """The handout's two commands about counts, as they stand there: KEEP=1, and --annotate with the file's own path."""
+    with Submission(only=["launch.json", "rmsnorm.cu"]) as s:
+        p = subprocess.run([SERVELAB, "grade", "03", "--check", "rmsnorm", "--keep", "--", s.path], capture_output=True,
+                           text=True, check=False)
+        kept = re.search(r"work folder: (\S+)", p.stdout + p.stderr)
+        report(kept is not None and "is missing" not in p.stdout, "one kernel alone: files of others aren't asked for", p.stdout)
+        if kept is None:
+            return
+        q = subprocess.run([SIMTCC, "--annotate", os.path.join(kept.group(1), "rmsnorm.report.json"),
+                            os.path.join(s.path, "rmsnorm.cu")], capture_output=True, text=True, check=False)
+        shutil.rmtree(kept.group(1))
+    report(q.returncode == 0 and "kernel rmsnorm: 1 launches" in q.stdout and re.search(r"\d+ x 16\.0 .*r4\[i\] = ", q.stdout) is not None,
+           "the counts of a kept work folder stand beside the learner's lines", q.stdout + q.stderr)
 
 
 def check_handout():
@@ -234,6 +267,7 @@ def check_speed():
 def main():
     everything = "all" in sys.argv[1:]
     check_handout()
+    check_annotate()
     check_starters()
     check_versions(everything)
     check_honest()

@@ -41,13 +41,12 @@ static struct margin margin_of(const cJSON *report, const char *file, int number
     return m;
 }
 
-/* The file's greatest line in the report: what lies behind it has no counts. */
-static bool file_is_named(const cJSON *report, const char *file) {
-    const cJSON *kernel, *line;
-    cJSON_ArrayForEach(kernel, cJSON_GetObjectItem(report, "kernels")) cJSON_ArrayForEach(
-        line, cJSON_GetObjectItem(kernel, "lines")) if (strcmp(report_text(line, "file"), file) ==
-                                                        0) return true;
-    return false;
+/* Is `path` the file that the report calls `name`? The report has the name that the compiler was
+ * given, and the reader may stand in another folder: then the path ends in that name. */
+static bool path_is_of(const char *path, const char *name) {
+    size_t p = strlen(path), n = strlen(name);
+    if (n == 0 || p < n || strcmp(path + p - n, name) != 0) return false;
+    return p == n || path[p - n - 1] == '/';
 }
 
 static void print_margin(const struct margin *m) {
@@ -85,18 +84,19 @@ static void print_errors(const cJSON *report, const char *file, int number) {
         printf("%42s!   ^ %s: %s\n", "", report_text(e, "kind"), report_text(e, "message"));
 }
 
-static int annotate_file(const cJSON *report, const char *file) {
-    FILE *f = fopen(file, "r");
+/* Prints the text at `path` with the counts of the file that the report calls `file`. */
+static int annotate_file(const cJSON *report, const char *file, const char *path) {
+    FILE *f = fopen(path, "r");
     char *text = NULL;
     size_t room = 0;
     if (!f) {
         fprintf(stderr,
-                "simtcc: can't read %s, which the report names: run simtcc --annotate in "
-                "the folder that the program was compiled in\n",
-                file);
+                "simtcc: can't read %s, which the report names: give the file's path after the "
+                "report's, or run simtcc --annotate in the folder that it was compiled in\n",
+                path);
         return 2;
     }
-    printf("%s\n%14s %14s %10s |\n%14s %14s %10s |\n", file, "global", "shared", "", "requests x",
+    printf("%s\n%14s %14s %10s |\n%14s %14s %10s |\n", path, "global", "shared", "", "requests x",
            "requests x", "barriers");
     printf("%14s %14s %10s |\n", "sectors each", "waves each", "divergent");
     for (int number = 1; getline(&text, &room, f) >= 0; number++) {
@@ -141,13 +141,13 @@ int annotate_main(int argc, char **argv) {
         const char *file = report_text(line, "file");
         int i = 0;
         while (i < count && strcmp(done[i], file) != 0) i++;
-        if (i < count || count == 64 || (argc == 2 && strcmp(file, argv[1]) != 0) ||
+        if (i < count || count == 64 || (argc == 2 && !path_is_of(argv[1], file)) ||
             strcmp(file, "?") == 0)
             continue;
         done[count++] = file;
-        if (rc == 0) rc = annotate_file(report, file);
+        if (rc == 0) rc = annotate_file(report, file, argc == 2 ? argv[1] : file);
     }
-    if (argc == 2 && !file_is_named(report, argv[1])) {
+    if (argc == 2 && count == 0) {
         fprintf(stderr, "simtcc: the report %s has no line of %s\n", argv[0], argv[1]);
         rc = 2;
     }
