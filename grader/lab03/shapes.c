@@ -46,7 +46,7 @@ static const struct {
     {"rope", "tokens={20..28} q_heads=8 kv_heads=2 head_dim={64..128/64}", "many tokens"},
 
     {"swiglu", "rows=1 d=8", "one narrow row"},
-    {"swiglu", "rows={260..300} d={248..320/8}", "many narrow rows"},
+    {"swiglu", "rows={260..270} d={264..304/8}", "many narrow rows"},
     {"swiglu", "rows={2..3} d={1032..1600/8}", "a width that is no multiple of the block"},
     {"swiglu", "rows={10..16} d={1000..2000/8}", "many rows"},
 

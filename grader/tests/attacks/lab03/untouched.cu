@@ -1,5 +1,5 @@
 /* G16: writes nothing.
- * expect: isn't finite|not finite|nan
+ * expect: no thread wrote it
  */
 #include "backend/kernels.h"
 
