@@ -205,6 +205,19 @@ static void list_problems(const struct lab *lab, const struct workplace *w,
     }
 }
 
+static int grade_on_card(struct grade_options *o, const struct workplace *w,
+                         const struct sandbox *sb, const char *home, bool *usage, struct err *e) {
+    struct bench bench = {.lab = o->lab, .sandbox = sb, .place = w, .seed = o->seed};
+    bool *chosen = calloc(o->lab->n_checks, sizeof *chosen);
+    bench.practice = o->practice;
+    if (!chosen) return err_set(e, "no memory");
+    for (size_t i = 0; i < o->lab->n_checks; i++)
+        chosen[i] = grade_chosen(o->check, &o->lab->checks[i]);
+    int rc = o->lab->on_card(&bench, home, chosen, o->progress, &o->card_status, usage, e);
+    free(chosen);
+    return rc;
+}
+
 static int grade_in(struct grade_options *o, struct workplace *w, const struct sandbox *sb,
                     struct grade_verdict *v, bool *usage, struct err *e) {
     char home[1024];
@@ -223,6 +236,10 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     if (make_plan(o, &plan, e)) goto done;
     snprintf(home, sizeof home, "%s", o->home ? o->home : "");
     if (!o->home && build_find_home(home, sizeof home, e)) goto done;
+    if (o->cuda) {
+        rc = grade_on_card(o, w, sb, home, usage, e);
+        goto done;
+    }
     if (o->progress && (plan.build || plan.own)) o->progress("compiling", 0, 1);
     if (plan.build &&
         build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e))

@@ -18,7 +18,9 @@ struct grade_options {
     bool practice;     /* the seed may be shown, and with it the cases */
     const char *check; /* a check's id, a dimension, or a list with commas; NULL for all */
     int hints;         /* steps to show with what was not earned: 0..CHECK_HINTS */
-    bool keep;         /* leave the work folder; its path is in `kept` */
+    bool cuda;       /* on a GPU (lab.h, on_card): prints a table, fills card_status, no verdict */
+    int card_status; /* out */
+    bool keep;       /* leave the work folder; its path is in `kept` */
     bool force_rlimits;
     bool trust_objects; /* for tests of the walls behind the examination only; no flag sets it */
     const char *home;   /* NULL: found by build_find_home */

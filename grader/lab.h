@@ -117,6 +117,12 @@ struct lab {
                    const bool *wanted, void **own, struct err *e);
     void (*run)(const struct check_def *def, const struct bench *b, struct check_result *r);
     void (*release)(void *own);
+    /* `--device cuda`: runs what the chosen checks are about on a GPU and prints a table instead of
+     * a verdict; *status is the exit status. NULL where a lab has none. -1 with *e, and *usage when
+     * something is missing here. */
+    int (*on_card)(const struct bench *b, const char *home, const bool *chosen,
+                   void (*progress)(const char *what, size_t done, size_t total), int *status,
+                   bool *usage, struct err *e);
     /* Examines data files in `folder` (a collected copy). */
     void (*examine)(const struct check_def *def, const char *folder, struct evidence *out);
 };

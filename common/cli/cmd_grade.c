@@ -25,6 +25,10 @@ static const char help[] =
     "  --hint N         up to 3 steps of help with what is not earned; none tells the answer\n"
     "  --format LIST    text, json; each to standard output, or to a file: text,json=verdict.json\n"
     "  --json           the same as --format json\n"
+    "  --device cuda    lab 03 on a GPU: right or wrong, speed beside the reference's; a table, "
+    "no\n"
+    "                   points. Needs a driver and nvcc; exit status 1 also when one isn't "
+    "written\n"
     "  --sandbox MODE   auto (bubblewrap where it works) or rlimits\n"
     "  --keep           leave the work folder, and say where it is\n\n"
     "example: servelab grade 01 solutions/01_request_record --check intervals\n"
@@ -65,6 +69,13 @@ static int set_sandbox(struct options *o, const char *text) {
     return 0;
 }
 
+static int set_device(struct options *o, const char *text) {
+    if (strcmp(text, "cuda") != 0 && strcmp(text, "simt") != 0)
+        return cli_usage("grade", "--device takes simt (the counted run, on the CPU) or cuda");
+    o->g.cuda = text[0] == 'c';
+    return 0;
+}
+
 static int read_flags(int argc, char **argv, struct options *o) {
     static const struct option flags[] = {{"check", required_argument, NULL, 'c'},
                                           {"seed", required_argument, NULL, 's'},
@@ -72,6 +83,7 @@ static int read_flags(int argc, char **argv, struct options *o) {
                                           {"hint", required_argument, NULL, 'i'},
                                           {"format", required_argument, NULL, 'f'},
                                           {"sandbox", required_argument, NULL, 'x'},
+                                          {"device", required_argument, NULL, 'd'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"list", no_argument, NULL, 'l'},
                                           {"keep", no_argument, NULL, 'k'},
@@ -87,6 +99,7 @@ static int read_flags(int argc, char **argv, struct options *o) {
         if (flag == 'i') rc = set_hint(o, optarg);
         if (flag == 'f') o->formats = optarg;
         if (flag == 'x') rc = set_sandbox(o, optarg);
+        if (flag == 'd') rc = set_device(o, optarg);
         if (flag == 'j') o->formats = "json";
         if (flag == 'l') o->list = true;
         if (flag == 'k') o->g.keep = true;
@@ -194,6 +207,9 @@ static int grade(struct options *o) {
         cli_input_error("grade", usage && !e.field[0] ? o->g.folder : NULL, &e,
                         !strcmp(o->formats, "json"));
         rc = usage ? CLI_USAGE : CLI_FAULT;
+    } else if (o->g.cuda) {
+        if (o->g.practice && o->g.card_status) printf("seed %llu\n", (unsigned long long)o->g.seed);
+        rc = o->g.card_status;
     } else {
         rc = render_all(o->formats, &v, o->g.lab);
         if (!rc) rc = verdict_exit_status(&v);
@@ -215,6 +231,10 @@ int cmd_grade(int argc, char **argv) {
     if (!o.g.lab)
         return cli_usage("grade", "there is no lab '%s' here; there are 01 and 02", argv[optind]);
     if (o.list) return list_checks(o.g.lab), CLI_DONE;
+    if (o.g.cuda && !o.g.lab->on_card)
+        return cli_usage("grade", "--device cuda is for lab 03, whose files are kernels");
+    if (o.g.cuda && strcmp(o.formats, "text") != 0)
+        return cli_usage("grade", "--device cuda prints one table; leave --format and --json out");
     if (check_formats(o.formats) || choose_seed(&o)) return CLI_USAGE;
     if (build_find_home(home, sizeof home, &e)) {
         cli_input_error("grade", NULL, &e, false);

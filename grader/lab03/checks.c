@@ -61,6 +61,7 @@ const struct lab lab03 = {
     .prepare = lab03_prepare,
     .run = lab03_run,
     .release = lab03_release,
+    .on_card = lab03_on_card,
     .examine = lab03_examine,
 };
 

@@ -24,7 +24,7 @@ struct own {
 static const char *const plain_kernels[] = {"copy", "copy_strided", "swiglu",         "embedding",
                                             "gemv", "gemv_int8",    "attention_merge"};
 
-static bool is_about(const struct check_def *def, const char *kernel) {
+bool lab03_is_about(const struct check_def *def, const char *kernel) {
     const char *part = strchr(def->id, '.') + 1;
     size_t n = strcspn(part, ".");
     if (strlen(kernel) == n && !memcmp(kernel, part, n)) return true;
@@ -48,7 +48,7 @@ int lab03_prepare(const struct sandbox *sb, struct workplace *w, const char *hom
         o->programs[i].spec = &kernel_specs[i];
         for (size_t c = 0; c < LAB03_CHECKS; c++)
             if (wanted[c] && lab03_checks[c].kind == CHECK_OWN &&
-                is_about(&lab03_checks[c], kernel_specs[i].name))
+                lab03_is_about(&lab03_checks[c], kernel_specs[i].name))
                 o->programs[i].state = KERNEL_ABSENT;
     }
     return kernel_build(sb, &lab03, w, home, o->programs, e);
@@ -171,7 +171,7 @@ void lab03_run(const struct check_def *def, const struct bench *b, struct check_
     struct check_result worst = *r;
     bool any = false;
     for (int i = 0; i < kernel_spec_count; i++) {
-        if (!is_about(def, kernel_specs[i].name)) continue;
+        if (!lab03_is_about(def, kernel_specs[i].name)) continue;
         struct check_result one = *r;
         one.outcome = OUTCOME_NOT_RUN;
         judge(def, b, &o->programs[i], &o->trials[i], &one);

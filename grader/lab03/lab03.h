@@ -62,5 +62,12 @@ int lab03_prepare(const struct sandbox *sb, struct workplace *w, const char *hom
                   const bool *wanted, void **own, struct err *e);
 void lab03_run(const struct check_def *def, const struct bench *b, struct check_result *r);
 void lab03_release(void *own);
+/* Is a check of kind CHECK_OWN about this kernel? */
+bool lab03_is_about(const struct check_def *def, const char *kernel);
+
+/* card.c: on_card of struct lab */
+int lab03_on_card(const struct bench *b, const char *home, const bool *chosen,
+                  void (*progress)(const char *, size_t, size_t), int *status, bool *usage,
+                  struct err *e);
 
 #endif

@@ -12,8 +12,8 @@
  * (a dry run) and prints no times. Exit status: 0 all right, 1 a kernel is wrong, 2 bad usage or no
  * device.
  */
+#include "backend/gpu_driver.h"
 #include "backend/kernel_case.h"
-#include "gpu_driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,7 +345,11 @@ int main(int argc, char **argv) {
     }
     b.modules = argv[1];
     b.launch = argv[2];
-    if (gpu_open(&about, &e)) return complain(NULL, &e);
+    if (gpu_open(&about, &e)) {
+        complain(NULL, &e);
+        fprintf(stderr, "make gpu-check DRY=1 runs the same plan on the CPU\n");
+        return 2;
+    }
     if (argc == 6 && !strcmp(argv[3], "--once")) return run_once(&b, argv[4], argv[5]);
     for (int i = 3; i < argc; i++) {
         if (!strcmp(argv[i], "--small")) {

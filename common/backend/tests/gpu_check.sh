@@ -21,7 +21,7 @@ die() { # die STATUS MESSAGE
 }
 
 host() { # host: gpu_check
-    gcc -O2 -g -Icommon -I$here -D_GNU_SOURCE -std=gnu17 -Wall -Wextra $here/gpu_check.c $here/gpu_driver.c \
+    gcc -O2 -g -Icommon -D_GNU_SOURCE -std=gnu17 -Wall -Wextra $here/gpu_check.c \
         "$obj/libservelab.a" -lcjson -lm -ldl -o "$out/gpu_check" || die 4 "gpu_check.c doesn't build"
 }
 

@@ -3,7 +3,7 @@
  * The prototypes are those of the driver API's versioned symbols ("_v2" where the driver has two);
  * a CUdeviceptr is an unsigned 64-bit number, handles are pointers, 0 is success.
  */
-#include "gpu_driver.h"
+#include "backend/gpu_driver.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -93,10 +93,7 @@ int gpu_open(struct gpu_about *about, struct err *e) {
     int device;
     *about = (struct gpu_about){0};
     if (!lib)
-        return err_set(e,
-                       "there is no CUDA driver here (%s); make gpu-check DRY=1 runs the same "
-                       "plan on the CPU",
-                       given ? given : "libcuda.so.1");
+        return err_set(e, "there is no CUDA driver here (%s)", given ? given : "libcuda.so.1");
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         *(void **)symbols[i].slot = dlsym(lib, symbols[i].name);
         if (!*(void **)symbols[i].slot)

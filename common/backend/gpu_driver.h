@@ -1,12 +1,13 @@
 /* gpu_driver.h: a CUDA device through its driver, loaded at run time.
  *
- * Offers: what a check of kernels needs: modules, memory, launches, event times, one matrix product
- * by cuBLAS to compare with. Nothing is linked: without libcuda the program starts all the same and
- * says so. SERVELAB_LIBCUDA and SERVELAB_LIBCUBLAS name other libraries (a dry run's are on the
- * CPU). Every function returns 0, or -1 and *e with the call and the driver's words.
+ * Offers: what a check of kernels needs, and lab 03's grading on a card: modules, memory, launches,
+ * event times, one matrix product by cuBLAS to compare with. Nothing is linked: without libcuda the
+ * program starts all the same and says so. SERVELAB_LIBCUDA and SERVELAB_LIBCUBLAS name other
+ * libraries (a dry run's are on the CPU). Every function returns 0, or -1 and *e with the call and
+ * the driver's words.
  */
-#ifndef SERVELAB_BACKEND_TESTS_GPU_DRIVER_H
-#define SERVELAB_BACKEND_TESTS_GPU_DRIVER_H
+#ifndef SERVELAB_BACKEND_GPU_DRIVER_H
+#define SERVELAB_BACKEND_GPU_DRIVER_H
 
 #include "backend/launch.h"
 
