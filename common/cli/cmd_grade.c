@@ -225,7 +225,7 @@ int cmd_grade(int argc, char **argv) {
     struct err e;
     int rc = read_flags(argc, argv, &o);
     if (rc) return rc < 0 ? CLI_DONE : rc;
-    if (optind >= argc) return cli_usage("grade", "which lab? (01, 02)");
+    if (optind >= argc) return cli_usage("grade", "which lab? (01, 02, 03)");
     if (argc - optind > 2) return cli_usage("grade", "one lab and one folder, please");
     o.g.lab = lab_find(argv[optind]);
     if (!o.g.lab)
