@@ -85,7 +85,7 @@ static void print_not_run(const struct grade_verdict *v, const struct style *s, 
 }
 
 /* What was refused, a file a line, with the points that wait for it. When a few checks were chosen,
- * files that none of them waits for are left out. */
+ * missing files that none of them waits for are left out. */
 static void print_problem(const struct grade_verdict *v, const struct style *s, FILE *out) {
     bool heading = false;
     for (const char *p = v->problem; *p;) {
@@ -97,7 +97,8 @@ static void print_problem(const struct grade_verdict *v, const struct style *s, 
             if (c->outcome == OUTCOME_NOT_RUN && len > 0 && len <= n && !memcmp(p, c->message, len))
                 points += c->points;
         }
-        if (points > 0 || !v->partial) {
+        bool missing = n > 11 && !memcmp(p + n - 11, " is missing", 11);
+        if (points > 0 || !v->partial || !missing) {
             if (!heading) fprintf(out, "\n  %sNot accepted%s\n", s->bold, s->off);
             heading = true;
             fprintf(out, "    %3d point%s %.*s\n", points, points == 1 ? " " : "s", (int)n, p);

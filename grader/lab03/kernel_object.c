@@ -153,23 +153,44 @@ static void look_global(const char *name, void *ctx) {
     s->defined |= !strcmp(name, s->kernel);
 }
 
+/* Functions that the compiler calls for something that the source says otherwise: what to write
+ * instead, and the word to look for ("" where none is sure). */
+static const struct {
+    const char *name, *word, *why;
+} compilers_own[] = {
+    {"__cxa_guard_", "",
+     "a static variable of a function starts with a constant; or make it local"},
+    {"__truncsfhf2", "_Float16", "a half is CUDA's __half, of cuda_fp16.h"},
+    {"__extendhfsf2", "_Float16", "a half is CUDA's __half, of cuda_fp16.h"},
+    {"__gnu_f2h_ieee", "_Float16", "a half is CUDA's __half, of cuda_fp16.h"},
+    {"__gnu_h2f_ieee", "_Float16", "a half is CUDA's __half, of cuda_fp16.h"},
+};
+
+static int refuse_foreign(const char *file, const char *name, const char *source, size_t source_n,
+                          struct err *e) {
+    const char *word = name, *why = NULL;
+    char shown[80], place[16] = " ";
+    for (size_t i = 0; i < sizeof compilers_own / sizeof *compilers_own && !why; i++)
+        if (!strncmp(name, compilers_own[i].name, strlen(compilers_own[i].name))) {
+            word = compilers_own[i].word;
+            why = compilers_own[i].why;
+        }
+    int line = word[0] ? source_line_of(source, source_n, word) : 0;
+    if (line) snprintf(place, sizeof place, "%d: ", line);
+    if (why) return err_set(e, "%s:%s%s", file, place, why);
+    return err_set(e,
+                   "%s:%s%s isn't a device function: a kernel computes, and can't open, print "
+                   "to, end or ask anything else. printf and assert are there for looking",
+                   file, place, text_clean(shown, sizeof shown, name, strlen(name)));
+}
+
 int kernel_check_symbols(const char *file, const char *kernel, const unsigned char *elf, size_t n,
                          const char *source, size_t source_n, struct err *e) {
     struct symbols s = {.kernel = kernel};
-    char shown[80];
     if (object_each_undefined(elf, n, look_undefined, &s) ||
         object_each_global(elf, n, look_global, &s))
         return err_set(e, "%s: the compiler left no readable object", file);
-    if (s.foreign[0]) {
-        int line = source_line_of(source, source_n, s.foreign);
-        char place[16] = "";
-        if (line) snprintf(place, sizeof place, "%d: ", line);
-        return err_set(e,
-                       "%s:%s%s isn't a device function: a kernel computes, and can't open, print "
-                       "to, end or ask anything else. printf and assert are there for looking",
-                       file, line ? place : " ",
-                       text_clean(shown, sizeof shown, s.foreign, strlen(s.foreign)));
-    }
+    if (s.foreign[0]) return refuse_foreign(file, s.foreign, source, source_n, e);
     if (!s.defined)
         return err_set(e,
                        "%s doesn't define the kernel %s; its line in backend/kernels.h, with a "

@@ -1,6 +1,7 @@
 /* shapes.c: see shapes.h. A template holds {lo..hi} or {lo..hi/step} where a number is drawn. Small
  * enough that a launch takes a few hundredths of a second under the checks, and that its data fits
- * into one question (WIRE_MAX_PAYLOAD).
+ * into one question and its answer (WIRE_MAX_PAYLOAD). Where that is cheap, a kernel meets more
+ * rows or values than 64 blocks take, so that a grid which doesn't look at the sizes isn't enough.
  *
  * Not formatted by clang-format: a table.
  */
@@ -59,6 +60,7 @@ static const struct {
     {"gemm", "m={2..7} n={36..60/4} k={20..44/4}", "sizes below a tile"},
     {"gemm", "m={65..80} n={68..76/4} k={4..36/4}", "sizes just above a tile"},
     {"gemm", "m=33 n={132..140/4} k={100..116/4}", "sizes that are no multiples of a tile"},
+    {"gemm", "m={260..270} n={516..520/4} k={4..8/4}", "many tiles"},
     {"gemm", "m=128 n=128 k={32..64/32}", "whole tiles"},
 
     {"gemv", "rows=1 cols=8", "one narrow row"},

@@ -166,7 +166,7 @@ def check_messages():
     report(one["outcome"] == "lost" and "clean: gemv.cu:" in one["message"] and "shared-race" in one["message"],
            "no budget is kept by a race, and CHECK=gemv names it", one)
 
-    for kernel, grid in (("copy", 64), ("swiglu", 64), ("gemv", 16), ("embedding", 64)):
+    for kernel, grid in (("copy", 64), ("swiglu", 64), ("gemv", 16), ("embedding", 64), ("gemm", 4)):
         one, v = message_of(kernel, None, f"quality.{kernel}", launch={kernel: {"grid": [grid], "block": [256]}})
         report(v["points_earned"] == 0 and "is as it was before the launch (NaN)" in one["message"],
                f"{kernel} with a grid of {grid} whatever the size: what isn't written is told", one)
