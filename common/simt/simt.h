@@ -31,11 +31,12 @@
  *     cudaLaunchKernel(k, (dim3){grid, 1, 1}, (dim3){threads, 1, 1}, args, shared_bytes, 0);
  *
  * REFUSED BY simtcc, with file, line and another way: inline PTX, textures and surfaces, dynamic
- * parallelism, clusters, grid-wide synchronisation, graphs, __shared__ outside of a function, cublasLt,
- * cuRAND. ABSENT, so that the compiler names it: coalesced_threads, thread_group and scans of
- * cooperative groups, shuffles of more than 8 bytes, cuda::barrier, malloc limits, device flags, the
- * driver's interface. An NVIDIA header that is missing here but installed on the machine is taken from
- * there, and then both define the same types: "redefinition of struct char1" says so.
+ * parallelism, clusters, grid-wide synchronisation, graphs, __shared__ outside of a function,
+ * cublasLt, cuRAND. ABSENT, so that the compiler names it: coalesced_threads, thread_group and
+ * scans of cooperative groups, shuffles of more than 8 bytes, cuda::barrier, malloc limits,
+ * device flags, the driver's interface. An NVIDIA header that is missing here but installed on
+ * the machine is taken from there, and then both define the same types: "redefinition of struct
+ * char1" says so.
  *
  * WHAT DIFFERS FROM A GPU: blocks run in no order you may rely on (in check mode one after
  * another); lanes of a warp run apart, so warp-synchronous code needs __syncwarp, as CUDA says
@@ -45,8 +46,8 @@
  * only __SIMT__.
  *
  * ENVIRONMENT OF THE PROGRAM: SIMT_THREADS (fast mode, all cores), SIMT_TIME_LIMIT_S (120: one
- * launch; 0: none), SIMT_BLAS (cublas_v2.h); in check mode SIMT_REPORT=FILE or fd:N (JSON), SIMT_TRACE=FILE
- * (every access, see runtime/check_trace.c).
+ * launch; 0: none), SIMT_BLAS (cublas_v2.h); in check mode SIMT_REPORT=FILE or fd:N (JSON),
+ * SIMT_TRACE=FILE (every access, see runtime/check_trace.c).
  *
  * WHAT CHECK MODE FINDS, by kind: global-race, shared-race, warp-race (a missing __syncwarp),
  * out-of-bounds (also null pointers and writes to constants), use-after-free, uninitialised,
@@ -76,17 +77,18 @@
  * the compiler lays out branches; all else is, but for such places, the same under gcc and clang.
  */
 /* HOW IT IS MADE, in the order to read it.
- *   driver/    simtcc.c (options), command.c (which compilers run, with what); tokens.c and rewrite.c,
- *              then rewrite_declare, _shared, _launch, _refuse: CUDA's syntax into C++. See the result
- *              with simtcc -E. report_file.c, annotate.c, roofline.c read a finished report.
+ *   driver/    simtcc.c (options), command.c (which compilers run, with what); tokens.c,
+ *              rewrite.c, then rewrite_declare, _shared, _launch, _refuse: CUDA's syntax into C++.
+ *              See the result with simtcc -E. report_file.c, annotate.c, roofline.c read a
+ *              finished report.
  *   include/   what a .cu file sees: simt_launch.h (how a launch reaches the runtime), simt_abi.h
  *   runtime/   launch.c (a launch becomes blocks), schedule.c over fiber.c (a block's threads),
  *              warp.c, memory.c, device.c, cublas.c over gemm.c; watchdog.c, crash.c
  *   runtime/check_*.c, only with --check: check_access.c is what the compiler calls before each
- *              access. It asks check_place (may it?), check_race (of cells, ordered by check_sync and
- *              check_fence), and leaves a record; check_merge over check_graph makes requests of
- *              the lanes' records, check_request counts one, check_count keeps the sums, check_json
- *              and check_report say it all.
+ *              access. It asks check_place (may it?), check_race (of cells, ordered by check_sync
+ *              and check_fence), and leaves a record; check_merge over check_graph makes requests
+ *              of the lanes' records, check_request counts one, check_count keeps the sums,
+ *              check_json and check_report say it all.
  */
 #ifndef SERVELAB_SIMT_SIMT_H
 #define SERVELAB_SIMT_SIMT_H

@@ -148,7 +148,7 @@ void report_add(const struct finding *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool report_is_new(const char *kind, uint32_t site); /* cheap: ask before making a message */
 void report_launch_end(void);
-void report_put_string(void *file, const char *s); /* FILE *; as JSON, with its quotes */
+void report_put_string(void *file, const char *s);      /* FILE *; as JSON, with its quotes */
 char *report_thread(int thread, char *buf, size_t cap); /* "thread (3,0,0) of block (1,0,0)" */
 
 #endif
