@@ -127,6 +127,15 @@ struct lab {
     void (*examine)(const struct check_def *def, const char *folder, struct evidence *out);
 };
 
+/* For the makers of cases. One sequence of random numbers for each check, seed and case: FNV-1a
+ * over the check's name. */
+uint64_t case_sequence(uint64_t seed, const char *id, int k);
+
+/* Which of wants[0..n) a check cares about. CHECK_CASES: of those that are set, the slots whose
+ * names begin with one of the prefixes in focus ('|' between them; NULL: all). The safety kinds ask
+ * for survival, or (CHECK_HEAP) for the last slot, not for right answers. */
+void case_set_care(const struct check_def *def, const char *focus, struct want *wants, size_t n);
+
 /* "01", "1" or "01_request_record"; NULL when there is none. */
 const struct lab *lab_find(const char *name);
 

@@ -3,6 +3,7 @@
  * Inputs are placed (place.h); outputs are poisoned, so that one left untouched is never right by
  * luck.
  */
+#include "child/answer.h"
 #include "child/child.h"
 #include "child/place.h"
 #include "lab01/cases.h"
@@ -18,28 +19,6 @@ static struct record *place_record(bool read_only, struct record *r) {
 }
 
 /* ---- answers ---- */
-
-struct answer {
-    int64_t *slots;
-    size_t n, cap;
-};
-
-static void put(struct answer *a, int64_t v) {
-    if (a->n < a->cap) a->slots[a->n++] = v;
-}
-
-/* A bool as the byte it is: reading poison as a bool would be undefined. */
-static void put_bool(struct answer *a, const bool *b) {
-    unsigned char byte;
-    memcpy(&byte, b, 1);
-    put(a, byte);
-}
-
-static void put_double(struct answer *a, double d) {
-    int64_t bits;
-    memcpy(&bits, &d, sizeof bits);
-    put(a, bits);
-}
 
 static void put_interval(struct answer *a, const struct interval *i) {
     put(a, (int)i->status);
@@ -134,12 +113,7 @@ static void call_request(struct call *k, struct answer *a) {
 static void call_rank(struct call *k, struct answer *a) {
     struct percentile got =
         percentile_nearest_rank(k->obs, k->c->n_ok, k->c->n_failed, k->c->percentile_milli);
-    put_bool(a, &got.present);
-    put_bool(a, &got.infinite);
-    put(a, got.ns);
-    put(a, (int64_t)got.n);
-    put(a, (int64_t)got.failed);
-    put_bool(a, &got.few);
+    put_percentile(a, &got);
 }
 
 /* Does the reason change when the price is known? Asked where more than the price is missing: a

@@ -2,6 +2,7 @@
  * Inputs are placed (place.h); outputs are poisoned, so that one left untouched is never right by
  * luck. A search's probe asks the grader, which simulates the load and keeps the count.
  */
+#include "child/answer.h"
 #include "child/child.h"
 #include "child/place.h"
 #include "lab02/questions.h"
@@ -12,37 +13,6 @@
 #include <string.h>
 
 /* ---- answers ---- */
-
-struct answer {
-    int64_t *slots;
-    size_t n, cap;
-};
-
-static void put(struct answer *a, int64_t v) {
-    if (a->n < a->cap) a->slots[a->n++] = v;
-}
-
-/* A bool as the byte it is: reading poison as a bool would be undefined. */
-static void put_bool(struct answer *a, const bool *b) {
-    unsigned char byte;
-    memcpy(&byte, b, 1);
-    put(a, byte);
-}
-
-static void put_double(struct answer *a, double d) {
-    int64_t bits;
-    memcpy(&bits, &d, sizeof bits);
-    put(a, bits);
-}
-
-static void put_percentile(struct answer *a, const struct percentile *p) {
-    put_bool(a, &p->present);
-    put_bool(a, &p->infinite);
-    put(a, p->ns);
-    put(a, (int64_t)p->n);
-    put(a, (int64_t)p->failed);
-    put_bool(a, &p->few);
-}
 
 static void put_point(struct answer *a, const struct operating_point *p) {
     const struct percentile *all[] = {&p->queue_delay_p99, &p->ttft_p50, &p->ttft_p99, &p->tpot_p50,

@@ -80,31 +80,6 @@ static int borrowed_k(int maker, int k) {
     return k / counts[maker - MAKE_ANY_INTERVALS];
 }
 
-/* FNV-1a over the check's name: each check has its own sequence for one seed. */
-static uint64_t sequence(uint64_t seed, const char *id, int k) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
-    for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    return (h ^ (uint64_t)k) * UINT64_C(0x100000001b3);
-}
-
-static void set_focus(const char *focus, struct want *wants, size_t n) {
-    for (size_t i = 0; focus && i < n; i++) {
-        bool in = false;
-        for (const char *p = focus; p && !in; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
-            in = !strncmp(wants[i].name, p, strcspn(p, "|"));
-        wants[i].care &= in;
-    }
-}
-
-/* Safety checks ask for survival, or for one slot of their own, not for right answers. */
-static void set_care(const struct check_def *def, const char *focus, struct want *wants, size_t n) {
-    if (def->kind == CHECK_CASES) {
-        set_focus(focus, wants, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) wants[i].care = def->kind == CHECK_HEAP && i + 1 == n;
-}
-
 static int encode(struct case_in *c, struct hidden_case *out, struct err *e) {
     out->bytes = malloc(WIRE_MAX_PAYLOAD);
     if (!out->bytes) return err_set(e, "no memory for a case");
@@ -119,7 +94,7 @@ int lab01_make(const struct check_def *def, uint64_t seed, int k, struct hidden_
     static struct case_in c;
     struct making m = {.k = k, .c = &c, .kind = out->kind};
     int maker = def->maker, rc = -1;
-    rng_seed(&m.rng, sequence(seed, def->id, k));
+    rng_seed(&m.rng, case_sequence(seed, def->id, k));
     if (maker >= MAKE_N) {
         m.k = borrowed_k(maker, k);
         maker = borrowed_maker(maker, k);
@@ -141,7 +116,7 @@ int lab01_make(const struct check_def *def, uint64_t seed, int k, struct hidden_
         rc = encode(&c, out, e);
     if (!rc) {
         oracle(&c, m.strict, out->wants);
-        set_care(def, m.focus, out->wants, out->n_wants);
+        case_set_care(def, m.focus, out->wants, out->n_wants);
         describe_case(&c, out->input, sizeof out->input);
     }
     case_release(&c);

@@ -83,16 +83,9 @@ bool ask_chance(struct asking *a, int percent) {
     return ask_between(a, 0, 99) < percent;
 }
 
-/* FNV-1a over the check's name. */
-uint64_t lab02_sequence(uint64_t seed, const char *id, int k) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
-    for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    return (h ^ (uint64_t)k) * UINT64_C(0x100000001b3);
-}
-
 /* ---- from a check to its cases --------------------------------------------------------------- */
 
-void ask_view(struct asking *a) {
+static void ask_view(struct asking *a) {
     a->q->kind = Q_PLAN;
     a->q->fresh = true;
     a->q->batch = a->k % 3 == 2;
@@ -110,24 +103,6 @@ static enum ask borrowed(int maker, int *k) {
     return (enum ask)(first[which] + at % n);
 }
 
-static void set_focus(const char *focus, struct want *wants, size_t n) {
-    for (size_t i = 0; focus && i < n; i++) {
-        bool in = false;
-        for (const char *p = focus; p && !in; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
-            in = !strncmp(wants[i].name, p, strcspn(p, "|"));
-        wants[i].care &= in;
-    }
-}
-
-/* Safety checks ask for survival, or for one slot of their own, not for right answers. */
-static void set_care(const struct check_def *def, const char *focus, struct want *wants, size_t n) {
-    if (def->kind == CHECK_CASES) {
-        set_focus(focus, wants, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) wants[i].care = def->kind == CHECK_HEAP && i + 1 == n;
-}
-
 static int encode(struct question *q, struct hidden_case *out, struct err *e) {
     out->bytes = malloc(WIRE_MAX_PAYLOAD);
     if (!out->bytes) return err_set(e, "no memory for a case");
@@ -143,7 +118,7 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
     struct asking a = {.k = k, .q = &q, .kind = out->kind};
     enum ask which = (enum ask)def->maker;
     int rc = -1;
-    rng_seed(&a.rng, lab02_sequence(seed, def->id, k));
+    rng_seed(&a.rng, case_sequence(seed, def->id, k));
     if (which >= ASK_N) which = borrowed(def->maker, &a.k);
     question_init(&q);
     if (which == ASK_VIEW)
@@ -162,7 +137,7 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
         rc = encode(&q, out, e);
     if (!rc) {
         oracle_wants(&q, out->wants);
-        set_care(def, a.focus, out->wants, out->n_wants);
+        case_set_care(def, a.focus, out->wants, out->n_wants);
         describe_question(&q, out->input, sizeof out->input);
     }
     question_release(&q);

@@ -94,7 +94,7 @@ static bool good_play(struct dialogue *d, struct check_result *r, struct play *p
 static void case_of(const struct check_def *def, const struct dialogue *d, enum play_kind which,
                     int k, struct play *p, char kind[KIND_ROOM]) {
     struct rng rng;
-    rng_seed(&rng, lab02_sequence(d->seed, def->id, k));
+    rng_seed(&rng, case_sequence(d->seed, def->id, k));
     make_play(&rng, which, k, p, kind);
     p->ask_always = k % 3 == 1;
     p->batch = def->maker == JUDGE_BATCH || def->maker == JUDGE_BATCH_MARGIN;
@@ -184,7 +184,7 @@ static bool refuses_case(const struct check_def *def, struct dialogue *d, int k,
     static int64_t slots[PLAN_HEAD + QUESTION_ACTION_SLOTS * 64];
     struct question q = {.kind = Q_PLAN, .batch = k % 4 == 3, .group = 4, .fresh = true};
     struct rng rng;
-    rng_seed(&rng, lab02_sequence(d->seed, def->id, k));
+    rng_seed(&rng, case_sequence(d->seed, def->id, k));
     make_view(&rng, k, (size_t)(k % 3), &q.view);
     struct wire w = wire_writer(bytes, sizeof bytes);
     int bad = question_codec(&w, &q);

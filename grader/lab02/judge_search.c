@@ -382,7 +382,7 @@ static void make_server(const struct check_def *def, uint64_t seed, int k, struc
     struct rng rng;
     memset(s, 0, sizeof *s);
     s->q.kind = Q_CAPACITY;
-    rng_seed(&rng, lab02_sequence(seed, def->id, k));
+    rng_seed(&rng, case_sequence(seed, def->id, k));
     if (def->maker == JUDGE_SEARCH_FINDS) curve_case(&rng, k, s);
     if (def->maker == JUDGE_SEARCH_EDGES) edge_case(&rng, k, s);
     if (def->maker == JUDGE_SEARCH_TRACE) trace_case(&rng, k, s);

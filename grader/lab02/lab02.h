@@ -77,7 +77,6 @@ enum { KIND_ROOM = 160 };
 
 void ask_records(struct asking *a, enum ask which); /* ASK_QUEUE_DELAY .. ASK_GOOD */
 void ask_curves(struct asking *a, enum ask which);  /* ASK_VERDICT_LIMITS .. ASK_SEARCH */
-void ask_view(struct asking *a);
 
 void ask_kind(struct asking *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int64_t ask_between(struct asking *a, int64_t lo, int64_t hi); /* uniform, both ends included */
@@ -89,9 +88,6 @@ void describe_question(const struct question *q, char *out, size_t cap);
 /* Sets r->outcome and says why; see lab.h. */
 void judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r);
 void judge_search(const struct check_def *def, struct dialogue *d, struct check_result *r);
-
-/* One sequence of random numbers for each check, seed and case. */
-uint64_t lab02_sequence(uint64_t seed, const char *id, int k);
 
 /* evidence.c: findings.json and protocol.json; see lab.h. */
 void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out);

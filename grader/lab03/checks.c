@@ -65,13 +65,6 @@ const struct lab lab03 = {
     .examine = lab03_examine,
 };
 
-/* FNV-1a over the check's name. */
-uint64_t lab03_sequence(uint64_t seed, const char *id, int k) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
-    for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    return (h ^ (uint64_t)k) * UINT64_C(0x100000001b3);
-}
-
 static int encode(struct question *q, struct hidden_case *out, struct err *e) {
     out->bytes = malloc(WIRE_MAX_PAYLOAD);
     if (!out->bytes) return err_set(e, "no memory for a case");
@@ -91,7 +84,7 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
         which = (enum ask)(k % ASK_N);
         case_k = k / ASK_N;
     }
-    rng_seed(&rng, lab03_sequence(seed, def->id, k));
+    rng_seed(&rng, case_sequence(seed, def->id, k));
     lab03_ask(&rng, which, case_k, &q, out->kind, sizeof out->kind);
     out->n_wants = lab03_question_slots(&q);
     out->wants = calloc(out->n_wants, sizeof *out->wants);

@@ -45,8 +45,6 @@ enum { ASK_KERNEL_RIGHT = 100, ASK_KERNEL_CLEAN = 101, ASK_KERNEL_VERSION = 110 
 /* def->maker of evidence */
 enum { EV_CARD, EV_BYTES, EV_OPERATIONS, EV_INTENSITY, EV_BOUND };
 
-uint64_t lab03_sequence(uint64_t seed, const char *id, int k);
-
 /* make_questions.c: question k of a maker; `kind` gets it in words that give nothing away */
 struct question;
 void lab03_ask(struct rng *rng, enum ask which, int k, struct question *q, char *kind, size_t cap);

@@ -19,7 +19,8 @@ static int rising(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-size_t oracle_times(const struct kernel_run *runs, size_t n, int64_t *sorted) {
+/* The times that say something, in rising order; returns how many. */
+static size_t oracle_times(const struct kernel_run *runs, size_t n, int64_t *sorted) {
     size_t said = 0;
     for (size_t i = 0; i < n; i++) {
         int64_t ns = oracle_run_ns(&runs[i]);

@@ -10,9 +10,6 @@
 /* -1: it says nothing */
 int64_t oracle_run_ns(const struct kernel_run *r);
 
-/* The times that say something, in rising order; returns how many. */
-size_t oracle_times(const struct kernel_run *runs, size_t n, int64_t *sorted);
-
 /* Fills wants[0..lab03_question_slots(q)). */
 void lab03_wants(const struct question *q, struct want *wants);
 

@@ -125,7 +125,7 @@ bool shape_draw(const struct kernel_spec *kernel, uint64_t seed, int k, struct s
     int i = 0, left = k;
     while (i < N_SHAPES && (strcmp(shapes[i].kernel, kernel->name) != 0 || left-- > 0)) i++;
     if (i == N_SHAPES) return false;
-    rng_seed(&rng, lab03_sequence(seed, kernel->name, k));
+    rng_seed(&rng, case_sequence(seed, kernel->name, k));
     *out = (struct shape){.kind = shapes[i].kind, .seed = rng_next(&rng)};
     size_t n = 0;
     for (const char *p = shapes[i].sizes; *p && n + 24 < sizeof out->text;) {

@@ -95,7 +95,7 @@ static int64_t good(uint64_t seed, enum play_kind which, int k, const char *poli
     struct rng rng;
     struct err e;
     char kind[KIND_ROOM];
-    rng_seed(&rng, lab02_sequence(seed, "slo.goodput_margin", k));
+    rng_seed(&rng, case_sequence(seed, "slo.goodput_margin", k));
     make_play(&rng, which, k, &p, kind);
     ck_assert_msg(play_local(&p, policy, &out, &e) == 0, "%s", e.text);
     oracle_measure(out.record, p.n, 0, p.request[p.n - 1].arrival_ns + 1, &limits, &point);
@@ -154,7 +154,7 @@ START_TEST(the_reference_keeps_every_promise) {
                 char kind[KIND_ROOM], name[32];
                 struct rng rng;
                 struct err e;
-                rng_seed(&rng, lab02_sequence(seed, "plays", k));
+                rng_seed(&rng, case_sequence(seed, "plays", k));
                 make_play(&rng, kinds[i], k, &p, kind);
                 p.ask_always = k % 3 == 1;
                 snprintf(name, sizeof name, "reference-batch:%d", 1 + k % 9);

@@ -76,7 +76,7 @@ static int write_rows(enum trace_format format) {
         else if (format == TRACE_VIDUR)
             fprintf(f, "%d.%03d,%d,%d\n", s, ms, prompt, output);
         else if (format == TRACE_BURSTGPT)
-            fprintf(f, "%d.0,ChatGPT,%d,%d,%d,Conversation log\n", s, prompt, output,
+            fprintf(f, "%d.0,GPT-3.5,%d,%d,%d,Conversation log\n", s, prompt, output,
                     prompt + output);
         else {
             fprintf(

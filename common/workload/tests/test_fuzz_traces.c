@@ -11,7 +11,7 @@ static const char *const seeds[] = {
     "{\"hash_ids\":[0,1],\"x\":{\"a\":[\"]\\\"}\"]},\"output_length\":0,\"input_length\":1024,"
     "\"timestamp\":27.5}\n",
     "2Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
-    "5,ChatGPT,472,18,490,Conversation log\n45.0,GPT-4,1087,0,1087,API log\n4,,1,1,2,\n",
+    "5,GPT-3.5,472,18,490,Conversation log\n45.0,GPT-4,1087,0,1087,API log\n4,,1,1,2,\n",
     "3arrived_at,num_prefill_tokens,num_decode_tokens\n0.0,374,44\n7.5e-05,91,16\n"
     "5.8926549999999995,396,109\n",
     "3\xef\xbb\xbfnum_decode_tokens,extra,arrived_at,num_prefill_tokens\r\n1,,2,3\r\n",

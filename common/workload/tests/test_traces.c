@@ -100,8 +100,8 @@ END_TEST
 
 START_TEST(burstgpt_zero_responses_stay_as_requests_of_one_token) {
     struct trace t =
-        read_text(TRACE_BURSTGPT, BURSTGPT_HEAD "5,ChatGPT,472,18,490,Conversation log\n"
-                                                "45,ChatGPT,1087,0,1087,API log\n"
+        read_text(TRACE_BURSTGPT, BURSTGPT_HEAD "5,GPT-3.5,472,18,490,Conversation log\n"
+                                                "45,GPT-3.5,1087,0,1087,API log\n"
                                                 "118,GPT-4,0,276,276,API log\n");
     ck_assert_int_eq(t.n, 3);
     expect_row(&t, 0, 0, 472, 18);
@@ -116,7 +116,7 @@ START_TEST(burstgpt_zero_responses_stay_as_requests_of_one_token) {
                   "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total "
                   "tokens,Log Type\n"
                   "19440110.0,8f1c,43,GPT-4,906,446,1352,Conversation log\n"
-                  "19440161.5,77aa,2,ChatGPT,36,29,65,API log\n");
+                  "19440161.5,77aa,2,GPT-3.5,36,29,65,API log\n");
     expect_row(&t, 0, 0, 906, 446);
     expect_row(&t, 1, 51500 * NS_PER_MS, 36, 29);
     trace_clear(&t);
@@ -253,8 +253,8 @@ static const struct {
     {TRACE_VIDUR, VIDUR_HEAD "inf,1,2\n", 0, 2, "arrived_at", "not a number"},
     {TRACE_VIDUR, VIDUR_HEAD "1e300,1,2\n", 0, 2, "arrived_at", "too large"},
     {TRACE_VIDUR, VIDUR_HEAD "9223372036.9,1,2\n", 0, 2, "arrived_at", "too large"},
-    {TRACE_BURSTGPT, BURSTGPT_HEAD "5,ChatGPT,472,18,490,a,b\n", 0, 2, "row", "6 columns"},
-    {TRACE_BURSTGPT, BURSTGPT_HEAD "5,ChatGPT,472,-1,490,a\n", 0, 2, "Response tokens", "negative"},
+    {TRACE_BURSTGPT, BURSTGPT_HEAD "5,GPT-3.5,472,18,490,a,b\n", 0, 2, "row", "6 columns"},
+    {TRACE_BURSTGPT, BURSTGPT_HEAD "5,GPT-3.5,472,-1,490,a\n", 0, 2, "Response tokens", "negative"},
     {TRACE_MOONCAKE, "[]\n", 0, 1, "row", "a JSON object with timestamp"},
     {TRACE_MOONCAKE, "{}\n", 0, 1, "timestamp", "found '' (missing)"},
     {TRACE_MOONCAKE, "{\"timestamp\":1,\"input_length\":1}\n", 0, 1, "output_length", "missing"},

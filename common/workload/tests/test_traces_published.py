@@ -116,7 +116,7 @@ def random_rows(form, rng, n):
                 row["hash_ids"] = [rng.randrange(1000) for _ in range((prompt + 511) // 512)]
             yield json.dumps(row)
         elif form == "burstgpt":
-            yield (f"{random_time(form, rng)},{rng.choice(['ChatGPT', 'GPT-4'])},{prompt},{output},"
+            yield (f"{random_time(form, rng)},{rng.choice(['GPT-3.5', 'GPT-4'])},{prompt},{output},"
                    f"{prompt + output},{rng.choice(['Conversation log', 'API log'])}")
         else:
             yield f"{random_time(form, rng)},{prompt},{output}"
@@ -126,7 +126,7 @@ HEADS = {"azure": "TIMESTAMP,ContextTokens,GeneratedTokens\n", "mooncake": "",
          "burstgpt": "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n",
          "vidur": "arrived_at,num_prefill_tokens,num_decode_tokens\n"}
 BAD = {"azure": "2023-02-30 00:00:00,1,1", "mooncake": '{"timestamp": 1, "input_length": -1}',
-       "burstgpt": "5,ChatGPT,1.5,2,3,API log", "vidur": "nan,1,1"}
+       "burstgpt": "5,GPT-3.5,1.5,2,3,API log", "vidur": "nan,1,1"}
 
 
 def generated(form, folder):
