@@ -1,7 +1,7 @@
 /* findings.c: see findings.h. */
 #include "lab02/findings.h"
 
-#include "lab02/strict.h"
+#include "base/strict.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "lab02/protocol.h"
 
-#include "lab02/strict.h"
+#include "base/strict.h"
 
 #include <string.h>
 

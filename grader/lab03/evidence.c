@@ -5,7 +5,7 @@
 #include "lab03/lab03.h"
 
 #include "collect.h"
-#include "lab02/strict.h"
+#include "base/strict.h"
 #include "text.h"
 
 #include "backend/kernel_case.h"

@@ -1,5 +1,5 @@
 /* strict.c: see strict.h. */
-#include "lab02/strict.h"
+#include "base/strict.h"
 
 #include "base/nearest.h"
 #include "text.h"

@@ -1,12 +1,14 @@
-/* strict.h: reads JSON objects of which every member is known and every member is there.
+/* strict.h: reads JSON objects in which every member must be known and every member must be
+ * present.
  *
- * Lab 02's data files are forms: a misspelt field, or one left out, is a decision that nobody took.
- * So each reader first asks strict_members, and a member that doesn't apply is written as null.
- * Errors name the field, as `path`.`key`; the line is the caller's business (json_line_of). Not
- * here: JSON itself (base/json.h), and whether the values make sense.
+ * For files that work like forms (a learner's data files, an objective): a misspelt or missing
+ * field is an error, and a member that does not apply is written as null. A reader calls
+ * strict_members first, then one function per field. Errors name the field as `path`.`key`; the
+ * caller adds the line (json_line_of). Not here: parsing JSON (base/json.h), and whether values
+ * make sense.
  */
-#ifndef SERVELAB_GRADER_LAB02_STRICT_H
-#define SERVELAB_GRADER_LAB02_STRICT_H
+#ifndef SERVELAB_BASE_STRICT_H
+#define SERVELAB_BASE_STRICT_H
 
 #include "base/err.h"
 
