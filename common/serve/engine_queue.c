@@ -6,7 +6,7 @@
  */
 #include "serve/engine.h"
 
-#include "serve/buffer.h"
+#include "base/buffer.h"
 #include "serve/stamps.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
  */
 #include "testing/check_main.h"
 
+#include "base/buffer.h"
 #include "serve/answer.h"
-#include "serve/buffer.h"
 #include "serve/kv_blocks.h"
 #include "serve/stamps.h"
 #include "serve/stream.h"
