@@ -4,7 +4,8 @@
  *   GET  /v1/models, /health
  *   GET  /v1/presets             prompts with a checkable answer (http_presets.c)
  *   POST /v1/records/{id}/events                 the client's half of a record (http_records.c)
- *   GET  /v1/records, /v1/records/{id}, /v1/records/{id}/intervals
+ *   GET  /v1/records, /v1/records/{id}, /v1/records/{id}/intervals   (?attempt=N, otherwise the
+ *        last; ?if_known=1: 204 instead of 404 for a record that isn't there, or not yet)
  *   GET  /, /FILE                                the classroom page (http_files.c)
  *
  * One thread of the library serves all connections; a request that waits for the engine is

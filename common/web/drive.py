@@ -81,7 +81,7 @@ class ClassroomPage:
         self.browser.wait("return document.body.dataset.settled === 'yes'", timeout_s, between=between)
         return self.state()
 
-    def download(self, folder, timeout_s=10):
+    def download(self, folder, timeout_s=60):
         """Presses the download button and returns the path of the file it leaves, or None where there is no button."""
         if self.browser.script("return document.getElementById('download').hidden"):
             return None

@@ -11,6 +11,7 @@ import { SseParser, readEvent, errorText } from "./sse.js";
 /* The server's last event follows the last byte by microseconds; after a cancel it comes at the end of
  * the engine's step, which takes seconds when a large model reads a long prompt. */
 const SETTLE_TRIES = 200, SETTLE_PAUSE_MS = 75;
+const pause = () => new Promise((wake) => setTimeout(wake, SETTLE_PAUSE_MS));
 
 /* An id that a person can find again in a log. getRandomValues works without a secure context, where
  * randomUUID doesn't exist: a lecture over http://192.168... needs it. */
@@ -71,7 +72,7 @@ async function readAnswer(response, seen, on) {
     const parser = new SseParser();
     for (;;) {
         const { done, value } = await reader.read();
-        const ms = performance.now(); // before any parsing: M13
+        const ms = performance.now(); // before any parsing
         if (done) {
             seen.endMs = ms;
             takeEnd(parser.end(), seen);
@@ -144,8 +145,11 @@ function statementFor(seen) {
 
 const recordUrl = (id) => `/v1/records/${encodeURIComponent(id)}`;
 
-/* Posts the browser's half. Throws with a sentence when the server doesn't take it. */
+/* Posts the browser's half. Throws with a sentence when the server doesn't take it. A request that
+ * ended without a reply may not have reached the server yet, so that its record is awaited first. */
 export async function postEvents(seen) {
+    for (let i = 0; seen.httpStatus === null && i < SETTLE_TRIES && !await getRecord(seen.requestId); i++)
+        await pause();
     const response = await fetch(`${recordUrl(seen.requestId)}/events`, {
         method: "POST", keepalive: true,
         body: JSON.stringify({ events: browserEvents(seen), statement: statementFor(seen) }),
@@ -154,10 +158,10 @@ export async function postEvents(seen) {
     if (!response.ok) throw new Error(await refusal(response));
 }
 
-/* The record as it stands: {text, record}, or null when the server doesn't have it. */
+/* The record as it is now: {text, record}; null when the server has none, or none yet (204). */
 export async function getRecord(id) {
-    const response = await fetch(recordUrl(id), { cache: "no-store" });
-    if (!response.ok) return null;
+    const response = await fetch(`${recordUrl(id)}?if_known=1`, { cache: "no-store" });
+    if (response.status !== 200) return null;
     const text = await response.text();
     return { text, record: JSON.parse(text) };
 }
@@ -177,7 +181,7 @@ export async function settledRecord(id) {
     for (let i = 0; i < SETTLE_TRIES; i++) {
         last = await getRecord(id) ?? last;
         if (last?.record.events.some((e) => ENDINGS.includes(e.event))) break;
-        await new Promise((wake) => setTimeout(wake, SETTLE_PAUSE_MS));
+        await pause();
     }
     return last && { ...last, intervals: await getIntervals(id) };
 }

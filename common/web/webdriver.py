@@ -150,7 +150,7 @@ class Browser:
         """What the page's console said since the last call."""
         return [entry["message"] for entry in self._do("POST", "/se/log", {"type": "browser"})]
 
-    def wait(self, text, timeout_s=20, every_s=0.05, between=None):
+    def wait(self, text, timeout_s=60, every_s=0.05, between=None):
         """Runs script `text` until it returns something true, and returns that. `between` is called in between."""
         until = time.monotonic() + timeout_s
         while time.monotonic() < until:

@@ -34,7 +34,7 @@ static void start(struct server *s, int32_t max_waiting, int log_fd, int header_
     struct err e;
     s->fake = fake_create(1, 32, 256, 32);
     s->tokenizer = fake_tokenizer();
-    s->records = records_create(log_fd, 300 * NS_PER_MS, clock_monotonic(), &e);
+    s->records = records_create(log_fd, 600 * NS_PER_S, clock_monotonic(), &e);
     INVARIANT(s->records && !records_keep_log(s->records, &e));
     struct engine_options eo = {.backend = &s->fake->b,
                                 .tokenizer = s->tokenizer,
@@ -238,6 +238,19 @@ START_TEST(m01_nothing_is_sent_before_the_first_content) {
 }
 END_TEST
 
+/* Waits until the server's kernel knows that the client of this request, waiting or running, closed
+ * its connection. */
+static void wait_until_gone(const char *id) {
+    for (bool gone = false; !gone; usleep(1000)) {
+        pthread_mutex_lock(&server.engine->lock);
+        struct seq *lists[] = {server.engine->waiting, server.engine->running};
+        for (int i = 0; i < 2; i++)
+            for (struct seq *s = lists[i]; s; s = s->next)
+                if (!strcmp(s->live->id, id)) gone = stream_client_gone(s->stream);
+        pthread_mutex_unlock(&server.engine->lock);
+    }
+}
+
 /* Where the client leaves: 0 queued, 1 during the prompt's chunks, 2 during decoding. */
 static void client_leaves(int where, const char *stream) {
     static char all[20000];
@@ -257,7 +270,7 @@ static void client_leaves(int where, const char *stream) {
     expect_counts(&server, where == 0 ? 1 : 0, 1);
     ck_assert_int_eq(record_has(&server, "leaver", EV_FIRST_TOKEN), where == 2);
     close(fd);
-    usleep(20000); /* loopback delivers the end of the connection */
+    wait_until_gone("leaver");
     int64_t steps = server.fake->started;
     fake_allow(server.fake, 1); /* the step that runs ends; the next one drops the leaver */
     if (where == 0) fake_wait(server.fake, steps + 1, false);

@@ -276,6 +276,9 @@ def records_are_joined():
     equal(completion_reason(record), "delivered")
     equal(S.record("join-1", 3), record)
     equal(S.record("join-1", 2), None)
+    for path, status in (("join-2", 404), ("join-2?if_known=1", 204), ("join-2/intervals?if_known=1", 204),
+                         ("join-1?if_known=1", 200)):
+        equal(S.get("/v1/records/" + path).status, status, path)
     listed = S.get("/v1/records").json()["data"]
     assert {"request_id": "join-1", "attempt": 3} == {k: listed[0][k] for k in ("request_id", "attempt")}, listed[0]
     equal(S.get("/v1/records/join-1/intervals").json()["request_id"], "join-1")
