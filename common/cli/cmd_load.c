@@ -1,6 +1,5 @@
-/* cmd_load.c: `servelab load`: asks a server, one request after the other, with the client's own
- * clock, joins both halves of each record, and shows them as `servelab record check` does (it runs
- * that very command on what it collected). How a request is seen: load/client.h.
+/* cmd_load.c: `servelab load`: sends requests to a server, one after the other, joins both halves
+ * of each record, and prints them with `servelab record check`. See load/client.h.
  */
 #include "cli/cli.h"
 
@@ -32,7 +31,7 @@ struct load {
     char url[512], model[200], log_path[4096];
     char *text; /* the prompt's bytes, where it came from a file or a preset */
     int32_t *ids;
-    FILE *log; /* one joined record a line */
+    FILE *log; /* one record a line */
     int incomplete;
 };
 
@@ -40,8 +39,8 @@ static void help(void) {
     printf(
         "usage: servelab load --url URL (--prompt TEXT | --prompt-file FILE | --prompt-tokens-file "
         "FILE | --preset NAME) [FLAGS]\n\n"
-        "Sends completions to a server, stamps what a client sees of them, and prints the records "
-        "that both halves make.\n\n"
+        "Sends completions to a server, stamps what the client sees of them, and prints the joined "
+        "records. Of a server that keeps no records, each record holds the client's half.\n\n"
         "  --url URL                  the server, such as http://127.0.0.1:8080\n"
         "  --prompt TEXT              one user message\n"
         "  --prompt-file FILE         the same from a file\n"
@@ -53,7 +52,7 @@ static void help(void) {
         "  --max-tokens N             (256)\n"
         "  --temperature X            (0: greedy)\n"
         "  --seed N                   of the sampling\n"
-        "  --ignore-eos               go on to --max-tokens whatever the model says\n"
+        "  --ignore-eos               the end token is an ordinary one: go on to --max-tokens\n"
         "  --requests N               one after the other (1)\n"
         "  --timeout-s N              for one request (600)\n"
         "  --record FILE              keep the first record\n"
@@ -192,7 +191,7 @@ static int take_flags(struct options *o, int argc, char **argv) {
 
 /* ---- what to ask ----------------------------------------------------------------------------- */
 
-/* Files that aren't JSON are read as text; both are bounded by the JSON reader's limit. */
+/* Reads a prompt as text, up to the JSON reader's limit. */
 static int read_prompt_file(struct load *l, struct err *e) {
     size_t n;
     l->text = json_read_file(l->o.prompt_file, &n, e);
@@ -212,7 +211,7 @@ static int read_tokens_file(struct load *l, struct err *e) {
     for (const cJSON *id = rc ? NULL : tree->child; id; id = id->next, i++) {
         double x = cJSON_IsNumber(id) ? id->valuedouble : -1;
         if (!(x >= 0 && x <= INT32_MAX) || x != (int32_t)x) {
-            rc = err_set(e, "entry %d is no token id", i);
+            rc = err_set(e, "entry %d is not a token id", i);
             break;
         }
         l->ids[i] = (int32_t)x;
@@ -287,7 +286,9 @@ static int prepare(struct load *l, const char **input, struct err *e) {
                                        .progress = isatty(STDERR_FILENO)};
     size_t n = strlen(o->url);
     while (n > 0 && o->url[n - 1] == '/') n--;
-    if (n < 1 || n >= sizeof l->url) return err_at(e, 0, "--url", "'%.60s' is no address", o->url);
+    if (n < 1 || n >= sizeof l->url)
+        return err_at(e, 0, "--url",
+                      "'%.60s' is not an address; give one such as http://127.0.0.1:8080", o->url);
     memcpy(l->url, o->url, n);
     if (load_client_init(&l->client, l->url, (int)o->timeout_s, e)) return -1;
     *input = o->prompt_file ? o->prompt_file : o->tokens_file;
@@ -300,8 +301,7 @@ static int prepare(struct load *l, const char **input, struct err *e) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Where the records are collected: in --out, or for the time of this command in a file of our own.
- */
+/* Opens the file of the records: in --out, otherwise a temporary one. */
 static int open_log(struct load *l, struct err *e) {
     const char *tmp = getenv("TMPDIR");
     if (l->o.out && mkdir(l->o.out, 0777) && errno != EEXIST)
@@ -372,7 +372,7 @@ static int ask_all(struct load *l, struct err *e) {
     return rc;
 }
 
-/* The same printing as `record check`: it is `record check`. */
+/* Prints the records by calling `servelab record check`. */
 static int print_records(struct load *l) {
     char *argv[] = {"record", "check", l->o.json ? "--json" : l->log_path, l->log_path, NULL};
     int status = cmd_record(l->o.json ? 4 : 3, argv);

@@ -1,8 +1,7 @@
-/* cmd_serve.c: `servelab serve`: puts model, backend, engine and HTTP together, and takes them
- * apart again when a signal says so. What a request then meets, in order: common/serve/http.c,
- * common/serve/completion.c, common/serve/openai.c, common/serve/engine.c,
- * common/serve/engine_queue.c, solutions/04_serving/engine_step.c (or the learner's),
- * solutions/02_queue_sim/policy.c (or the learner's), common/backend/cpu/forward.c.
+/* cmd_serve.c: `servelab serve`: starts model, backend, engine and HTTP, and stops them at a
+ * signal. A request then passes, in this order, common/serve/http.c, http_router.c, completion.c,
+ * openai.c, engine.c, solutions/04_serving/engine_step.c and solutions/02_queue_sim/policy.c (or
+ * the learner's files), common/backend/cpu/forward.c.
  */
 #include "cli/cli.h"
 
@@ -28,7 +27,7 @@
 
 enum {
     DRAIN_GRACE_MS = 500, /* a client posts its half within milliseconds of its last byte */
-    DRAIN_LOG_MS = 1000   /* a log that takes no lines for so long won't take the last ones */
+    DRAIN_LOG_MS = 1000   /* give up on a log that has taken no line for so long */
 };
 
 struct options {
@@ -64,18 +63,17 @@ static const char help[] =
     "  --log FILE            append every request's record, one JSON line each\n"
     "  --record-grace-ms N   how long a record waits for the client's half (3000)\n"
     "  --web DIR             serve the page from a folder instead of from the program\n"
-    "  --drain-timeout-s N   on SIGTERM, finish what runs for so long at most (30)\n"
-    "  --json                say on standard output that the server is ready, as one JSON "
-    "line\n\n"
-    "A record's line is written within 50 ms of both halves being there, or after the grace "
-    "period.\nSIGTERM loses none; kill -9 those of requests that run, those that wait for the "
-    "client's half,\nand the last 50 ms. Records that can't be logged are counted at the end: exit "
-    "status 4.\n\n"
+    "  --drain-timeout-s N   on SIGTERM, wait at most so long for running requests (30)\n"
+    "  --json                print one JSON line on standard output when the server is ready\n\n"
+    "A record's line is written within 50 ms once both halves are there, or after the grace "
+    "period.\nSIGTERM loses no record. kill -9 loses those of requests that run or wait for the "
+    "client's half,\nand those of the last 50 ms. Records that can't be logged are counted at the "
+    "end: exit status 4.\n\n"
     "example:\n"
     "  servelab serve --port 8080 --log build/requests.jsonl &\n"
     "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", \"prompt\": "
     "\"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
-    "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; a "
+    "NAME is the id in `curl http://127.0.0.1:8080/v1/models`. SIGTERM or Ctrl-C drains; a "
     "second one stops at once.\n";
 
 /* ---- flags ----------------------------------------------------------------------------------- */
@@ -174,7 +172,7 @@ static int take_flags(struct options *o, int argc, char **argv) {
 
 /* ---- putting together ------------------------------------------------------------------------ */
 
-/* Now, not as a 404 of every file in front of the class. */
+/* Checked at the start: otherwise each file of the page would be a 404 in front of the class. */
 static int check_web(const struct options *o, struct err *e) {
     char path[PATH_MAX];
     struct stat st;
@@ -182,7 +180,7 @@ static int check_web(const struct options *o, struct err *e) {
     int n = snprintf(path, sizeof path, "%s/index.html", o->web);
     if (n < (int)sizeof path && !access(path, R_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
         return 0;
-    return err_at(e, 0, "--web", "'%s' is no folder with an index.html that can be read", o->web);
+    return err_at(e, 0, "--web", "'%s' must be a folder with a readable index.html", o->web);
 }
 
 static int open_model(struct server *s, struct err *e) {
@@ -243,7 +241,8 @@ static int start_http(struct server *s, struct err *e) {
     return s->http ? 0 : -1;
 }
 
-/* Whole or not at all: who waits for the file never reads half a number. */
+/* Writes the port whole or not at all: a reader that waits for the file never sees half a number.
+ */
 static int write_port_file(const struct server *s, struct err *e) {
     char path[PATH_MAX], tmp[PATH_MAX + 8];
     struct err why;
@@ -259,7 +258,7 @@ static int write_port_file(const struct server *s, struct err *e) {
     return err_at(e, 0, "--port-file", "%s can't be written: %s", s->o.port_file, strerror(errno));
 }
 
-/* What couldn't be logged is said with its number, and is our fault. */
+/* Ends the log. Reports how many records are lost, with exit status 4. */
 static int finish_log(const struct server *s) {
     struct err e;
     char text[600];
@@ -325,8 +324,8 @@ static bool signalled(int ms) {
     return sigtimedwait(&set, NULL, &t) > 0;
 }
 
-/* What runs is finished, and what is finished is logged; a second signal or the time-out cuts it
- * short. Whatever is then left ends as cancelled, and its record says so. */
+/* Finishes the running requests and logs them, until a second signal or the time-out. The requests
+ * that are left then end as cancelled, in their records too. */
 static void drain(struct server *s) {
     int64_t until = clock_monotonic_ns() + s->o.drain_timeout_s * NS_PER_S;
     struct err e;

@@ -10,8 +10,8 @@
 
 enum { LIST_DEFAULT = 50 };
 
-/* 404; with ?if_known=1 an empty 204, for a client that has sent its request and doesn't know whether
- * the server has read it. */
+/* 404; with ?if_known=1 an empty 204, for a client that has sent its request and doesn't know
+ * whether the server has read it. */
 static enum MHD_Result unknown(struct exchange *x) {
     const char *if_known = request_query(x, "if_known");
     struct buffer nothing = {0};

@@ -2,7 +2,7 @@
 
 Offers Browser (open a page, run scripts in it, press keys, take pictures) and BrowserMissing, whose text says what to
 install. Refuses to be a general client: it knows chromedriver and Chromium (or Chrome), headless, with a fresh profile
-in a temporary folder, and no network of its own. The one who makes a Browser closes it; `with` does that.
+in a temporary folder, and makes no network requests by itself. Its creator closes it; `with` does that.
 """
 
 import base64

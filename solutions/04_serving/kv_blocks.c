@@ -1,9 +1,10 @@
 /* kv_blocks.c: which KV blocks a sequence owns (serve/kv_blocks.h has the rules).
  *
- * One idea: free blocks stand on a stack, and a byte per block says whether it is out. The stack
- * makes taking and giving O(1) and hands the block that was used last out first, while it is still
- * in the processor's cache. The byte turns a double release into a named abort instead of two
- * sequences that silently write into each other. Not here: whom to preempt when the stack is empty.
+ * One idea: the free blocks are a stack, and a byte per block says whether it is taken. The stack
+ * makes taking and giving O(1), and gives the block that was used last first, while it is still in
+ * the processor's cache. The byte turns a double release into an abort that names it; without it
+ * two sequences would write into the same block. Not here: which sequence to preempt when none is
+ * free.
  */
 #include "serve/kv_blocks.h"
 // BEGIN SOLUTION
@@ -58,7 +59,7 @@ struct kv_pool *kv_pool_create(int32_t n_blocks, struct err *e) {
     p->taken = calloc((size_t)n_blocks, sizeof *p->taken);
     if (!p->free_blocks || !p->taken) goto no_memory;
     p->n_blocks = p->n_free = n_blocks;
-    /* block 0 on top: a short run uses low numbers, which reads well in a debugger */
+    /* block 0 on top: a short run uses low numbers, which are easy to read in a debugger */
     for (int32_t i = 0; i < n_blocks; i++) p->free_blocks[i] = n_blocks - 1 - i;
     return p;
 no_memory:

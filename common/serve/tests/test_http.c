@@ -221,13 +221,13 @@ START_TEST(half_of_the_tokens_arrive_before_the_last_is_computed) {
 }
 END_TEST
 
-START_TEST(m01_nothing_is_sent_before_the_first_content) {
+START_TEST(nothing_is_sent_before_the_first_content) {
     static char all[20000] = "";
     fake_say(server.fake, "\xc3\xa9!"); /* one character in two tokens */
     fake_allow(server.fake, 1);
-    int fd = ask(&server, "p", ",\"stream\":true", "X-Request-Id: m01\r\n");
+    int fd = ask(&server, "p", ",\"stream\":true", "X-Request-Id: first-content\r\n");
     fake_wait(server.fake, 2, false); /* the first token is known, its text is not complete */
-    ck_assert(record_has(&server, "m01", EV_FIRST_TOKEN));
+    ck_assert(record_has(&server, "first-content", EV_FIRST_TOKEN));
     struct pollfd p = {.fd = fd, .events = POLLIN};
     ck_assert_int_eq(poll(&p, 1, 100), 0);
     fake_open(server.fake);
@@ -284,7 +284,7 @@ static void client_leaves(int where, const char *stream) {
     while (http_active(server.http) > 0) usleep(1000);
 }
 
-START_TEST(m24_client_leaves) {
+START_TEST(a_client_leaves) {
     client_leaves(_i % 3, _i < 3 ? ",\"stream\":true" : "");
 }
 END_TEST
@@ -310,8 +310,8 @@ static Suite *http_suite(void) {
     TCase *c = tcase_create("gate");
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, half_of_the_tokens_arrive_before_the_last_is_computed);
-    tcase_add_test(c, m01_nothing_is_sent_before_the_first_content);
-    tcase_add_loop_test(c, m24_client_leaves, 0, 6);
+    tcase_add_test(c, nothing_is_sent_before_the_first_content);
+    tcase_add_loop_test(c, a_client_leaves, 0, 6);
     tcase_add_test(c, stop_with_suspended_connections);
     suite_add_tcase(s, c);
     return s;

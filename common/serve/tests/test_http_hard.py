@@ -79,7 +79,7 @@ def idle_connection_is_closed_but_a_waiting_one_is_not():
 # ---- clients that leave ----------------------------------------------------------------------------------------------
 
 
-def m24_reset_while_queued_and_while_decoding():
+def reset_while_queued_and_while_decoding():
     with FakeServer() as s:
         s.tell("allow 2")
         runs, queued = s.connect(), s.connect()
@@ -354,7 +354,7 @@ def the_log_has_every_record_and_the_half_that_came():
 
 
 TESTS = [slow_loris_header, slow_body, idle_connection_is_closed_but_a_waiting_one_is_not,
-         m24_reset_while_queued_and_while_decoding, half_closed_client_counts_as_gone, client_that_never_reads,
+         reset_while_queued_and_while_decoding, half_closed_client_counts_as_gone, client_that_never_reads,
          client_leaves_after_its_header, two_hundred_clients_on_one_position, full_queue_is_429_with_a_record,
          connections_come_and_go, malformed_http_is_refused_and_survived,
          a_body_that_ends_in_two_places_is_refused_and_closed, mutated_requests_are_survived,

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """test_page.py: the classroom page in a real browser, against a scripted server that misbehaves on request.
 
-The numbers of the real server are test_page_served.py's; here it is the page's conduct: which bytes start the clock,
-what a person is told when something breaks, keyboard, size, contrast, and that nothing comes from outside.
+The numbers of the real server are test_page_served.py's; here it is what the page does: which bytes start the clock,
+what the page says when something breaks, keyboard, size, contrast, and that nothing comes from outside.
 """
 
 import json
@@ -120,8 +120,8 @@ def test_events_read(browser, mock):
         ('{"error":"plain words"}', None, "plain words"),
         ('{"error":{"message":"in an object"}}', None, "in an object"),
         ('{"error":{"code":7}}', None, '{"code":7}'),
-        ("null", None, "no chunk"),
-        ("[1]", None, "no chunk"),
+        ("null", None, "isn't a chunk"),
+        ("[1]", None, "isn't a chunk"),
         ("{", None, "isn't JSON"),
     ]
     got = browser.script(
@@ -157,7 +157,7 @@ def test_usage_chunk(browser, mock):
         const bar = document.querySelector('#timeline .whole');
         return [Number(at.at(-1)[1]), Number(bar.getAttribute('x')) + Number(bar.getAttribute('width'))];"""
     )
-    expect(last < right - 100, f"the last text's tick stands at {last}, the end of the bar at {right}")
+    expect(last < right - 100, f"the last text's tick is at {last}, the end of the bar at {right}")
 
 
 def test_bytewise(browser, mock):
@@ -204,7 +204,7 @@ def test_not_json(browser, mock):
 
 
 def test_broken(browser, mock):
-    """A connection that breaks leaves no final byte, and is told in words"""
+    """A connection that breaks leaves no final byte, and is reported in words"""
     page, record = play(browser, mock, "broken")
     expect_equal(page.state(), "failed", "state")
     expect("connection broke" in page.text("problem"), page.text("problem"))
@@ -222,7 +222,7 @@ def test_refused(browser, mock):
 
 
 def test_server_away(browser, mock):
-    """A server that is gone is told in words, and the page can be used again"""
+    """A server that is gone is reported in words, and the page can be used again"""
     other = MockServer().start()
     page = ClassroomPage(browser, other.url)
     other.stop()
@@ -401,7 +401,7 @@ def test_timeline(browser, mock):
         "first token",
     ):
         expect(name in drawn, f"{name} isn't drawn: {drawn}")
-    expect(any("another zero" in d and "never positions" in d for d in drawn), f"the two zeros aren't told: {drawn}")
+    expect(any("another zero" in d and "never positions" in d for d in drawn), f"the two zeros aren't explained: {drawn}")
     zeros = browser.script("return ['.wait', '.zero'].map((c) => document.querySelector('#timeline ' + c).getBBox().x)")
     expect(zeros[1] > zeros[0] + 50, f"the lanes begin at the same place: {zeros}")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_page_served.py: a real browser, the real server, the embedded model: record, numbers, a slower network.
 
-The page's own conduct under every kind of broken answer is test_page.py's. SERVELAB_TEST_MODEL names another GGUF file.
+What the page does with every kind of broken answer is in test_page.py. SERVELAB_TEST_MODEL names another GGUF file.
 """
 
 import json
@@ -55,7 +55,7 @@ def test_record(browser, served):
     page, raw = ask(browser, served.url)
     record = json.loads(raw)
     names = [e["event"] for e in record["events"]]
-    expect_equal([n for n in SIX if names.count(n) != 1], [], "events that don't stand there once")
+    expect_equal([n for n in SIX if names.count(n) != 1], [], "events that aren't there once")
     status, said = check(served, raw)
     expect_equal((status, said["completion"]), (0, "completed"), "record check")
     expect_equal(record["workload"]["prompt_tokens"], 2048, "prompt tokens")
@@ -104,7 +104,7 @@ def test_verdict(browser, served):
     expect(f"quality {record['quality']['verdict']}" in page.text("verdicts"), page.text("verdicts"))
     page, raw = ask(browser, served.url, "? A1B2", 4)
     expect_equal(
-        json.loads(raw)["quality"], {"check": None, "verdict": "not_evaluated"}, "quality of a prompt of one's own"
+        json.loads(raw)["quality"], {"check": None, "verdict": "not_evaluated"}, "quality of an edited prompt"
     )
 
 
