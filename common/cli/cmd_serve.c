@@ -4,7 +4,6 @@
  * the learner's files), common/backend/cpu/forward.c.
  */
 #include "cli/options.h"
-#include "cli/record_print.h"
 
 #include "backend/backend.h"
 #include "base/home.h"
@@ -47,6 +46,7 @@ struct server {
     struct records *records;
     struct engine *engine;
     struct http *http;
+    bool unwritten; /* the port file could not be written: exit status 4 */
 };
 
 #define T struct options
@@ -164,21 +164,19 @@ static int start_http(struct server *s, struct err *e) {
     return s->http ? 0 : -1;
 }
 
-/* Writes the port whole or not at all: a reader that waits for the file never sees half a number.
- */
-static int write_port_file(const struct server *s, struct err *e) {
-    char path[PATH_MAX], tmp[PATH_MAX + 8];
+static int check_port_file(const struct server *s, struct err *e) {
     struct err why;
-    if (!s->o.port_file) return 0;
-    int kind = target_find(s->o.port_file, path, sizeof path, &why);
-    if (kind < 0) return err_at(e, 0, "--port-file", "%.200s %s", s->o.port_file, why.text);
-    bool aside = kind == TARGET_REPLACE; /* a FIFO or a device gets the number itself */
-    snprintf(tmp, sizeof tmp, "%s%s", path, aside ? ".new" : "");
-    FILE *f = fopen(tmp, "w");
-    bool ok = f && fprintf(f, "%d\n", http_port(s->http)) > 0;
-    if (f) ok = !fclose(f) && ok;
-    if (ok && (!aside || !rename(tmp, path))) return 0;
-    return err_at(e, 0, "--port-file", "%s can't be written: %s", s->o.port_file, strerror(errno));
+    if (!s->o.port_file || !target_check(s->o.port_file, &why)) return 0;
+    return err_at(e, 0, "--port-file", "%.200s %s", s->o.port_file, why.text);
+}
+
+static int write_port_file(struct server *s, struct err *e) {
+    char digits[16];
+    struct err why;
+    int n = snprintf(digits, sizeof digits, "%d\n", http_port(s->http));
+    if (!s->o.port_file || !target_write(s->o.port_file, digits, (size_t)n, &why)) return 0;
+    s->unwritten = true;
+    return err_at(e, 0, "--port-file", "%.200s %s", s->o.port_file, why.text);
 }
 
 /* Ends the log. Reports how many records are lost, with exit status 4. */
@@ -287,7 +285,7 @@ static int run(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is an error of its write, not our end */
     raise_descriptor_limit();
     const char *input = NULL;
-    if (check_web(&s.o, &e))
+    if (check_web(&s.o, &e) || check_port_file(&s, &e))
         input = NULL;
     else if (open_model(&s, &e))
         input = s.o.model;
@@ -300,6 +298,7 @@ static int run(int argc, char **argv) {
         return take_apart(&s);
     }
     status = cli_input_error("serve", input, &e, s.o.json);
+    if (s.unwritten) status = CLI_FAULT;
     take_apart(&s);
     return status;
 }
