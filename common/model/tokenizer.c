@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENDS = 16 };
-
 /* Where added tokens may begin: for each first byte the lengths that occur, longest first. */
 struct added_lengths {
     uint32_t *lengths;
@@ -30,8 +28,6 @@ struct tokenizer {
     struct chat_template chat;
     int32_t bos, eos;
     bool adds_bos;
-    int32_t ends[MAX_ENDS]; /* ids that end an answer */
-    int32_t n_ends;
 };
 
 /* ---- reading a model file -------------------------------------------------------------------- */
@@ -157,36 +153,28 @@ static int index_added(struct tokenizer *t, struct err *e) {
     return 0;
 }
 
-static int read_id(const struct tokenizer *t, const struct gguf *g, const char *key, int32_t *out,
-                   struct err *e) {
-    int64_t id = -1;
-    if (gguf_get_int(g, key, 0, t->vocab.n - 1, &id, e) < 0) return -1;
-    *out = (int32_t)id;
-    return 0;
-}
-
-static void add_end(struct tokenizer *t, int32_t id) {
-    if (id >= 0 && t->n_ends < MAX_ENDS && !tokenizer_ends(t, id)) t->ends[t->n_ends++] = id;
-}
-
-/* What ends an answer: what the file says, and the end markers of the families we know, which files
- * often leave out (SmolLM2 names <|im_end|> and also ends with <|endoftext|>). */
-static int read_ends(struct tokenizer *t, const struct gguf *g, struct err *e) {
-    static const char *const keys[] = {"tokenizer.ggml.eot_token_id",
-                                       "tokenizer.ggml.eom_token_id"};
-    static const char *const texts[] = {"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>",
-                                        "<|end_of_text|>"};
-    if (read_id(t, g, "tokenizer.ggml.bos_token_id", &t->bos, e)) return -1;
-    if (read_id(t, g, "tokenizer.ggml.eos_token_id", &t->eos, e)) return -1;
-    add_end(t, t->eos);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        int32_t id;
-        if (read_id(t, g, keys[i], &id, e)) return -1;
-        add_end(t, id);
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        int32_t id = vocab_find(&t->vocab, &t->vocab.added, texts[i], strlen(texts[i]));
-        if (id >= 0 && t->vocab.tokens[id].kind == TOKEN_CONTROL) add_end(t, id);
+/* The tokens that the file names by their role; `out` NULL: only that it ends an answer. A named
+ * token that the file calls USER_DEFINED becomes a marker: a user's text must not make it. */
+static int read_roles(struct tokenizer *t, const struct gguf *g, struct err *e) {
+    const struct {
+        const char *key;
+        int32_t *out;
+        bool ends;
+    } roles[] = {{"tokenizer.ggml.bos_token_id", &t->bos, false},
+                 {"tokenizer.ggml.eos_token_id", &t->eos, true},
+                 {"tokenizer.ggml.eot_token_id", NULL, true},
+                 {"tokenizer.ggml.eom_token_id", NULL, true},
+                 {"tokenizer.ggml.fim_pad_token_id", NULL, true},
+                 {"tokenizer.ggml.fim_rep_token_id", NULL, true},
+                 {"tokenizer.ggml.fim_sep_token_id", NULL, true}};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        int64_t id = -1;
+        if (gguf_get_int(g, roles[i].key, 0, t->vocab.n - 1, &id, e) < 0) return -1;
+        if (roles[i].out) *roles[i].out = (int32_t)id;
+        if (id < 0) continue;
+        struct token *k = &t->vocab.tokens[id];
+        k->ends |= roles[i].ends;
+        if (k->kind == TOKEN_USER_DEFINED) k->kind = TOKEN_CONTROL;
     }
     t->adds_bos = pretokenizer_habits(t->pre).adds_bos && t->bos >= 0;
     if (gguf_get_bool(g, "tokenizer.ggml.add_bos_token", &t->adds_bos, e) < 0) return -1;
@@ -210,8 +198,8 @@ struct tokenizer *tokenizer_create(const struct gguf *file, struct err *e) {
         return NULL;
     }
     if (read_pretokenizer(t, file, e) || vocab_read(&t->vocab, file, e) ||
-        read_merges(t, file, e) || mark_whole_tokens(t, e) || index_added(t, e) ||
-        read_ends(t, file, e) || read_chat_template(t, file, e)) {
+        read_merges(t, file, e) || mark_whole_tokens(t, e) || read_roles(t, file, e) ||
+        index_added(t, e) || read_chat_template(t, file, e)) {
         tokenizer_free(t);
         return NULL;
     }
@@ -242,9 +230,7 @@ bool tokenizer_adds_bos(const struct tokenizer *t) {
 }
 
 bool tokenizer_ends(const struct tokenizer *t, int32_t id) {
-    for (int32_t i = 0; i < t->n_ends; i++)
-        if (t->ends[i] == id) return true;
-    return false;
+    return id >= 0 && id < t->vocab.n && t->vocab.tokens[id].ends;
 }
 
 int32_t tokenizer_vocab_size(const struct tokenizer *t) {
@@ -341,6 +327,17 @@ int32_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, 
 }
 
 /* ---- prompts --------------------------------------------------------------------------------- */
+
+int32_t tokenizer_encode_prompt(const struct tokenizer *t, const char *text, size_t n,
+                                int32_t **ids, struct err *e) {
+    struct encoding x = {.t = t, .e = e};
+    *ids = NULL;
+    if (n > INT32_MAX) return err_set(e, "the prompt has %zu bytes; %d are possible", n, INT32_MAX);
+    bool bos = t->adds_bos && n > 0 && added_at(t, text, n, true) != t->bos;
+    int rc = bos ? id_list_push(&x.ids, t->bos, e) : 0;
+    if (rc == 0) rc = encode_text(&x, text, n, true);
+    return finish(&x, rc, ids);
+}
 
 /* Text between two markers is gathered and encoded in one piece, because words cross the seams of a
  * template ("user\n" and a content that begins with blanks). */

@@ -29,11 +29,11 @@ int32_t tokenizer_vocab_size(const struct tokenizer *t);
 /* "chatml", "llama3", "plain"; "none" without a template, "unknown" with one we don't know. */
 const char *tokenizer_chat_family(const struct tokenizer *t);
 
-/* Encodes text[0..n), any bytes. With `special`, the text of special tokens (GGUF's control kind)
- * becomes their id, the longest of those that begin at one place; without, it is ordinary text, as
- * a user's text must be. Words that were added to the vocabulary (user-defined kind) are found in
- * either case, as in training. Doesn't add bos. *ids is malloc'ed, the caller frees. Returns the
- * count, or -1 and *e.
+/* Encodes text[0..n), any bytes. `special` true: the text of a special token (GGUF's control kind,
+ * vocab.h) becomes its id, the longest of those that begin at one place. `special` false: it is
+ * ordinary text, as a user's text must be. Words that were added to the vocabulary (user-defined
+ * kind) are found in either case, as in training. Doesn't add bos. *ids is malloc'ed, the caller
+ * frees. Returns the count, or -1 and *e.
  *
  * Ill-formed UTF-8: the text is cut before and after each byte that is not part of a well-formed
  * character; such a byte becomes the token of that one byte. A byte for which the vocabulary has no
@@ -45,6 +45,12 @@ int32_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, 
 /* The bytes of one token, valid as long as the tokenizer; special tokens give none unless
  * `special`, and an id outside the vocabulary gives none. */
 const char *tokenizer_token_bytes(const struct tokenizer *t, int32_t id, bool special, size_t *n);
+
+/* Encodes a raw prompt, as /v1/completions takes it: special tokens by their text, and bos before
+ * them where the model wants it and the text doesn't begin with it. An empty text gives 0 ids. Else
+ * as tokenizer_encode. */
+int32_t tokenizer_encode_prompt(const struct tokenizer *t, const char *text, size_t n,
+                                int32_t **ids, struct err *e);
 
 struct chat_message {
     const char *role;    /* "system", "user", "assistant" */

@@ -30,6 +30,7 @@ struct token {
     uint32_t n;
     uint8_t kind;
     bool whole; /* merging its bytes gives just this id (set by tokenizer.c) */
+    bool ends;  /* generating it ends the answer */
 };
 
 /* From bytes to id: open addressing over the vocabulary's own tokens. */
@@ -46,7 +47,9 @@ struct vocab {
     struct byte_map added;    /* CONTROL and USER_DEFINED tokens */
 };
 
-/* Reads tokens and kinds. 0, or -1 and *e. vocab_release in both cases. */
+/* Reads tokens and kinds. A token whose text is a marker of a known model family becomes CONTROL,
+ * and `ends` where that marker ends an answer, whatever kind the file gives it: converters often
+ * write markers as USER_DEFINED. 0, or -1 and *e. vocab_release in both cases. */
 int vocab_read(struct vocab *v, const struct gguf *g, struct err *e);
 void vocab_release(struct vocab *v);
 

@@ -61,6 +61,36 @@ START_TEST(markers_in_a_message_are_text) {
 }
 END_TEST
 
+static void expect_prompt(const struct tokenizer *t, const char *text, const char *same_as) {
+    struct err e;
+    int32_t *ids, *want, n = tokenizer_encode_prompt(t, text, strlen(text), &ids, &e);
+    int32_t n_want = tokenizer_encode(t, same_as, strlen(same_as), true, &want, &e);
+    ck_assert_msg(n == n_want && memcmp(ids, want, (size_t)n * sizeof *ids) == 0,
+                  "%s: got %s, want %s", text, shown(ids, n), shown(want, n_want));
+    free(ids);
+    free(want);
+}
+
+/* In a raw prompt a marker is a marker, and bos comes once. */
+START_TEST(markers_in_a_raw_prompt_are_markers) {
+    static const char turn[] = "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n";
+    struct tokenizer *t = make();
+    struct err e;
+    int32_t *ids;
+    ck_assert_int_eq(tokenizer_encode_prompt(t, turn, strlen(turn), &ids, &e), 21);
+    ck_assert(ids[0] == IM_START && ids[8] == IM_END && ids[10] == IM_START);
+    free(ids);
+    expect_prompt(t, "hello", "hello");
+    tokenizer_free(t);
+    t = make_with("smollm", NULL, 1);
+    expect_prompt(t, "hello", "<|endoftext|>hello");
+    expect_prompt(t, "<|endoftext|>hello", "<|endoftext|>hello");
+    expect_prompt(t, "<|im_end|>", "<|endoftext|><|im_end|>");
+    expect_prompt(t, "", "");
+    tokenizer_free(t);
+}
+END_TEST
+
 START_TEST(plain_joins_contents_and_bos_comes_once) {
     struct tokenizer *t = make_with("smollm", PLAIN_LIKE, 1);
     struct chat_message m[] = {{"system", "hel"}, {"user", "lo"}};
@@ -253,6 +283,7 @@ int main(void) {
     tcase_set_timeout(t, 60);
     tcase_add_test(t, chatml_as_the_template_says);
     tcase_add_test(t, markers_in_a_message_are_text);
+    tcase_add_test(t, markers_in_a_raw_prompt_are_markers);
     tcase_add_test(t, plain_joins_contents_and_bos_comes_once);
     tcase_add_test(t, what_can_not_be_a_prompt_is_named);
     tcase_add_test(t, llama3_trims_contents);

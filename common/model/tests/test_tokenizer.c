@@ -258,6 +258,78 @@ START_TEST(whole_words_where_the_model_says_so) {
 }
 END_TEST
 
+/* A vocabulary of the letters a and b and one more token of the given kind, which `role` names. */
+static struct tokenizer *make_marked(const char *text, uint32_t kind, const char *role) {
+    struct gw w = {0};
+    gw_key_str(&w, "tokenizer.ggml.model", "gpt2");
+    gw_key_str(&w, "tokenizer.ggml.pre", "gpt-2");
+    gw_key_array(&w, "tokenizer.ggml.tokens", GW_STR, 3);
+    const char *const tokens[] = {"a", "b", text};
+    for (int i = 0; i < 3; i++) gw_strn(&w.keys, tokens[i], strlen(tokens[i]));
+    gw_key_array(&w, "tokenizer.ggml.token_type", GW_I32, 3);
+    for (int i = 0; i < 3; i++) gw_u32(&w.keys, i < 2 ? 1 : kind);
+    gw_key_array(&w, "tokenizer.ggml.merges", GW_STR, 0);
+    if (role) gw_key_u32(&w, role, 2);
+    size_t n;
+    uint8_t *file = gw_finish(&w, &n);
+    struct err e = {0};
+    struct gguf *g = gguf_from_memory(file, n, &e);
+    struct tokenizer *t = tokenizer_create(g, &e);
+    ck_assert_msg(t != NULL, "%s: %s", e.field, e.text);
+    gguf_close(g);
+    free(file);
+    return t;
+}
+
+/* Converters write end markers as control, as user-defined or as normal tokens: each ends the
+ * answer, shows no text, and is a marker in trusted text only. */
+START_TEST(markers_are_known_by_text_and_by_role) {
+    static const struct {
+        const char *text, *role;
+        bool ends;
+    } cases[] = {{"<|im_end|>", NULL, true},
+                 {"<|endoftext|>", NULL, true},
+                 {"<|eot_id|>", NULL, true},
+                 {"<|eom_id|>", NULL, true},
+                 {"<|end|>", NULL, true},
+                 {"<end_of_turn>", NULL, true},
+                 {"</s>", NULL, true},
+                 {"<｜end▁of▁sentence｜>", NULL, true},
+                 {"<|file_sep|>", NULL, true},
+                 {"<|im_start|>", NULL, false},
+                 {"ab!", "tokenizer.ggml.bos_token_id", false},
+                 {"ab!", "tokenizer.ggml.eos_token_id", true},
+                 {"ab!", "tokenizer.ggml.eot_token_id", true},
+                 {"ab!", "tokenizer.ggml.eom_token_id", true},
+                 {"ab!", "tokenizer.ggml.fim_pad_token_id", true},
+                 {"ab!", "tokenizer.ggml.fim_rep_token_id", true},
+                 {"ab!", "tokenizer.ggml.fim_sep_token_id", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint32_t kind = 1; kind <= 4; kind++) {
+            if (kind == 2 || (kind == 1 && cases[i].role)) continue;
+            struct tokenizer *t = make_marked(cases[i].text, kind, cases[i].role);
+            struct err e;
+            int32_t *ids;
+            size_t n_text, n = strlen(cases[i].text);
+            tokenizer_token_bytes(t, 2, false, &n_text);
+            int32_t trusted = tokenizer_encode(t, cases[i].text, n, true, &ids, &e);
+            bool marker = trusted == 1 && ids[0] == 2;
+            free(ids);
+            int32_t from_user = tokenizer_encode(t, cases[i].text, n, false, &ids, &e);
+            for (int32_t k = 0; k < from_user; k++) marker &= ids[k] != 2;
+            free(ids);
+            ck_assert_msg(tokenizer_ends(t, 2) == cases[i].ends && n_text == 0 && marker,
+                          "%s as kind %u, %s", cases[i].text, kind,
+                          cases[i].role ? cases[i].role : "by text");
+            tokenizer_free(t);
+        }
+    struct tokenizer *t = make_marked("ab!", 4, NULL); /* an added word is no marker */
+    EXPECT(t, "xab!", false, 2);
+    ck_assert(!tokenizer_ends(t, 2));
+    tokenizer_free(t);
+}
+END_TEST
+
 /* ---- what it knows ----------------------------------------------------------------------------
  */
 
@@ -429,6 +501,7 @@ int main(void) {
     tcase_add_test(t, both_ways_of_merging_follow_the_definition);
     tcase_add_test(t, long_runs_take_time_in_proportion);
     tcase_add_test(t, whole_words_where_the_model_says_so);
+    tcase_add_test(t, markers_are_known_by_text_and_by_role);
     tcase_add_test(t, ends_and_bos);
     tcase_add_test(t, the_byte_alphabet_is_complete);
     tcase_add_test(t, wrong_vocabularies_are_named);
