@@ -23,9 +23,12 @@ enum {
     GGUF_MAX_ALIGNMENT = 1024 * 1024 /* a huge page is 2 MiB; nobody aligns to more than this */
 };
 
-/* Maps and checks a regular file. NULL and *e naming the key or tensor. */
+/* Maps and checks a regular file; from part 1 of a split model (PREFIX-00001-of-00003.gguf) also
+ * the other parts, which must be beside it: their tensors are the model's, part 1's keys describe
+ * it. NULL and *e naming the key, the tensor or the part. */
 struct gguf *gguf_open(const char *path, struct err *e);
-/* The same over bytes in memory, which are aligned as malloc does and outlive the result. */
+/* The same over bytes in memory, which are aligned as malloc does and outlive the result. Parts of
+ * a split model are refused. */
 struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e);
 void gguf_close(struct gguf *g);
 
@@ -50,6 +53,13 @@ int gguf_get_str_array(const struct gguf *g, const char *key, struct gguf_str **
 int gguf_get_count(const struct gguf *g, const char *key, uint64_t *n, struct err *e);
 int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uint64_t *n,
                        struct err *e);
+
+/* The value as text for a message: "4", "true", "yarn", "[1, 1, 1, 1, ...]". out holds at least 16
+ * bytes; longer text is cut. */
+void gguf_show_value(const struct gguf *g, const char *key, char *out, size_t cap);
+/* Is the value, or each element of an array (none: true), `text` in that notation? False when the
+ * key is not there. */
+bool gguf_value_is(const struct gguf *g, const char *key, const char *text);
 
 /* A tensor by name, with its data's extent checked. 0, 1 not there, -1 error (unsupported type,
  * more than two dimensions, extent beyond the file). */

@@ -41,6 +41,9 @@ static uint8_t *good_file(size_t *n) {
     gw_u32(&w.keys, GW_STR);
     gw_u64(&w.keys, 1);
     gw_strn(&w.keys, "deep", 4);
+    gw_key_f32(&w, "third", 1.0f / 3);
+    gw_key_array(&w, "twos", GW_U8, 5);
+    gw_put(&w.keys, "\2\2\2\2\2", 5);
     float m[6] = {1, 2, 3, 4, 5, 6};
     gw_tensor(&w, "matrix", 0, 3, 2, m, sizeof m);
     gw_tensor(&w, "vector", 0, 6, 0, m, sizeof m);
@@ -92,6 +95,36 @@ static void check_good(const struct gguf *g) {
     ck_assert_int_eq(gguf_get_tensor(g, "none", &t, &e), 1);
 }
 
+static void check_text(const struct gguf *g) {
+    static const struct {
+        const char *key, *text;
+    } cases[] = {{"i8", "-1"},
+                 {"u32", "4294967295"},
+                 {"u64", "of type uint64"},
+                 {"f32", "0.5"},
+                 {"f64", "1e+300"},
+                 {"yes", "true"},
+                 {"no", "false"},
+                 {"text", "a"},
+                 {"numbers", "[-1, 2]"},
+                 {"nothing", "[]"},
+                 {"absent", "absent"},
+                 {"words", "[, two, ]"},
+                 {"third", "0.333333343"},
+                 {"nested", "an array of arrays"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64], cut[16];
+        gguf_show_value(g, cases[i].key, text, sizeof text);
+        ck_assert_str_eq(text, cases[i].text);
+        gguf_show_value(g, cases[i].key, cut, sizeof cut);
+        ck_assert(strncmp(cut, text, sizeof cut - 1) == 0);
+    }
+    ck_assert(gguf_value_is(g, "yes", "true") && !gguf_value_is(g, "yes", "1"));
+    ck_assert(gguf_value_is(g, "nothing", "0") && !gguf_value_is(g, "nested", "0"));
+    ck_assert(gguf_value_is(g, "twos", "2") && !gguf_value_is(g, "numbers", "2"));
+    ck_assert(!gguf_value_is(g, "absent", "absent") && !gguf_value_is(g, "third", "0.333333"));
+}
+
 START_TEST(reads_back_what_was_written) {
     size_t n;
     uint8_t *file = good_file(&n);
@@ -99,6 +132,7 @@ START_TEST(reads_back_what_was_written) {
     struct gguf *g = gguf_from_memory(file, n, &e);
     ck_assert_msg(g != NULL, "%s", e.text);
     check_good(g);
+    check_text(g);
     ck_assert_int_eq(gguf_n_tensors(g), 3);
     struct gguf_tensor_info info;
     gguf_tensor_at(g, 2, &info);
