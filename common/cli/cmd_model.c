@@ -124,7 +124,8 @@ static void info_json(const struct facts *f, const char *path) {
                        {"n_layers", c->n_layers},     {"n_heads", c->n_heads},
                        {"n_kv_heads", c->n_kv_heads}, {"head_dim", c->head_dim},
                        {"d_ffn", c->d_ffn},           {"context_length_tokens", c->context_length},
-                       {"rope_theta", c->rope_theta}, {"rms_eps", c->rms_eps}};
+                       {"rope_theta", c->rope_theta}, {"rope_scale", c->rope_scale},
+                       {"rms_eps", c->rms_eps}};
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
             cJSON_AddNumberToObject(o, numbers[i].key, numbers[i].v);
         cJSON_AddBoolToObject(o, "tied", c->tied);
@@ -163,9 +164,11 @@ static void print_config(const struct model *m) {
     printf("  layers         %d, d_model %d, d_ffn %d\n", c->n_layers, c->d_model, c->d_ffn);
     printf("  attention      %d query heads and %d KV heads of %d%s\n", c->n_heads, c->n_kv_heads,
            c->head_dim, m->layers[0].bq.data ? ", with q/k/v bias" : "");
-    printf("  rope           theta %g, pairs are %s%s\n", (double)c->rope_theta,
+    printf("  rope           theta %g, pairs are %s%s", (double)c->rope_theta,
            m->rope == ROPE_HALVES ? "halves" : "neighbours",
            m->rope_factors.data ? ", with frequency factors" : "");
+    if (c->rope_scale != 1) printf(", positions divided by %g", (double)c->rope_scale);
+    putchar('\n');
     printf("  vocabulary     %d, head %s\n", c->vocab_size,
            c->tied ? "tied to the embedding" : "of its own");
     printf("  context        %d tokens; keys and values take %d numbers a token\n",

@@ -42,7 +42,8 @@ struct model_config {
     char name[96];
     int32_t vocab_size, d_model, n_layers, n_heads, n_kv_heads, head_dim, d_ffn, context_length;
     float rope_theta, rms_eps;
-    bool tied; /* the head is the embedding */
+    float rope_scale; /* positions are divided by it (linear scaling); 1: not scaled */
+    bool tied;        /* the head is the embedding */
 };
 
 struct model_layer {
@@ -74,9 +75,10 @@ struct model {
 
 /* Maps and checks a GGUF file of architecture "llama" or "qwen2": every length, count and offset
  * before use, every tensor's shape against the configuration. Norms and biases are F32; matrices
- * have any of the types above. A tensor that a plain Llama or Qwen2 decoder has no use for, a rope
- * scaling other than rope_factors, and experts are errors, because ignoring them would give other
- * answers than the model's. NULL and *e naming key or tensor. Free with model_free. */
+ * have any of the types above. A key or tensor that would change the arithmetic and that we don't
+ * compute (experts, yarn scaling, softcaps; metadata.c has the list) is an error, and so is an
+ * unknown one, because ignoring it would give other answers than the model's. A sliding window
+ * shortens context_length to the window. NULL and *e naming key or tensor. Free with model_free. */
 struct model *model_open(const char *path, struct err *e);
 /* The same over an open file, which the model owns from here on, also when this fails. */
 struct model *model_from_gguf(struct gguf *file, struct err *e);

@@ -7,6 +7,7 @@
 #include "model/bpe.h"
 #include "model/chat_template.h"
 #include "model/gguf.h"
+#include "model/metadata.h"
 #include "model/pretokenizer.h"
 #include "model/vocab.h"
 
@@ -197,9 +198,9 @@ struct tokenizer *tokenizer_create(const struct gguf *file, struct err *e) {
         err_set(e, "out of memory");
         return NULL;
     }
-    if (read_pretokenizer(t, file, e) || vocab_read(&t->vocab, file, e) ||
-        read_merges(t, file, e) || mark_whole_tokens(t, e) || read_roles(t, file, e) ||
-        index_added(t, e) || read_chat_template(t, file, e)) {
+    if (metadata_check_tokenizer(file, e) || read_pretokenizer(t, file, e) ||
+        vocab_read(&t->vocab, file, e) || read_merges(t, file, e) || mark_whole_tokens(t, e) ||
+        read_roles(t, file, e) || index_added(t, e) || read_chat_template(t, file, e)) {
         tokenizer_free(t);
         return NULL;
     }

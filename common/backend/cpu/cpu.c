@@ -275,7 +275,8 @@ static int init(struct cpu_backend *b, const struct backend_config *c, struct er
     if (cpu_weights_init(&b->weights, c->model, b->options.weights, e)) return -1;
     b->base.info.weight_bytes = b->weights.bytes;
     if (create_kv(b, e) || create_activations(b, e)) return -1;
-    ops_rope_frequencies(b->frequency, m->head_dim, m->rope_theta, b->weights.rope_factors);
+    ops_rope_frequencies(b->frequency, m->head_dim, m->rope_theta, m->rope_scale,
+                         b->weights.rope_factors);
     return create_workers(b, c->threads ? c->threads : cores(), e);
 }
 

@@ -22,8 +22,10 @@ void ops_silu_mul(float *gate, const float *up, int32_t n);
 void ops_rope_angles(float *cosines, float *sines, const float *frequency, int32_t half,
                      int32_t position);
 
-/* frequency[i] = theta^(-2 i / head_dim), divided by factors[i] where factors isn't NULL. */
-void ops_rope_frequencies(float *frequency, int32_t head_dim, float theta, const float *factors);
+/* frequency[i] = theta^(-2 i / head_dim) / scale, divided by factors[i] where factors isn't NULL;
+ * i < head_dim / 2. */
+void ops_rope_frequencies(float *frequency, int32_t head_dim, float theta, float scale,
+                          const float *factors);
 
 /* Turns each pair (a, b) of one head into (a cos - b sin, a sin + b cos). */
 void ops_rope(float *head, int32_t head_dim, enum rope_pairing pairing, const float *cosines,

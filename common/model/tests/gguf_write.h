@@ -239,7 +239,7 @@ static inline void gw_llama_keys(struct gw *w, const struct gw_llama *o) {
         gw_key_u32(w, key, ints[i].v);
     }
     snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", arch);
-    gw_key_f32(w, key, 1e-6f);
+    if (!o->no_key || strcmp(o->no_key, key + strlen(arch) + 1) != 0) gw_key_f32(w, key, 1e-6f);
     snprintf(key, sizeof key, "%s.rope.freq_base", arch);
     gw_key_f32(w, key, 500000);
 }

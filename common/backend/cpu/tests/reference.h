@@ -80,7 +80,7 @@ static inline void ref_norm(double *out, const double *x, const struct tensor *w
 static inline void ref_rope(const struct model *m, double *head, int32_t pos) {
     int32_t hd = m->config.head_dim;
     for (int32_t i = 0; i < hd / 2; i++) {
-        double f = pow((double)m->config.rope_theta, -2.0 * i / hd);
+        double f = pow((double)m->config.rope_theta, -2.0 * i / hd) / (double)m->config.rope_scale;
         if (m->rope_factors.data) f /= ref_value(&m->rope_factors, 0, i);
         int32_t a = m->rope == ROPE_NEIGHBOURS ? 2 * i : i;
         int32_t b = m->rope == ROPE_NEIGHBOURS ? 2 * i + 1 : i + hd / 2;

@@ -19,6 +19,7 @@ static const struct model_config base_config = {.name = "random",
                                                 .d_ffn = 1568, /* two pieces of K_CHUNK columns */
                                                 .context_length = 512,
                                                 .rope_theta = 10000,
+                                                .rope_scale = 1,
                                                 .rms_eps = 1e-5f,
                                                 .tied = false};
 static const enum dtype types[] = {DTYPE_F32,  DTYPE_F16,  DTYPE_BF16,

@@ -20,6 +20,7 @@ static const struct model_config config = {.name = "random",
                                            .d_ffn = 96,
                                            .context_length = 256,
                                            .rope_theta = 10000,
+                                           .rope_scale = 1,
                                            .rms_eps = 1e-5f};
 static int32_t tokens[N];
 

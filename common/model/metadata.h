@@ -1,0 +1,19 @@
+/* metadata.h: the meaning of every metadata key that we know, in one table.
+ *
+ * A key that changes a model's arithmetic or its encoding of text is used, or the file is refused:
+ * a key that were ignored would give other answers than the model's. So a key that the table
+ * doesn't have is refused too.
+ */
+#ifndef SERVELAB_MODEL_METADATA_H
+#define SERVELAB_MODEL_METADATA_H
+
+#include "base/err.h"
+#include "model/gguf.h"
+
+/* Checks every key "<arch>.*", and general.quantization_version. 0, or -1 and *e with the key, its
+ * value and the reason. */
+int metadata_check_model(const struct gguf *g, const char *arch, struct err *e);
+/* The same for "tokenizer.*". */
+int metadata_check_tokenizer(const struct gguf *g, struct err *e);
+
+#endif
