@@ -3,7 +3,6 @@
 #include "backend/cpu/state.h"
 
 #include "backend/cpu/ops.h"
-#include "backend/cpu/vec.h"
 #include "sched/policy.h"
 
 #include <math.h>
@@ -20,29 +19,6 @@ enum {
     MAX_STEP_TOKENS = 1 << 16,
     MAX_SEQS = 4096
 };
-
-const char *backend_weights_name(enum backend_weights w) {
-    static const char *const names[] = {"as-stored", "f32", "bf16", "int8", "int4"};
-    return w >= WEIGHTS_AS_STORED && w <= WEIGHTS_INT4 ? names[w] : "?";
-}
-
-const char *backend_fault_name(enum backend_fault f) {
-    static const char *const names[] = {"none",           "lost-kv-block",    "rope-off-by-one",
-                                        "wrong-head-map", "no-softmax-scale", "skipped-layer"};
-    return f >= FAULT_NONE && f <= FAULT_SKIPPED_LAYER ? names[f] : "?";
-}
-
-const char *backend_cpu_kernels(void) {
-#if VEC_AVX512
-    return "avx512";
-#elif VEC_AVX2
-    return "avx2";
-#elif VEC_NEON
-    return "neon";
-#else
-    return "portable";
-#endif
-}
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 

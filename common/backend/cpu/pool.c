@@ -126,6 +126,10 @@ int32_t pool_threads(const struct pool *p) {
     return p->n_threads;
 }
 
+int32_t pool_parked(const struct pool *p) {
+    return atomic_load(&p->parked) + atomic_load(&p->caller_parked);
+}
+
 void pool_free(struct pool *p) {
     if (!p) return;
     pthread_mutex_lock(&p->lock);

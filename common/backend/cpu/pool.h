@@ -31,4 +31,7 @@ typedef void pool_fn(void *ctx, int32_t item, int32_t thread);
  * done and their writes are visible. One item runs on the caller without waking anybody. */
 void pool_run(struct pool *p, pool_fn *fn, void *ctx, int32_t n_items);
 
+/* How many threads are parked now, the caller included; it may change at any time. For tests. */
+int32_t pool_parked(const struct pool *p);
+
 #endif

