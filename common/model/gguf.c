@@ -18,6 +18,83 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are used in place");
 
+static int parse(struct gguf *g, struct err *e);
+static int join_parts(struct gguf *g, const char *path, struct err *e);
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static struct gguf *new_gguf(struct err *e) {
+    struct gguf *g = calloc(1, sizeof *g);
+    if (!g) err_set(e, "out of memory");
+    return g;
+}
+
+/* g when rc is 0; else NULL, and g is closed. */
+static struct gguf *opened(struct gguf *g, int rc) {
+    if (rc == 0) return g;
+    gguf_close(g);
+    return NULL;
+}
+
+struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e) {
+    struct gguf *g = new_gguf(e);
+    if (!g) return NULL;
+    g->base = bytes;
+    g->size = n;
+    return opened(g, parse(g, e) || join_parts(g, NULL, e));
+}
+
+/* Maps a regular file of at least one byte. O_NONBLOCK: opening a FIFO must not wait for a writer.
+ */
+static int map_file(struct gguf *g, const char *path, struct err *e) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
+    struct stat st;
+    int rc = -1;
+    if (fstat(fd, &st) != 0)
+        err_set(e, "can't be examined: %s", strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        err_set(e, "is not a regular file; name a .gguf file");
+    else if (st.st_size == 0)
+        err_set(e, "is empty; is the download complete?");
+    else {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED)
+            err_set(e, "can't be mapped into memory: %s", strerror(errno));
+        else {
+            g->base = p;
+            g->size = (uint64_t)st.st_size;
+            g->mapped = true;
+            rc = 0;
+        }
+    }
+    close(fd);
+    return rc;
+}
+
+/* One file, without the other parts of a split model. */
+static struct gguf *open_one(const char *path, struct err *e) {
+    struct gguf *g = new_gguf(e);
+    return g ? opened(g, map_file(g, path, e) || parse(g, e)) : NULL;
+}
+
+struct gguf *gguf_open(const char *path, struct err *e) {
+    struct gguf *g = open_one(path, e);
+    return g ? opened(g, join_parts(g, path, e)) : NULL;
+}
+
+void gguf_close(struct gguf *g) {
+    if (!g) return;
+    for (size_t i = 0; i < g->n_parts; i++) gguf_close(g->parts[i]);
+    free(g->parts);
+    if (g->mapped) munmap((void *)(uintptr_t)g->base, g->size);
+    free(g->entries);
+    free(g->tensors);
+    free(g->entry_index);
+    free(g->tensor_index);
+    free(g);
+}
+
 /* ---- bounded reading ------------------------------------------------------------------------- */
 
 struct cursor {
@@ -273,8 +350,6 @@ static int parse(struct gguf *g, struct err *e) {
     return check_extents(g, c.pos, e);
 }
 
-static struct gguf *open_one(const char *path, struct err *e);
-
 /* ---- the parts of a split model -------------------------------------------------------------- */
 
 enum { MAX_PARTS = 512 }; /* a terabyte in parts of 2 GB */
@@ -354,80 +429,6 @@ static int join_parts(struct gguf *g, const char *path, struct err *e) {
     free(g->tensor_index);
     g->tensor_index = make_index(g->tensors, g->n_tensors, sizeof *g->tensors, "this tensor", e);
     return g->tensor_index ? 0 : -1;
-}
-
-/* ---- opening and closing --------------------------------------------------------------------- */
-
-static struct gguf *new_gguf(struct err *e) {
-    struct gguf *g = calloc(1, sizeof *g);
-    if (!g) err_set(e, "out of memory");
-    return g;
-}
-
-/* g when rc is 0; else NULL, and g is closed. */
-static struct gguf *opened(struct gguf *g, int rc) {
-    if (rc == 0) return g;
-    gguf_close(g);
-    return NULL;
-}
-
-struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e) {
-    struct gguf *g = new_gguf(e);
-    if (!g) return NULL;
-    g->base = bytes;
-    g->size = n;
-    return opened(g, parse(g, e) || join_parts(g, NULL, e));
-}
-
-/* Maps a regular file of at least one byte. O_NONBLOCK: opening a FIFO must not wait for a writer.
- */
-static int map_file(struct gguf *g, const char *path, struct err *e) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
-    struct stat st;
-    int rc = -1;
-    if (fstat(fd, &st) != 0)
-        err_set(e, "can't be examined: %s", strerror(errno));
-    else if (!S_ISREG(st.st_mode))
-        err_set(e, "is not a regular file; name a .gguf file");
-    else if (st.st_size == 0)
-        err_set(e, "is empty; is the download complete?");
-    else {
-        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (p == MAP_FAILED)
-            err_set(e, "can't be mapped into memory: %s", strerror(errno));
-        else {
-            g->base = p;
-            g->size = (uint64_t)st.st_size;
-            g->mapped = true;
-            rc = 0;
-        }
-    }
-    close(fd);
-    return rc;
-}
-
-/* One file, without the other parts of a split model. */
-static struct gguf *open_one(const char *path, struct err *e) {
-    struct gguf *g = new_gguf(e);
-    return g ? opened(g, map_file(g, path, e) || parse(g, e)) : NULL;
-}
-
-struct gguf *gguf_open(const char *path, struct err *e) {
-    struct gguf *g = open_one(path, e);
-    return g ? opened(g, join_parts(g, path, e)) : NULL;
-}
-
-void gguf_close(struct gguf *g) {
-    if (!g) return;
-    for (size_t i = 0; i < g->n_parts; i++) gguf_close(g->parts[i]);
-    free(g->parts);
-    if (g->mapped) munmap((void *)(uintptr_t)g->base, g->size);
-    free(g->entries);
-    free(g->tensors);
-    free(g->entry_index);
-    free(g->tensor_index);
-    free(g);
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */

@@ -30,6 +30,39 @@ struct loader {
     struct err *e;
 };
 
+static int read_config(struct loader *l);
+static int read_weights(struct loader *l);
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+struct model *model_from_gguf(struct gguf *file, struct err *e) {
+    struct model *m = calloc(1, sizeof *m);
+    if (!m) {
+        err_set(e, "out of memory");
+        gguf_close(file);
+        return NULL;
+    }
+    m->file = file;
+    struct loader l = {.g = file, .m = m, .e = e};
+    if (read_config(&l) || read_weights(&l)) {
+        model_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+struct model *model_open(const char *path, struct err *e) {
+    struct gguf *g = gguf_open(path, e);
+    return g ? model_from_gguf(g, e) : NULL;
+}
+
+void model_free(struct model *m) {
+    if (!m) return;
+    gguf_close(m->file);
+    free(m->layers);
+    free(m);
+}
+
 /* ---- configuration --------------------------------------------------------------------------- */
 
 /* "llama" + "attention.head_count" -> "llama.attention.head_count" */
@@ -329,34 +362,4 @@ static int read_weights(struct loader *l) {
     for (int32_t i = 0; i < c->n_layers; i++)
         if (read_layer(l, i)) return -1;
     return refuse_leftovers(l);
-}
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-struct model *model_from_gguf(struct gguf *file, struct err *e) {
-    struct model *m = calloc(1, sizeof *m);
-    if (!m) {
-        err_set(e, "out of memory");
-        gguf_close(file);
-        return NULL;
-    }
-    m->file = file;
-    struct loader l = {.g = file, .m = m, .e = e};
-    if (read_config(&l) || read_weights(&l)) {
-        model_free(m);
-        return NULL;
-    }
-    return m;
-}
-
-struct model *model_open(const char *path, struct err *e) {
-    struct gguf *g = gguf_open(path, e);
-    return g ? model_from_gguf(g, e) : NULL;
-}
-
-void model_free(struct model *m) {
-    if (!m) return;
-    gguf_close(m->file);
-    free(m->layers);
-    free(m);
 }
