@@ -170,8 +170,7 @@ static enum skip_result skip_value(struct cursor *c, uint32_t type, int depth) {
     return take(c, gguf_scalar_bytes(type), &p) ? SKIP_OK : SKIP_TRUNCATED;
 }
 
-/* Every element takes at least one byte, so the loop is bounded by the file's size whatever `count`
- * claims. */
+/* Every element takes at least one byte, so the file's size bounds the loop. */
 static enum skip_result skip_array(struct cursor *c, uint32_t elem, uint64_t count, int depth) {
     const uint8_t *p;
     if (depth >= GGUF_MAX_ARRAY_DEPTH) return SKIP_TOO_DEEP;
@@ -250,8 +249,8 @@ static int compare_index(const void *a, const void *b) {
     return compare_names(**(const struct gguf_str *const *)a, **(const struct gguf_str *const *)b);
 }
 
-/* Sorts pointers to the names of n records of `stride` bytes; a name that occurs twice is an error,
- * because readers would disagree about which one counts. */
+/* Sorts pointers to the names of n records of `stride` bytes. A name that occurs twice is an error,
+ * because readers differ in which one they take. */
 static const struct gguf_str **make_index(const void *records, uint64_t n, size_t stride,
                                           const char *what, struct err *e) {
     const struct gguf_str **index = malloc((n + 1) * sizeof *index);
@@ -289,8 +288,8 @@ static int read_counts(struct gguf *g, struct cursor *c, struct err *e) {
         return err_set(e, "GGUF version %u; versions 2 and 3 are read", version);
     if (!take_u64(c, &g->n_tensors) || !take_u64(c, &g->n_entries))
         return err_set(e, "the file ends inside its header");
-    /* 13 and 32 bytes are the least that a key (8+4+1) and a tensor entry (8+4+8+4+8) take: a count
-     * is bounded by the file before anything is allocated for it. */
+    /* A key takes at least 13 bytes (8+4+1), a tensor entry 32 (8+4+8+4+8), so the file's size
+     * bounds both counts before memory is allocated for them. */
     uint64_t left = c->size - c->pos;
     if (g->n_entries > GGUF_MAX_KEYS || g->n_entries > left / 13)
         return err_set(e, "claims %llu metadata keys, more than the file can hold (%s)",
@@ -301,7 +300,8 @@ static int read_counts(struct gguf *g, struct cursor *c, struct err *e) {
     return 0;
 }
 
-/* Where the data starts, and that every tensor of a type we know lies inside the file. */
+/* Finds where the data starts, and checks that every tensor of a known type lies inside the file.
+ */
 static int check_extents(struct gguf *g, uint64_t header_end, struct err *e) {
     int64_t align = GGUF_DEFAULT_ALIGNMENT;
     if (gguf_get_int(g, "general.alignment", 8, GGUF_MAX_ALIGNMENT, &align, e) < 0) return -1;
@@ -312,13 +312,13 @@ static int check_extents(struct gguf *g, uint64_t header_end, struct err *e) {
         struct tensor_entry *t = &g->tensors[i];
         if (t->offset % (uint64_t)align)
             return err_at(e, 0, show(t->name).s,
-                          "its data stands at offset %llu, not at a multiple of %lld",
+                          "its data is at offset %llu, not at a multiple of %lld",
                           (unsigned long long)t->offset, (long long)align);
         struct gguf_tensor_info info;
         gguf_tensor_at(g, i, &info);
         if (info.bytes == UINT64_MAX)
             return err_at(e, 0, show(t->name).s,
-                          "its dimensions are too large or no multiple of its type's block");
+                          "its dimensions are too large or not a multiple of its type's block");
         if (g->data_start > g->size || t->offset > g->size - g->data_start ||
             info.bytes > g->size - g->data_start - t->offset)
             return err_at(

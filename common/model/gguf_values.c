@@ -20,7 +20,7 @@ static int wrong_type(const char *key, uint32_t type, const char *wanted, struct
     return err_at(e, 0, key, "has type %s where %s is needed", value_type_name(type), wanted);
 }
 
-/* One integer of the given type. False for a type that is none, or a uint64 beyond int64. */
+/* The integer at p. False when `type` is not an integer type, or for a uint64 above INT64_MAX. */
 static bool read_integer(uint32_t type, const uint8_t *p, int64_t *out) {
     union {
         uint8_t u8;
@@ -107,7 +107,7 @@ int gguf_get_bool(const struct gguf *g, const char *key, bool *out, struct err *
     return 0;
 }
 
-/* A string whose extent the first pass has proved. */
+/* The string at p; gguf.c has checked its extent. */
 static struct gguf_str string_at(const uint8_t *p) {
     struct gguf_str s;
     memcpy(&s.n, p, sizeof s.n);
@@ -123,7 +123,7 @@ int gguf_get_str(const struct gguf *g, const char *key, struct gguf_str *out, st
     return 0;
 }
 
-/* An array with elements of one kind, and room for its n elements of `bytes` each. */
+/* Finds an array and allocates room for its elements, `bytes` each. */
 static int open_array(const struct gguf *g, const char *key, size_t bytes, const struct entry **k,
                       void **room, struct err *e) {
     *k = find_entry(g, key);
@@ -172,7 +172,7 @@ int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uin
         int64_t v;
         if (!read_integer(k->elem_type, p, &v) || v < INT32_MIN || v > INT32_MAX) {
             free(values);
-            return err_at(e, 0, key, "element %llu (%s) is no 32-bit integer",
+            return err_at(e, 0, key, "element %llu (%s) is not a 32-bit integer",
                           (unsigned long long)i, value_type_name(k->elem_type));
         }
         values[i] = (int32_t)v;

@@ -1,8 +1,8 @@
-/* metadata.h: the meaning of every metadata key that we know, in one table.
+/* metadata.h: checks that a model file has no metadata key that matters and would be ignored.
  *
- * A key that changes a model's arithmetic or its encoding of text is used, or the file is refused:
- * a key that were ignored would give other answers than the model's. So a key that the table
- * doesn't have is refused too.
+ * One table gives the meaning of every known key. A key that changes the model's arithmetic or its
+ * encoding of text is used, or the file is refused, because ignoring it would give other answers
+ * than the model's. For the same reason a key that the table doesn't have is refused.
  */
 #ifndef SERVELAB_MODEL_METADATA_H
 #define SERVELAB_MODEL_METADATA_H

@@ -1,6 +1,7 @@
-/* model.c: a GGUF file as a Llama-family decoder: its configuration and a checked view on every
- * weight. Refuses what it can't run faithfully. Not here: the container format (gguf.c), the
- * tokenizer (tokenizer.c), arithmetic (backend/). */
+/* model.c: reads a Llama-family decoder from a GGUF file: its configuration and a checked view on
+ * every weight. Refuses files that the backends would compute wrongly. Not here: the container
+ * format (gguf.c), the meaning of further keys (metadata.c), the tokenizer (tokenizer.c),
+ * arithmetic (backend/). */
 #include "model/model.h"
 
 #include "model/gguf.h"
@@ -11,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits: far above any published model of this family, low enough that products of two of them fit
- * 64 bits and that an array per layer is no burden. */
+/* Limits: far above any published model of this family, low enough that the product of two fits 64
+ * bits and that an array per layer stays small. */
 enum {
     MAX_LAYERS = 1024,
     MAX_DIM = 1 << 18, /* d_model, d_ffn, heads * head_dim; the largest published d_ffn is 53,248 */
@@ -26,7 +27,7 @@ struct loader {
     const struct gguf *g;
     struct model *m;
     char arch[32];
-    size_t used; /* tensors taken; what is left over at the end is not understood */
+    size_t used; /* tensors taken; the file must have no others */
     struct err *e;
 };
 
@@ -112,7 +113,7 @@ static int read_architecture(struct loader *l) {
     if (gguf_n_tensors(l->g) == 0)
         return err_set(l->e,
                        "holds no weights (0 tensors), only a vocabulary of architecture %s; "
-                       "name a file with the model itself",
+                       "name a file that has the model's weights",
                        l->arch);
     if (!strcmp(l->arch, "llama") && arch.n == 5)
         l->m->rope = ROPE_NEIGHBOURS;
@@ -124,8 +125,8 @@ static int read_architecture(struct loader *l) {
     return 0;
 }
 
-/* Linear scaling of positions, which is the default type of scaling, or none (llama.cpp,
- * src/llama-model.cpp). 0 stands for no factor in some files. */
+/* Reads linear scaling of positions, which is the default type, or none (llama.cpp,
+ * src/llama-model.cpp). Some files write the factor 0 for none. */
 static int read_rope_scaling(struct loader *l) {
     struct key type_key = arch_key(l, "rope.scaling.type");
     struct gguf_str type = {"linear", 6};
@@ -158,7 +159,8 @@ static int read_heads(struct loader *l) {
     if (c->n_heads % c->n_kv_heads)
         return err_at(l->e, 0, arch_key(l, "attention.head_count_kv").s,
                       "is %d, which doesn't divide the %d query heads", c->n_kv_heads, c->n_heads);
-    /* Older files don't say the head's width: it is what rope turns, or d_model shared out. */
+    /* Older files don't give the head's width: then it is rope.dimension_count, or d_model /
+     * n_heads. */
     int32_t rope_dims = c->d_model % c->n_heads ? 0 : c->d_model / c->n_heads;
     if (config_int(l, "rope.dimension_count", MAX_HEAD_DIM, rope_dims, &rope_dims)) return -1;
     if (config_int(l, "attention.key_length", MAX_HEAD_DIM, rope_dims, &c->head_dim)) return -1;
@@ -271,8 +273,8 @@ static int read_layer(struct loader *l, int32_t i) {
     return 0;
 }
 
-/* The vocabulary's size is the embedding's number of rows; where the file says it elsewhere too,
- * the two must agree. */
+/* The vocabulary's size is the number of rows of the embedding; the key vocab_size, where there is
+ * one, must agree. */
 static int read_vocab_size(struct loader *l) {
     struct model_config *c = &l->m->config;
     struct tensor t;
@@ -296,7 +298,8 @@ static int read_vocab_size(struct loader *l) {
     return 0;
 }
 
-/* A tensor we have no use for changes the model's answers or is a mistake of the converter. */
+/* A tensor that the forward pass doesn't use would change the model's answers, or is a mistake of
+ * the converter. */
 static int refuse_leftovers(struct loader *l) {
     if (l->used == gguf_n_tensors(l->g)) return 0;
     static const char *const known[] = {"token_embd.weight", "output_norm.weight", "output.weight",
@@ -352,8 +355,8 @@ static int read_weights(struct loader *l) {
     m->config.tied = rc == 1;
     if (m->config.tied) m->head = m->embedding;
     if (take_rope_factors(l)) return -1;
-    /* Each layer has at least nine tensors: a claim of more layers than the file has tensors is
-     * refused before memory is asked for. */
+    /* Each layer has at least nine tensors, so a count of layers above the count of tensors is
+     * refused before memory is allocated for it. */
     if ((size_t)c->n_layers > gguf_n_tensors(l->g))
         return err_at(l->e, 0, arch_key(l, "block_count").s, "is %d, but the file has %zu tensors",
                       c->n_layers, gguf_n_tensors(l->g));

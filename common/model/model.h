@@ -1,8 +1,7 @@
-/* model.h: a Llama-family decoder as data: its shape, its weights in place, its tokenizer's files.
+/* model.h: opens a Llama-family decoder: its configuration, and a checked view on every weight.
  *
- * Offers: the configuration and a view on every tensor of a memory-mapped GGUF file, checked before
- * use. Refuses: to compute (backend/), and to copy weights. Tensor names follow GGUF
- * ("blk.3.attn_q.weight").
+ * The weights are used in place, in a memory-mapped GGUF file. Tensor names follow GGUF
+ * ("blk.3.attn_q.weight"). Not here: arithmetic (backend/), the tokenizer (tokenizer.h).
  */
 #ifndef SERVELAB_MODEL_MODEL_H
 #define SERVELAB_MODEL_MODEL_H
@@ -26,16 +25,16 @@ enum dtype {
 /* A matrix or vector in the mapped file. Row-major: `rows` rows of `cols` values; a vector has one
  * row. */
 struct tensor {
-    const void *data; /* NULL: the model doesn't have it */
+    const void *data; /* NULL: the model doesn't have this tensor */
     enum dtype dtype;
     int32_t rows, cols;
 };
 
-/* Bytes of one row of `cols` values; 0 when cols is not a multiple of the type's block, or for a
- * type that is none of the above. */
+/* Bytes of one row of `cols` values; 0 when cols is not a multiple of the type's block, or for
+ * another type than those above. */
 size_t dtype_row_bytes(enum dtype t, int64_t cols);
-/* "Q8_0"; ggml's name also for types that we don't read, so that a user's file can be named in the
- * user's words; "?" for a number that ggml doesn't use. */
+/* ggml's name of a type ("Q8_0"), also of types that aren't read, for error messages; "?" for a
+ * number that ggml doesn't use. */
 const char *dtype_name(enum dtype t);
 
 struct model_config {
@@ -54,9 +53,8 @@ struct model_layer {
     struct tensor w_gate, w_up, w_down; /* (out, in) */
 };
 
-/* How q and k pair the two halves of a rotation. GGUF "llama" files store q and k rows permuted so
- * that pairs are neighbours (2i, 2i+1); "qwen2" files and Hugging Face folders pair i with i +
- * head_dim/2. */
+/* Which values of a head form the pairs that RoPE rotates: neighbours (2i, 2i+1) in GGUF "llama"
+ * files, whose q and k rows are permuted for it; i and i + head_dim/2 in "qwen2" files. */
 enum rope_pairing { ROPE_NEIGHBOURS, ROPE_HALVES };
 
 struct gguf;
@@ -80,7 +78,7 @@ struct model {
  * unknown one, because ignoring it would give other answers than the model's. A sliding window
  * shortens context_length to the window. NULL and *e naming key or tensor. Free with model_free. */
 struct model *model_open(const char *path, struct err *e);
-/* The same over an open file, which the model owns from here on, also when this fails. */
+/* The same over an open file. The model owns the file from this call on; a failure closes it. */
 struct model *model_from_gguf(struct gguf *file, struct err *e);
 void model_free(struct model *m);
 

@@ -1,4 +1,4 @@
-/* tokenizer.c: a model file's vocabulary at work: encoding, special tokens, prompts. Its parts:
+/* tokenizer.c: creates a tokenizer from a model file, and encodes texts and prompts. Its parts:
  * vocab.c (bytes and ids), pretokenizer.c (text to words), bpe.c (words to ids), chat_template.c
  * (messages to text and markers), detokenize.c (ids to text). See tokenizer.h.
  */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where added tokens may begin: for each first byte the lengths that occur, longest first. */
+/* For each first byte of added tokens: the lengths that occur, longest first. */
 struct added_lengths {
     uint32_t *lengths;
     uint32_t start[257]; /* of byte b: lengths[start[b] .. start[b + 1]) */
@@ -41,7 +41,7 @@ static int read_pretokenizer(struct tokenizer *t, const struct gguf *g, struct e
         return err_at(e, 0, "tokenizer.ggml.model", "is missing; the file has no tokenizer");
     if (model.n != 4 || memcmp(model.s, "gpt2", 4) != 0)
         return err_at(e, 0, "tokenizer.ggml.model",
-                      "is '%.*s'; byte-level BPE ('gpt2') is what we read",
+                      "is '%.*s'; byte-level BPE ('gpt2') is supported",
                       (int)(model.n < 64 ? model.n : 64), model.s);
     rc = gguf_get_str(g, "tokenizer.ggml.pre", &pre, e);
     if (rc < 0) return -1;
@@ -53,8 +53,7 @@ static int read_pretokenizer(struct tokenizer *t, const struct gguf *g, struct e
     return t->pre ? 0 : -1;
 }
 
-/* Merges are written "left right" in the alphabet of the file. Neither part holds a blank, because
- * the alphabet has none. */
+/* A merge is written "left right" in the file's alphabet, which has no blank. */
 static int read_merge(struct tokenizer *t, struct gguf_str text, int32_t rank, char *scratch,
                       struct err *e) {
     const char *blank = memchr(text.s, ' ', text.n);
@@ -103,8 +102,8 @@ static int read_merges(struct tokenizer *t, const struct gguf *g, struct err *e)
     return rc;
 }
 
-/* Marks the tokens that merging their own bytes leads to, so that encoding finds such a word, as
- * most are, with one look-up. */
+/* Marks the tokens that merging their bytes gives, so that encoding finds such a word, as most are,
+ * with one look-up. */
 static int mark_whole_tokens(struct tokenizer *t, struct err *e) {
     bool always = pretokenizer_habits(t->pre).whole_words;
     struct id_list ids = {0};
@@ -154,8 +153,8 @@ static int index_added(struct tokenizer *t, struct err *e) {
     return 0;
 }
 
-/* The tokens that the file names by their role; `out` NULL: only that it ends an answer. A named
- * token that the file calls USER_DEFINED becomes a marker: a user's text must not make it. */
+/* Reads the tokens that the file names by their role. A USER_DEFINED token with a role becomes a
+ * marker: a user's text must not contain it. */
 static int read_roles(struct tokenizer *t, const struct gguf *g, struct err *e) {
     const struct {
         const char *key;
@@ -216,7 +215,7 @@ void tokenizer_free(struct tokenizer *t) {
     free(t);
 }
 
-/* ---- what it knows --------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 int32_t tokenizer_bos(const struct tokenizer *t) {
     return t->bos;
@@ -302,8 +301,7 @@ static int encode_text(struct encoding *x, const char *text, size_t n, bool spec
     return encode_ordinary(x, text + start, n - start);
 }
 
-/* Hands the ids over, or frees them after a failure. No id stands for less than a byte, so their
- * number fits where the text's did, and bos with it. */
+/* Gives the ids to the caller, or frees them after a failure. */
 static int32_t finish(struct encoding *x, int rc, int32_t **ids) {
     if (rc == 0 && x->ids.n == 0) {
         x->ids.ids = malloc(sizeof *x->ids.ids); /* so that *ids is never NULL after success */
@@ -340,8 +338,8 @@ int32_t tokenizer_encode_prompt(const struct tokenizer *t, const char *text, siz
     return finish(&x, rc, ids);
 }
 
-/* Text between two markers is gathered and encoded in one piece, because words cross the seams of a
- * template ("user\n" and a content that begins with blanks). */
+/* Text between two markers is collected and encoded in one piece, because a word may contain text
+ * of the template and of a message ("user\n" and a content that begins with blanks). */
 struct prompt {
     struct encoding x;
     char *text;
@@ -377,7 +375,8 @@ static int prompt_marker(void *ctx, const char *text) {
                      ? t->bos
                      : vocab_find(&t->vocab, &t->vocab.added, text, strlen(text));
     if (id < 0)
-        return err_set(p->x.e, "the chat template needs the token %s, which the vocabulary hasn't",
+        return err_set(p->x.e,
+                       "the chat template needs the token %s, which the vocabulary doesn't have",
                        text);
     if (prompt_flush(p)) return -1;
     return id_list_push(&p->x.ids, id, p->x.e);

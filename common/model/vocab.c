@@ -8,9 +8,9 @@
 
 /* ---- GPT-2's byte alphabet ------------------------------------------------------------------- */
 
-/* Bytes that are printable in Latin-1 stand for themselves (33-126, 161-172, 174-255); the others,
- * in order, are U+0100, U+0101, ... (Radford et al. 2019, encoder.py). Returns -1 for a code point
- * outside the alphabet. */
+/* The byte that a code point encodes, or -1. Bytes that are printable in Latin-1 (33-126, 161-172,
+ * 174-255) are the code point of the same number; the others, in order, are U+0100, U+0101, ...
+ * (Radford et al. 2019, encoder.py). */
 static int byte_of(uint32_t cp) {
     if ((cp >= 33 && cp <= 126) || (cp >= 161 && cp <= 172) || (cp >= 174 && cp <= 255))
         return (int)cp;
@@ -135,8 +135,8 @@ static bool ordinary(const struct token *t) {
     return t->kind == TOKEN_NORMAL || t->kind == TOKEN_BYTE;
 }
 
-/* Copies the texts into one block, decoding those of ordinary tokens. An ordinary token with a
- * character outside the alphabet keeps its text; no merge leads to it. */
+/* Copies the texts into one block and decodes those of ordinary tokens. An ordinary token with a
+ * character outside the alphabet keeps its text; no merge makes such a token. */
 static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err *e) {
     size_t total = 1;
     for (int32_t i = 0; i < v->n; i++) {

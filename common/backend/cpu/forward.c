@@ -7,9 +7,9 @@
  *     n = rmsnorm(x);   x = x + Wdown (silu(Wgate n) * (Wup n))
  *   logits = Whead rmsnorm(x)
  *
- * All tokens of all sequences of the step stand below each other as rows of one matrix; only
- * attention knows sequences apart. In the last layer, rows whose logits nobody wants stop once
- * their keys and values are cached.
+ * All tokens of all sequences of the step are rows of one matrix; only attention treats sequences
+ * separately. In the last layer, a row whose logits aren't wanted ends once its keys and values are
+ * cached.
  */
 #include "backend/cpu/state.h"
 
@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { TOKENS_PER_ITEM = 8 }; /* of the cheap loops over tokens: a few microseconds of work */
+enum { TOKENS_PER_ITEM = 8 }; /* in the cheap loops over tokens: a few microseconds of work */
 
 struct step {
     struct cpu_backend *b;
@@ -38,7 +38,7 @@ static struct matmul times(const struct step *s, const float *x);
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* The batch as flat lists of rows; returns the number of sequences that want logits. */
+/* Fills the step's flat lists of rows; returns the number of sequences that want logits. */
 static int32_t lay_out(struct cpu_backend *b, const struct backend_batch *batch) {
     int32_t row = 0, wanted = 0;
     for (int32_t i = 0; i < batch->n_seqs; i++) {
@@ -73,7 +73,7 @@ void cpu_forward(struct cpu_backend *b, const struct backend_batch *batch, float
         s.layer_keys = b->keys + (size_t)i * b->layer_kv;
         s.layer_values = b->values + (size_t)i * b->layer_kv;
         attend(&s, i == last ? b->last_spans : NULL, wanted);
-        if (s.rows == 0) return; /* prefill that wants no logits ends with the last cache entry */
+        if (s.rows == 0) return; /* no logits are wanted: the last cache entry was the last work */
         feed_forward(&s);
     }
     norm(&s, b->weights.final_norm);
@@ -89,7 +89,7 @@ static int32_t item_end(const struct step *s, int32_t item) {
     return end < s->rows ? end : s->rows;
 }
 
-/* ---- what happens to single rows ------------------------------------------------------------- */
+/* ---- single rows ----------------------------------------------------------------------------- */
 
 static void embed_rows(void *ctx, int32_t item, int32_t thread) {
     struct step *s = ctx;
