@@ -44,8 +44,7 @@ struct options {
     int n_words;
 };
 
-/* ---- text that is safe for a terminal and a JSON reader ---------------------------------------
- */
+/* ---- text that is safe for a terminal and a JSON reader -------------------------------------- */
 
 /* Well-formed UTF-8 in a fresh string; ill-formed parts become U+FFFD. */
 static char *to_utf8(const char *s, size_t n) {
@@ -93,8 +92,7 @@ static int print_json(cJSON *root) {
     return text ? CLI_DONE : CLI_FAULT;
 }
 
-/* ---- info -------------------------------------------------------------------------------------
- */
+/* ---- info ------------------------------------------------------------------------------------ */
 
 struct facts {
     struct gguf *g;      /* owned, unless a model owns it */
@@ -262,8 +260,7 @@ static int run_info(const struct options *o) {
     return CLI_DONE;
 }
 
-/* ---- tokenize and detokenize ------------------------------------------------------------------
- */
+/* ---- tokenize and detokenize ----------------------------------------------------------------- */
 
 /* All of standard input and a NUL. NULL and *e when there is too much of it. */
 static char *read_input(size_t *n, struct err *e) {
@@ -404,8 +401,7 @@ static int run_detokenize(const struct options *o, const struct tokenizer *t, st
     return rc == 0 ? CLI_DONE : cli_input_error("model detokenize", NULL, e, o->json);
 }
 
-/* ---- the command line -------------------------------------------------------------------------
- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static int with_tokenizer(const struct options *o,
                           int (*run)(const struct options *, const struct tokenizer *,

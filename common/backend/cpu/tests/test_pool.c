@@ -1,4 +1,5 @@
-/* test_pool.c: every item exactly once, with its writes visible, whatever the threads do. */
+/* test_pool.c: every item runs exactly once, and its writes are visible, for any timing of threads.
+ */
 #include "backend/cpu/pool.h"
 #include "testing/check_main.h"
 
@@ -40,7 +41,7 @@ START_TEST(every_item_once) {
 }
 END_TEST
 
-/* Once the threads are parked, the next loop must wake them and still be whole. */
+/* Once the threads are parked, the next loop wakes them and runs every item. */
 START_TEST(wakes_after_parking) {
     struct err e;
     struct pool *p = pool_create(3, &e);
