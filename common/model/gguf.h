@@ -9,7 +9,9 @@
 #define SERVELAB_MODEL_GGUF_H
 
 #include "base/err.h"
-#include "model/model.h"
+#include "model/tensor.h"
+
+#include <stdbool.h>
 
 struct gguf;
 

@@ -11,8 +11,12 @@
 #define SERVELAB_MODEL_TOKENIZER_H
 
 #include "base/err.h"
-#include "model/model.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gguf;
 struct tokenizer;
 
 /* Reads the vocabulary from the model file's metadata and copies it; `file` may be closed

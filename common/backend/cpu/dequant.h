@@ -16,7 +16,7 @@
 #define SERVELAB_BACKEND_CPU_DEQUANT_H
 
 #include "backend/cpu/vec.h"
-#include "model/model.h"
+#include "model/tensor.h"
 
 enum {
     QBLOCK = 32,      /* values per quantisation block, of every blocked type */

@@ -12,7 +12,7 @@
 #define SERVELAB_BACKEND_CPU_MATMUL_H
 
 #include "backend/cpu/pool.h"
-#include "model/model.h"
+#include "model/tensor.h"
 
 #include <stdbool.h>
 #include <stdint.h>
