@@ -19,7 +19,7 @@ result() { # result STATUS NAME
 build() { # build NAME FLAGS...: objects and the two test programs
     local dir=$out/$1 s o
     shift
-    mkdir -p "$dir"
+    rm -rf "$dir" && mkdir -p "$dir" # objects of an earlier tree would be linked too
     for s in $sources common/backend/cpu/tests/test_forward.c common/backend/cpu/tests/test_invariance.c; do
         o=$dir/$(basename "$s" .c).o
         "$cc" -Icommon -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror "$@" -c "$s" -o "$o" -pthread || return 1
