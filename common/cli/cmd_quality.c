@@ -1,6 +1,6 @@
-/* cmd_quality.c: `servelab quality`: how often a model answers the checkable questions rightly, and
- * what a planted fault or a coarser precision does to that. Not here: the questions and the checks
- * (quality/). */
+/* cmd_quality.c: `servelab quality`: measures how often a model answers the checkable questions
+ * rightly, also under a planted fault or a coarser precision. Not here: the questions and the
+ * checks (quality/). */
 #include "backend/cpu/cpu.h"
 #include "base/home.h"
 #include "cli/cli.h"
@@ -33,7 +33,7 @@ static const char HELP[] =
     "  --reference FILE   answer-nll/1: compare each answer's likelihood with this float32 run\n"
     "                     (default for the embedded model: the stored one)\n"
     "  --write-reference FILE   store this run as a reference\n"
-    "  --min-pass-rate R  what counts as good enough, 0.95 by default\n"
+    "  --min-pass-rate R  the least pass rate of exit status 0, 0.95 by default\n"
     "\n"
     "example: servelab quality --logs 2 --per-kind 4\n"
     "exit status: 1 when a pass rate lies below --min-pass-rate or answer-nll/1 fails\n";

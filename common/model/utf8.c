@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* What the lead byte promises: the character's length, and the range of its second byte (Unicode
- * table 3-7: the second byte's range excludes overlong forms, surrogates and what lies beyond
- * U+10FFFF). Length 0: no lead byte. */
+/* A lead byte gives the character's length and the range of its second byte. That range excludes
+ * overlong forms, surrogates and code points above U+10FFFF (Unicode, table 3-7). Length 0: not a
+ * lead byte. */
 struct lead {
     uint8_t bytes, lo, hi;
 };
@@ -18,7 +18,7 @@ static struct lead lead_of(unsigned char b) {
     return (struct lead){0, 0, 0};
 }
 
-/* May `byte` stand at place `at` (1 to 3) of the character that `first` begins? */
+/* May `byte` be number `at` (1 to 3) of the character that begins with `first`? */
 static bool continues(unsigned char first, int32_t at, unsigned char byte) {
     struct lead l = lead_of(first);
     if (at == 1) return byte >= l.lo && byte <= l.hi;
@@ -69,7 +69,7 @@ size_t utf8_stream(unsigned char held[4], int32_t *n_held, unsigned char byte, c
             *n_held = 0;
             return written;
         }
-        /* The held prefix can't be finished: one replacement for all of it, then start afresh. */
+        /* The held prefix can't be finished: one replacement for all of it; `byte` begins anew. */
         written = write_replacement(out);
         *n_held = 0;
     }

@@ -1,6 +1,6 @@
-/* dtype.c: the storage types we read: their names and how many bytes a row takes. Not here: turning
- * them into floats (backend/). */
-#include "model/model.h"
+/* tensor.c: storage types: their names and the bytes of a row. Not here: conversion to float
+ * (backend/). */
+#include "model/tensor.h"
 
 enum { QUANT_BLOCK = 32 }; /* values that share one scale in Q4_0, Q4_1 and Q8_0 (ggml) */
 
