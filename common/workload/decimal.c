@@ -66,13 +66,13 @@ const char *decimal_ns(const char *text, size_t n, int64_t unit_ns, int64_t *out
     return scale(mantissa, power, out);
 }
 
-const char *decimal_whole(const char *text, size_t n, int64_t most, int64_t *out) {
+const char *decimal_whole(const char *text, size_t n, uint64_t most, uint64_t *out) {
     if (n > 1 && text[0] == '-' && is_digit(text[1])) return NEGATIVE;
     if (n == 0) return NO_NUMBER;
-    int64_t v = 0;
+    uint64_t v = 0;
     for (size_t i = 0; i < n; i++) {
         if (!is_digit(text[i])) return NO_NUMBER;
-        int digit = text[i] - '0';
+        uint64_t digit = (uint64_t)(text[i] - '0');
         if (digit > most || v > (most - digit) / 10) return LARGE;
         v = v * 10 + digit;
     }

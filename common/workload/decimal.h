@@ -12,6 +12,6 @@
 const char *decimal_ns(const char *text, size_t n, int64_t unit_ns, int64_t *out);
 
 /* text[0..n) is digits only: a whole number from 0 to `most`. NULL or what is wrong, as above. */
-const char *decimal_whole(const char *text, size_t n, int64_t most, int64_t *out);
+const char *decimal_whole(const char *text, size_t n, uint64_t most, uint64_t *out);
 
 #endif

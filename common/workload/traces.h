@@ -4,8 +4,9 @@
  *             without "+00:00": the 2024 files have both kinds), ContextTokens, GeneratedTokens.
  *             Patel et al., Splitwise, ISCA 2024; Stojkovic et al., DynamoLLM, HPCA 2025
  *             (github.com/Azure/AzurePublicDataset)
- *   mooncake  JSON lines: timestamp in milliseconds, input_length, output_length, hash_ids (one
- *             per 512 tokens of the prompt; equal ids mean equal beginnings).
+ *   mooncake  JSON lines: timestamp in milliseconds, input_length, output_length, and
+ *             optionally hash_ids (one per 512 tokens of the prompt, from 0 to 2^64 - 1; equal ids
+ *             mean equal beginnings; null is an absent list).
  *             Qin et al., Mooncake, FAST 2025 (github.com/kvcache-ai/Mooncake)
  *   burstgpt  CSV: Timestamp in seconds, "Request tokens", "Response tokens"; Model, Total tokens,
  *             Log Type, and in the third file Session ID and Elapsed time aren't used.

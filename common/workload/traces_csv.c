@@ -159,7 +159,7 @@ const char *azure_time_ns(const char *text, size_t n, int64_t *out) {
 }
 
 static int tokens(const char *column, struct slice field, int32_t *out, struct err *e) {
-    int64_t v;
+    uint64_t v;
     const char *wrong = decimal_whole(field.text, field.n, SPEC_MAX_TOKENS, &v);
     if (wrong) return bad_field(e, column, WHOLE_TOKENS, field.text, field.n, wrong);
     *out = (int32_t)v;

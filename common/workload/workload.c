@@ -165,8 +165,8 @@ static void set_lengths(struct workload *w, struct sim_request *r) {
     r->max_output_tokens = limit > 0 ? limit : longest;
 }
 
-/* Does the request fail, and after how many tokens? Both are drawn in either case: another fail_rate
- * leaves the rest of the stream unchanged. */
+/* Does the request fail, and after how many tokens? Both are drawn in either case: another
+ * fail_rate leaves the rest of the stream unchanged. */
 static void draw_fate(struct workload *w, struct sim_request *r) {
     bool fails = rng_unit(&w->fates) < w->spec.fail_rate;
     uint64_t when = rng_next(&w->fates);

@@ -400,9 +400,12 @@ START_TEST(decimals_become_nanoseconds) {
         if (wrong) got = !strcmp(wrong, "negative") ? -1 : !strcmp(wrong, "not a number") ? -2 : -3;
         ck_assert_msg(got == cases[i].want, "%s: got %lld", cases[i].text, (long long)got);
     }
-    int64_t v;
+    uint64_t v;
     ck_assert(!decimal_whole("9223372036854775807", 19, INT64_MAX, &v) && v == INT64_MAX);
     ck_assert(decimal_whole("9223372036854775808", 19, INT64_MAX, &v) != NULL);
+    ck_assert(!decimal_whole("18446744073709551615", 20, UINT64_MAX, &v) && v == UINT64_MAX);
+    ck_assert(decimal_whole("18446744073709551616", 20, UINT64_MAX, &v) != NULL);
+    ck_assert(decimal_whole("99999999999999999999", 20, UINT64_MAX, &v) != NULL);
     ck_assert(decimal_whole("", 0, 5, &v) != NULL);
     ck_assert(!decimal_whole("0005", 4, 5, &v) && v == 5);
     ck_assert(decimal_whole("6", 1, 5, &v) != NULL);
