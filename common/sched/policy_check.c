@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* One lane of the view with what the plan has said about it so far. */
-struct lane {
+struct list {
     const struct policy_request *requests;
     size_t n, cursor; /* plans name requests in the order of the view: search goes on from the last
                          one found */
@@ -16,13 +16,13 @@ struct lane {
 
 /* In the first pass: is the next one of the lane that request? Then the search is over, and as long
  * as it goes on like that nothing can be named twice. */
-static const struct policy_request *lane_next(struct lane *l, int64_t id) {
+static const struct policy_request *list_next(struct list *l, int64_t id) {
     if (l->named || l->cursor >= l->n || l->requests[l->cursor].id != id) return NULL;
     return &l->requests[l->cursor++];
 }
 
 /* The request of that id, or NULL. *again tells whether the plan named it before. */
-static const struct policy_request *lane_find(struct lane *l, int64_t id, bool *again) {
+static const struct policy_request *list_find(struct list *l, int64_t id, bool *again) {
     for (size_t k = 0, i = l->cursor; k < l->n; k++, i++) {
         if (i >= l->n) i = 0;
         if (l->requests[i].id != id) continue;
@@ -57,13 +57,13 @@ struct demand {
     bool ran;
 };
 
-static int check_action(const struct policy_action *a, struct lane *waiting, struct lane *running,
+static int check_action(const struct policy_action *a, struct list *waiting, struct list *running,
                         struct demand *d, struct err *e) {
     bool again = false;
-    const struct policy_request *w = NULL, *r = lane_next(running, a->id);
-    if (!r) r = w = lane_next(waiting, a->id);
-    if (!r) r = lane_find(running, a->id, &again);
-    if (!r) r = w = lane_find(waiting, a->id, &again);
+    const struct policy_request *w = NULL, *r = list_next(running, a->id);
+    if (!r) r = w = list_next(waiting, a->id);
+    if (!r) r = list_find(running, a->id, &again);
+    if (!r) r = w = list_find(waiting, a->id, &again);
     long long id = a->id;
     if (!r) return err_set(e, "policy names request %lld, which neither waits nor runs", id);
     if (again) return err_set(e, "policy names request %lld twice in one plan", id);
@@ -94,7 +94,7 @@ static int check_action(const struct policy_action *a, struct lane *waiting, str
     return err_set(e, "policy answers with unknown action %d", (int)a->verb);
 }
 
-static int check_actions(const struct policy_plan *plan, struct lane *waiting, struct lane *running,
+static int check_actions(const struct policy_plan *plan, struct list *waiting, struct list *running,
                          struct demand *d, struct err *e) {
     for (size_t i = 0; i < plan->n_actions; i++)
         if (check_action(&plan->actions[i], waiting, running, d, e)) return -1;
@@ -108,8 +108,8 @@ static uint64_t *no_bits(size_t n) {
 }
 
 int policy_check(const struct policy_view *view, const struct policy_plan *plan, struct err *e) {
-    struct lane waiting = {.requests = view->waiting, .n = view->n_waiting};
-    struct lane running = {.requests = view->running, .n = view->n_running};
+    struct list waiting = {.requests = view->waiting, .n = view->n_waiting};
+    struct list running = {.requests = view->running, .n = view->n_running};
     const struct demand nothing = {view->free_kv_blocks, 0, (int64_t)view->n_running, false};
     struct demand d = nothing;
     if (plan->n_actions > plan->cap_actions)

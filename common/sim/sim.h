@@ -24,23 +24,7 @@
 #include "record/record.h"
 #include "sched/policy.h"
 #include "sim/cost.h"
-
-struct sim_request {
-    int64_t id;
-    int64_t arrival_ns;
-    int32_t prompt_tokens;
-    int32_t output_tokens;     /* what it will generate; the policy doesn't know */
-    int32_t max_output_tokens; /* what the policy sees; >= output_tokens */
-    int32_t wanted_tokens; /* without max_output_tokens; > output_tokens: it ends truncated. 0 means
-                              output_tokens */
-    int32_t fail_after;    /* the server breaks when it has generated so many tokens, instead of
-                              sending the last ones; 0 or > output_tokens: it doesn't */
-    int64_t service_ns;    /* COST_SERVICE only */
-    uint64_t prefix_hash;  /* of the first prefix block; 0: nothing is shared */
-    const uint64_t *prefix; /* hashes of its prompt's blocks of prefix_unit tokens, for prefix
-                               reuse: (n_prefix), owned by the workload; NULL: nothing is known */
-    int32_t n_prefix, prefix_unit;
-};
+#include "workload/request.h"
 
 enum sim_end {
     SIM_COMPLETED,

@@ -1,14 +1,18 @@
-/* sim_internal.h: one simulated server from inside; for sim.c, sim_iteration.c and fleet.c.
+/* sim_internal.h: the state of one simulated server, shared by the files that implement it and by
+ * fleet.c. Each file calls only those below it:
  *
- *   sim.c            the loop: when is the policy asked, what ends a wait, what comes in
- *   sim_iteration.c  one iteration: from a plan to its cost, its repetition, its effects
+ *   sim.c            the event loop: asks the policy, takes arrivals
+ *   sim_iteration.c  one iteration: carries out a plan, computes its time, repeats it, applies its
+ *                    effects
+ *   sim_slot.c       where a request's data is kept from its arrival to its end
+ *   sim_queue.c      the waiting queue and the running queue
  */
 #ifndef SERVELAB_SIM_SIM_INTERNAL_H
 #define SERVELAB_SIM_SIM_INTERNAL_H
 
 #include "sim/prefix.h"
 #include "sim/sim.h"
-#include "sim/sim_lane.h"
+#include "sim/sim_queue.h"
 
 /* What only the simulator knows of a request that is in the system. */
 struct slot {
@@ -20,13 +24,13 @@ struct slot {
 
 /* One running sequence's part in the iteration in flight. */
 struct share {
-    size_t at; /* index in the running lane */
+    size_t at; /* index in the running queue */
     int32_t tokens;
 };
 
 struct sim {
     struct sim_config c;
-    struct lane waiting, running;
+    struct queue waiting, running;
     struct slot *slots;
     int32_t *free_slots;
     size_t cap_slots, n_free_slots;
@@ -44,7 +48,7 @@ struct sim {
     /* the iteration in flight */
     bool in_flight;
     int64_t done_ns;
-    struct share *shares; /* in the order of the running lane */
+    struct share *shares; /* in the order of the running queue */
     size_t n_shares, cap_shares;
     struct sim_work work;
 
@@ -87,12 +91,18 @@ static inline void sim_count_time(struct sim *s, int64_t t_ns) {
     s->counted_ns = t_ns;
 }
 
-static inline void sim_tell(const struct sim *s, int32_t slot, enum event_kind kind, int64_t t_ns) {
+/* ---- sim_slot.c ---- */
+
+/* A free slot's number. */
+int32_t sim_take_slot(struct sim *s);
+
+/* Ends the request of that slot at t_ns: counts it, reports its outcome and frees the slot. */
+void sim_end_request(struct sim *s, int32_t slot, enum sim_end end, int64_t t_ns);
+
+/* Reports an event of that slot's request to sim_config.event. */
+static inline void sim_emit(const struct sim *s, int32_t slot, enum event_kind kind, int64_t t_ns) {
     if (s->c.event) s->c.event(s->c.ctx, s->slots[slot].o.request.id, kind, t_ns);
 }
-
-/* The request of that slot has ended at t_ns, and its slot is free. */
-void sim_report(struct sim *s, int32_t slot, enum sim_end end, int64_t t_ns);
 
 /* ---- sim_iteration.c ---- */
 

@@ -40,38 +40,38 @@ static void give_back(struct sim *s, const struct policy_request *r) {
 /* ---- from a plan to an iteration in flight ---- */
 
 static void preempt(struct sim *s, size_t at) {
-    struct policy_request r = *lane_seen(&s->running, at);
-    int32_t slot = lane_slot(&s->running, at);
+    struct policy_request r = *queue_seen(&s->running, at);
+    int32_t slot = queue_slot(&s->running, at);
     give_back(s, &r);
     r.kv_blocks = 0;
     r.computed_tokens = 0; /* recomputation: its prompt and what it generated are processed again */
     r.preemptions++;
     s->n.preemptions++;
-    lane_remove(&s->running, at);
-    *lane_prepend(&s->waiting, slot) = r;
-    sim_tell(s, slot, EV_REQUEST_PREEMPTED, s->now_ns);
+    queue_remove(&s->running, at);
+    *queue_prepend(&s->waiting, slot) = r;
+    sim_emit(s, slot, EV_REQUEST_PREEMPTED, s->now_ns);
 }
 
 static void reject(struct sim *s, size_t at, const char *reason) {
-    int32_t slot = lane_slot(&s->waiting, at);
+    int32_t slot = queue_slot(&s->waiting, at);
     sim_count_time(s, s->now_ns);
     s->n.latency_sum += s->now_ns - s->slots[slot].entered_ns;
     struct sim_outcome *o = &s->slots[slot].o;
     o->reason = reason;
-    o->output_tokens = lane_seen(&s->waiting, at)->generated_tokens; /* it may have run before */
-    o->preemptions = lane_seen(&s->waiting, at)->preemptions;
-    lane_remove(&s->waiting, at);
-    sim_report(s, slot, SIM_REJECTED_BY_POLICY, s->now_ns);
+    o->output_tokens = queue_seen(&s->waiting, at)->generated_tokens; /* it may have run before */
+    o->preemptions = queue_seen(&s->waiting, at)->preemptions;
+    queue_remove(&s->waiting, at);
+    sim_end_request(s, slot, SIM_REJECTED_BY_POLICY, s->now_ns);
 }
 
 static size_t admit(struct sim *s, size_t at) {
-    int32_t slot = lane_slot(&s->waiting, at);
+    int32_t slot = queue_slot(&s->waiting, at);
     struct sim_outcome *o = &s->slots[slot].o;
     bool first = o->start_ns < 0;
     if (first) o->start_ns = s->now_ns;
-    *lane_append(&s->running, slot) = *lane_seen(&s->waiting, at);
-    lane_remove(&s->waiting, at);
-    sim_tell(s, slot, first ? EV_REQUEST_ADMITTED : EV_REQUEST_RESUMED, s->now_ns);
+    *queue_append(&s->running, slot) = *queue_seen(&s->waiting, at);
+    queue_remove(&s->waiting, at);
+    sim_emit(s, slot, first ? EV_REQUEST_ADMITTED : EV_REQUEST_RESUMED, s->now_ns);
     return s->running.n - 1;
 }
 
@@ -82,7 +82,7 @@ static void add_share(struct sim *s, size_t at, int32_t tokens) {
         INVARIANT(s->shares);
     }
     s->shares[s->n_shares++] = (struct share){at, tokens};
-    extend(s, lane_seen(&s->running, at), tokens);
+    extend(s, queue_seen(&s->running, at), tokens);
 }
 
 static int compare_shares(const void *a, const void *b) {
@@ -99,13 +99,13 @@ struct progress {
 static void act(struct sim *s, const struct policy_action *a, struct progress *p) {
     bool waits = false;
     size_t at;
-    if (lane_is_next(&s->running, a->id, &p->in_running)) {
+    if (queue_is_next(&s->running, a->id, &p->in_running)) {
         at = p->in_running - 1;
-    } else if (lane_is_next(&s->waiting, a->id, &p->in_waiting)) {
+    } else if (queue_is_next(&s->waiting, a->id, &p->in_waiting)) {
         at = p->in_waiting - 1;
         waits = true;
-    } else if ((at = lane_find(&s->running, a->id, &p->in_running)) == SIZE_MAX) {
-        at = lane_find(&s->waiting, a->id, &p->in_waiting);
+    } else if ((at = queue_find(&s->running, a->id, &p->in_running)) == SIZE_MAX) {
+        at = queue_find(&s->waiting, a->id, &p->in_waiting);
         waits = true;
     }
     if (waits) p->in_waiting = at; /* it leaves: those behind it move up */
@@ -123,8 +123,8 @@ static void act(struct sim *s, const struct policy_action *a, struct progress *p
 /* Prefix reuse: what of a prompt that is admitted just now needs no computing. Its blocks were
  * planned without it, so that a hit goes no further than the blocks that the plan leaves free. */
 static void reuse_prefix(struct sim *s, struct share *share) {
-    struct policy_request *r = lane_seen(&s->running, share->at);
-    struct sim_outcome *o = &s->slots[lane_slot(&s->running, share->at)].o;
+    struct policy_request *r = queue_seen(&s->running, share->at);
+    struct sim_outcome *o = &s->slots[queue_slot(&s->running, share->at)].o;
     const struct sim_request *q = &o->request;
     if (r->computed_tokens > 0 || !q->prefix) return;
     int32_t hit = prefix_store_find(s->prefixes, q->prefix, q->n_prefix, q->prefix_unit);
@@ -145,11 +145,11 @@ static void weigh(struct sim *s) {
     struct sim_work w = {.requests = (int32_t)s->n_shares};
     for (size_t i = 0; i < s->n_shares; i++) {
         int64_t tokens = s->shares[i].tokens;
-        int64_t before = lane_seen(&s->running, s->shares[i].at)->computed_tokens;
+        int64_t before = queue_seen(&s->running, s->shares[i].at)->computed_tokens;
         w.new_tokens += tokens;
         w.context_tokens += before + tokens;
         w.attended += tokens * before + tokens * (tokens + 1) / 2;
-        w.service_ns += s->slots[lane_slot(&s->running, s->shares[i].at)].o.request.service_ns;
+        w.service_ns += s->slots[queue_slot(&s->running, s->shares[i].at)].o.request.service_ns;
     }
     s->work = w;
     s->kv_tokens += w.new_tokens;
@@ -169,8 +169,8 @@ static int64_t repeats_possible(struct sim *s) {
     int64_t most = INT64_MAX;
     memset(s->new_blocks, 0, sizeof s->new_blocks);
     for (size_t i = 0; i < s->n_shares; i++) {
-        const struct policy_request *r = lane_seen(&s->running, s->shares[i].at);
-        const struct slot *h = &s->slots[lane_slot(&s->running, s->shares[i].at)];
+        const struct policy_request *r = queue_seen(&s->running, s->shares[i].at);
+        const struct slot *h = &s->slots[queue_slot(&s->running, s->shares[i].at)];
         int32_t computed = r->computed_tokens + s->shares[i].tokens;
         if (s->shares[i].tokens != 1 || r->generated_tokens < 1 ||
             computed < r->prompt_tokens + r->generated_tokens)
@@ -210,7 +210,7 @@ void sim_carry_out(struct sim *s, const struct policy_plan *plan) {
 
 static void tell_tokens(const struct sim *s, int64_t t_ns) {
     for (size_t i = 0; i < s->n_shares; i++)
-        sim_tell(s, lane_slot(&s->running, s->shares[i].at), EV_TOKEN_SENT, t_ns);
+        sim_emit(s, queue_slot(&s->running, s->shares[i].at), EV_TOKEN_SENT, t_ns);
 }
 
 /* Most iterations of most runs pass through this loop: what changes from one to the next is in
@@ -246,22 +246,22 @@ void sim_repeat(struct sim *s, int64_t t_ns) {
 /* ---- effects ---- */
 
 static void finish_request(struct sim *s, size_t at) {
-    const struct policy_request *r = lane_seen(&s->running, at);
-    int32_t slot = lane_slot(&s->running, at);
+    const struct policy_request *r = queue_seen(&s->running, at);
+    int32_t slot = queue_slot(&s->running, at);
     struct slot *h = &s->slots[slot];
     give_back(s, r);
     s->n.latency_sum += s->done_ns - h->entered_ns;
     h->o.output_tokens = r->generated_tokens;
     h->o.preemptions = r->preemptions;
-    lane_remove(&s->running, at);
-    sim_report(s, slot, h->stop_tokens == h->o.request.fail_after ? SIM_FAILED : SIM_COMPLETED,
-               s->done_ns);
+    queue_remove(&s->running, at);
+    sim_end_request(s, slot, h->stop_tokens == h->o.request.fail_after ? SIM_FAILED : SIM_COMPLETED,
+                    s->done_ns);
 }
 
 /* Brings one running request up to date. Has it generated its last token? */
 static bool advance(struct sim *s, size_t at, int32_t tokens) {
-    struct policy_request *r = lane_seen(&s->running, at);
-    int32_t slot = lane_slot(&s->running, at);
+    struct policy_request *r = queue_seen(&s->running, at);
+    int32_t slot = queue_slot(&s->running, at);
     struct slot *h = &s->slots[slot];
     int32_t repeated = (int32_t)s->repeated;
     r->computed_tokens += tokens + repeated;
@@ -270,13 +270,13 @@ static bool advance(struct sim *s, size_t at, int32_t tokens) {
     if (r->computed_tokens < r->prompt_tokens + r->generated_tokens) return false; /* prefill */
     if (h->o.first_token_ns < 0) {
         h->o.first_token_ns = s->done_ns;
-        sim_tell(s, slot, EV_FIRST_TOKEN, s->done_ns);
+        sim_emit(s, slot, EV_FIRST_TOKEN, s->done_ns);
         const struct sim_request *q = &h->o.request;
         if (s->prefixes && q->prefix)
             prefix_store_add(s->prefixes, q->prefix, q->n_prefix, q->prefix_unit);
     }
     s->fruitless = 0;
-    sim_tell(s, slot, EV_TOKEN_SENT, s->done_ns);
+    sim_emit(s, slot, EV_TOKEN_SENT, s->done_ns);
     return ++r->generated_tokens >= h->stop_tokens;
 }
 

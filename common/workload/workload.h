@@ -23,7 +23,10 @@
 #define SERVELAB_WORKLOAD_WORKLOAD_H
 
 #include "base/err.h"
-#include "sim/sim.h"
+#include "workload/request.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 enum arrivals {
     ARRIVALS_LIST,
