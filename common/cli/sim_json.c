@@ -42,13 +42,6 @@ cJSON *json_percentile(cJSON *o, const char *key, const struct percentile *p) {
     return q;
 }
 
-const char *region_name(enum curve_region r) {
-    static const char *const names[] = {[REGION_UNDERLOADED] = "underloaded",
-                                        [REGION_KNEE] = "knee",
-                                        [REGION_OVERLOADED] = "overloaded"};
-    return names[r];
-}
-
 void json_dump(const cJSON *tree, FILE *out) {
     char *text = cJSON_Print(tree);
     INVARIANT(text);
@@ -91,16 +84,6 @@ void json_limits(cJSON *o, const struct sim_setup *s) {
 }
 
 /* ---- dollars ---- */
-
-enum slo_answer sim_dollars(const struct sim_flags *f, const struct operating_point *p,
-                            double window_s, double *value, char *reason, size_t cap) {
-    struct objective o = {.resource = {.primary = "usd",
-                                       .accelerators = (double)f->servers,
-                                       .usd_per_accelerator_hour = f->usd_per_gpu_hour,
-                                       .reserve_fraction = f->reserve_fraction}};
-    struct slo_counts c = {.requests = p->requests, .useful = p->complete, .interval_s = window_s};
-    return slo_objective_value(&o, &c, value, reason, cap);
-}
 
 static void json_dollars(cJSON *o, const struct run_report *r) {
     if (!r->flags->usd_per_gpu_hour) return;

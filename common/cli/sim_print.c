@@ -96,6 +96,23 @@ const char *class_name(enum point_class c) {
     return names[c];
 }
 
+const char *region_name(enum curve_region r) {
+    static const char *const names[] = {[REGION_UNDERLOADED] = "underloaded",
+                                        [REGION_KNEE] = "knee",
+                                        [REGION_OVERLOADED] = "overloaded"};
+    return names[r];
+}
+
+enum slo_answer sim_dollars(const struct sim_flags *f, const struct operating_point *p,
+                            double window_s, double *value, char *reason, size_t cap) {
+    struct objective o = {.resource = {.primary = "usd",
+                                       .accelerators = (double)f->servers,
+                                       .usd_per_accelerator_hour = f->usd_per_gpu_hour,
+                                       .reserve_fraction = f->reserve_fraction}};
+    struct slo_counts c = {.requests = p->requests, .useful = p->complete, .interval_s = window_s};
+    return slo_objective_value(&o, &c, value, reason, cap);
+}
+
 static void print_requests(const struct run *r) {
     int decimals = decimals_of(r);
     printf("%10s %14s %14s %14s %14s %14s\n", "request", "arrival ms", "wait ms", "start ms",
