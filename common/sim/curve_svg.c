@@ -16,7 +16,8 @@ enum {
     STRIP_STEP = 32
 };
 
-/* Okabe and Ito's colours: told apart with the usual kinds of colour blindness. */
+/* Okabe and Ito's colours, which people with the common kinds of colour blindness can distinguish.
+ */
 static const struct style {
     const char *colour, *dashes;
     const char *marker; /* a path around 0,0 */
@@ -197,7 +198,7 @@ static void regions(const struct drawing *d, const struct panel *p, size_t polic
                     double height, double name_y) {
     double knee, saturation;
     if (!borders(d, policy, &knee, &saturation)) return;
-    if (saturation < knee) knee = saturation; /* overloaded comes first where both apply */
+    if (saturation < knee) knee = saturation; /* if both apply it is overloaded */
     stretch(d, p, REGION_UNDERLOADED, 0, knee, top, height, name_y);
     stretch(d, p, REGION_KNEE, knee, saturation, top, height, name_y);
     stretch(d, p, REGION_OVERLOADED, saturation, p->x_max, top, height, name_y);
@@ -211,7 +212,7 @@ static void strips(const struct drawing *d, const struct panel *p) {
     for (size_t i = 0; i < d->s->n_policies; i++, y += STRIP_STEP) {
         const struct sweep_policy *q = &d->s->policies[i];
         const struct capacity *c = &q->capacity;
-        char name[24]; /* as much as stands left of the axis */
+        char name[24]; /* what fits left of the axis */
         snprintf(name, sizeof name, "%.18s", q->name);
         fprintf(d->out, "<g class=\"strip\" data-policy=\"");
         escaped(d->out, q->name);

@@ -6,7 +6,7 @@
 
 /* ---- life ---- */
 
-/* Limits that keep every sum of times and tokens within 64 bits. */
+/* With these limits every sum of times and tokens fits into 64 bits. */
 static const int64_t LONGEST_STEP_NS = INT64_C(1000000000000000); /* eleven days */
 enum { MOST_TOKENS = 1 << 29 };
 
@@ -115,7 +115,7 @@ static int ask(struct sim *s, struct err *e) {
     sim_carry_out(s, &plan);
     if (s->in_flight) return 0;
     if (plan.n_actions > 0) {
-        s->ask_ns = s->now_ns; /* only rejections or preemptions: what next? */
+        s->ask_ns = s->now_ns; /* only rejections or preemptions: ask again */
     } else if (plan.valid_until_ns > s->now_ns) {
         s->ask_ns = plan.valid_until_ns;
     } else {
@@ -129,7 +129,7 @@ int sim_turn(struct sim *s, int64_t t_ns, struct err *e) {
     if (s->in_flight) {
         if (s->repeats_left > 0) sim_repeat(s, t_ns);
         if (s->done_ns > t_ns) return 0;
-        sim_take_effects(s); /* also at t itself: effects come before arrivals */
+        sim_take_effects(s); /* also at t_ns itself: effects come before arrivals */
         return 1;
     }
     if (sim_in_system(s) == 0) s->ask_ns = INT64_MAX;
@@ -156,7 +156,7 @@ int sim_run_to_end(struct sim *s, int64_t t_ns, struct err *e) {
 int64_t sim_next_ns(const struct sim *s) {
     if (!s->in_flight) return sim_in_system(s) > 0 ? s->ask_ns : INT64_MAX;
     if (s->done_ns >= s->repeat_until_ns || s->repeats_left == 0) return s->done_ns;
-    /* repeated iterations only get longer: the context grows */
+    /* lower bound: each repetition takes at least as long, as the context grows */
     int64_t last_ns, ns = cost_iteration_ns(&s->c.cost, &s->work);
     if (__builtin_mul_overflow(s->repeats_left, ns, &last_ns) ||
         __builtin_add_overflow(s->done_ns, last_ns, &last_ns) || last_ns > s->repeat_until_ns)
@@ -193,7 +193,7 @@ static int32_t stop_tokens(const struct sim_request *r) {
     return breaks ? r->fail_after : r->output_tokens;
 }
 
-/* Why it can't even wait; NULL when it can. */
+/* Why the request can't enter the waiting queue; NULL: it can. */
 static const char *refusal(const struct sim *s, const struct sim_request *r, enum sim_end *end) {
     if (policy_blocks_for(r->prompt_tokens + r->max_output_tokens) > s->c.kv_blocks) {
         *end = SIM_REJECTED_TOO_LARGE;
@@ -236,7 +236,7 @@ int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct e
     s->fruitless = 0;
     s->repeat_until_ns = 0; /* an arrival ends the plan's validity */
     sim_count_time(s, t_ns);
-    /* filled in place: copying what was written just now would make the processor wait */
+    /* filled in place: a copy would load what was just stored, and stall */
     struct policy_request *p = queue_append(&s->waiting, slot);
     p->id = r->id;
     p->arrival_ns = r->arrival_ns;
