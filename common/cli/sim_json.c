@@ -1,4 +1,4 @@
-/* sim_json.c: runs and operating points as JSON. See sim_print.h. */
+/* sim_json.c: prints runs and operating points as JSON. See sim_print.h. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/sim_print.h"
@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The shortest text that reads back as the very same number: cJSON's own may differ in the last
- * bit.
- */
+/* The shortest text that reads back as the same number; cJSON's own may differ in the last bit. */
 void json_real(cJSON *o, const char *key, double v) {
     char text[40];
     if (!isfinite(v)) {
@@ -24,7 +22,7 @@ void json_real(cJSON *o, const char *key, double v) {
     cJSON_AddRawToObject(o, key, text);
 }
 
-/* -1 means absent everywhere in the simulator. */
+/* -1 means absent, as everywhere in the simulator. */
 static void json_ns(cJSON *o, const char *key, int64_t ns) {
     if (ns >= 0)
         json_add_int(o, key, ns);
@@ -173,7 +171,8 @@ static void json_server(cJSON *o, const struct run_report *r) {
     json_add_int(o, "shed_too_large", r->run->too_large);
     json_add_int(o, "shed_queue_full", r->run->queue_full);
     cJSON *l = cJSON_AddObjectToObject(o, "littles_law");
-    cJSON_AddBoolToObject(l, "holds", true); /* else nothing is printed: run_check */
+    cJSON_AddBoolToObject(l, "holds",
+                          true); /* otherwise run_check has failed and nothing is printed */
     json_real(l, "mean_in_system", m->little_l);
     json_real(l, "arrivals_per_s", m->little_lambda_rps);
     json_real(l, "mean_time_in_system_ns", m->little_w_ns);

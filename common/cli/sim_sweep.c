@@ -1,4 +1,4 @@
-/* sim_sweep.c: `servelab sim sweep`: loads and policies from flags, the files that come out. See
+/* sim_sweep.c: `servelab sim sweep`: parses its loads and policies, runs it, writes its files. See
  * sim_sweep.h. */
 #include "cli/sim_sweep.h"
 
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { INTERRUPTED = 130 }; /* as a shell has it for SIGINT */
+enum { INTERRUPTED = 130 }; /* a shell's exit status for SIGINT */
 
 /* ---- loads ---- */
 
@@ -68,7 +68,7 @@ static int make_rates(const char *text, struct sweep_spec *s, struct err *e) {
 
 /* ---- policies ---- */
 
-/* Cuts `text` in place at commas before a letter: wait-for-time:5,8 keeps its own. */
+/* Splits `text` in place at commas before a letter: wait-for-time:5,8 is one policy. */
 static int make_policies(char *text, struct sweep_spec *s, struct err *e) {
     s->n_policies = 0;
     for (char *at = text; at;) {
@@ -80,14 +80,14 @@ static int make_policies(char *text, struct sweep_spec *s, struct err *e) {
         if (!*at) return err_at(e, 0, "--policies", "a name is missing beside a comma");
         for (size_t i = 0; i < s->n_policies; i++)
             if (!strcmp(s->policies[i], at))
-                return err_at(e, 0, "--policies", "'%.40s' stands there twice", at);
+                return err_at(e, 0, "--policies", "'%.40s' is in the list twice", at);
         s->policies[s->n_policies++] = at;
         at = comma ? comma + 1 : NULL;
     }
     return 0;
 }
 
-/* What would fail in every run is told before the first: names, and the trace. */
+/* Finds the errors that every run would have before the first run: names, and the trace. */
 static int try_out(const struct sweep_spec *s, struct workload_facts *facts, struct err *e) {
     struct sim_config c = {.cost = s->run.cost,
                            .kv_blocks = s->run.kv_blocks,
@@ -100,7 +100,8 @@ static int try_out(const struct sweep_spec *s, struct workload_facts *facts, str
         struct fleet *f =
             c.policy ? fleet_create(&c, arg, s->run.servers, s->run.router, 1, e) : NULL;
         if (!f) {
-            if (!strcmp(e->field, "--policy")) strcpy(e->field, "--policies"); /* as it is here */
+            if (!strcmp(e->field, "--policy"))
+                strcpy(e->field, "--policies"); /* the flag's name here */
             return -1;
         }
         fleet_free(f);
@@ -128,19 +129,20 @@ static int make_folder(const char *path, struct err *e) {
     return access(path, W_OK) ? file_error(path, e) : 0;
 }
 
-/* Makes it and keeps other sweeps out of it: the JSON of one beside the picture of another would be
- * nobody's. The lock goes with the descriptor: close it. -1 and *e. */
+/* Makes the folder and locks it, so that two sweeps can't mix their files. Returns the descriptor
+ * that holds the lock until it is closed; -1 and *e. */
 static int take_folder(const char *path, struct err *e) {
     if (make_folder(path, e)) return -1;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return file_error(path, e);
-    if (!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) return fd; /* or a disk without */
+    if (!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+        return fd; /* also on a file system without locks */
     close(fd);
     return err_at(e, 0, "--out",
                   "another sweep is writing into %.200s; name another folder, or wait", path);
 }
 
-/* Writes aside and renames: a file of that name is always whole. */
+/* Writes NAME.partial and renames it, so that a file of that name is always complete. */
 static int write_file(const char *folder, const char *name, const struct sweep_report *r,
                       int (*write_to)(FILE *, const struct sweep_report *), struct err *e) {
     char path[4096 + 64], partial[4096 + 80];
@@ -223,11 +225,12 @@ int sim_sweep(const struct sim_flags *f) {
         if (rc == JOBS_NOT_ATTEMPTED) status = CLI_NOT_ATTEMPTED;
     }
     if (rc == RUN_OURS)
-        fprintf(stderr, "servelab sim sweep: this is our own fault; nothing counts\n");
+        fprintf(stderr, "servelab sim sweep: this is a bug in servelab; discard the results\n");
     if (rc == SWEEP_INTERRUPTED)
-        fprintf(stderr,
-                "servelab sim sweep: interrupted; what was whole by then is written and says "
-                "that it isn't complete\n");
+        fprintf(
+            stderr,
+            "servelab sim sweep: interrupted; the points measured so far are written, marked as "
+            "not complete\n");
     free(policies);
     sim_setup_release(&setup);
     return status;

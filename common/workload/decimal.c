@@ -1,11 +1,11 @@
-/* decimal.c: decimals to nanoseconds in integers. See decimal.h. */
+/* decimal.c: see decimal.h. */
 #include "workload/decimal.h"
 
 #include <stdbool.h>
 
 static const char NEGATIVE[] = "negative", NO_NUMBER[] = "not a number", LARGE[] = "too large";
 enum {
-    KEPT_DIGITS = 19,       /* fit 64 bits; what comes after is below a ns for times we accept */
+    KEPT_DIGITS = 19,       /* fit into 64 bits; the rest is below 1 ns for accepted times */
     MOST_EXPONENT = 1000000 /* more digits than any field has */
 };
 static const int64_t MOST_NS = INT64_C(1) << 62;

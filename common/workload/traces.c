@@ -1,5 +1,5 @@
-/* traces.c: a file of rows into rows in order of time. See traces.h. Not here: what a row looks
- * like (traces_csv.c, traces_mooncake.c). */
+/* traces.c: reads a file of rows and sorts them by time. See traces.h. Not here: parsing a row
+ * (traces_csv.c, traces_mooncake.c). */
 #include "workload/traces.h"
 
 #include "base/clock.h"
@@ -43,7 +43,7 @@ static void add_row(struct trace *t, const struct trace_row *row) {
     if (kept->output_tokens > t->longest_output) t->longest_output = kept->output_tokens;
 }
 
-/* Puts the line to *e and, where bad rows are skipped, counts it instead: 0. */
+/* Sets *e, with the line: -1. If bad rows are skipped it only counts the row: 0. */
 static int bad_row(struct reading *r, struct err *bad, struct err *e) {
     struct workload_facts *f = &r->t->facts;
     if (r->skip_bad_rows) {
@@ -79,7 +79,7 @@ static int take_line(struct reading *r, const char *text, size_t n, struct err *
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static int take_lines(struct reading *r, struct err *e) {
     for (;;) {
@@ -144,7 +144,7 @@ int trace_read(struct trace *t, const char *path, enum trace_format format, bool
                        "file");
         return -1;
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a FIFO must not block */
     if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
     struct stat st;
     int rc;

@@ -1,6 +1,6 @@
-/* traces_mooncake.c: rows of Mooncake's JSON lines. json_scan has the say over what is JSON; this
- * file walks over text that has passed it, because a tree of some hundred nodes for the hash_ids of
- * each row would be most of the reading time. */
+/* traces_mooncake.c: rows of Mooncake's JSON lines. json_scan checks that a line is valid JSON;
+ * this file then walks over its text, because building a tree of some hundred nodes for the
+ * hash_ids of each row would take most of the time. */
 #include "workload/traces_internal.h"
 
 #include "base/clock.h"
@@ -47,7 +47,7 @@ static void trim(struct slice *s) {
     while (s->n > 0 && strchr(" \t\r\n", s->text[s->n - 1])) s->n--;
 }
 
-/* The members we know, as they are written; others are passed over. Absent ones stay NULL. */
+/* The texts of the known members; NULL: absent. Other members are skipped. */
 static void find_members(struct slice whole, struct slice *out) {
     const char *end = whole.text + whole.n;
     const char *p = skip_space(whole.text, end) + 1; /* past the brace */
@@ -122,7 +122,7 @@ int mooncake_row(struct trace *t, const char *text, size_t n, struct trace_row *
                  struct err *e) {
     struct json_scan_result scan;
     if (json_scan(text, n, 1, &scan, e)) return -1;
-    free(scan.literals); /* ids beyond 2^53 are whole numbers to us */
+    free(scan.literals); /* ids above 2^53 are read from the text */
     struct slice whole = {text, n}, members[N_MEMBERS] = {{NULL, 0}};
     const char *first = skip_space(text, text + n);
     if (*first != '{')

@@ -1,5 +1,5 @@
-/* workload.c: the sequence of requests: an arrival, two lengths and a fate each, drawn from streams
- * of their own. See workload.h. */
+/* workload.c: draws each request's arrival, two lengths and failure from separate streams. See
+ * workload.h. */
 #include "workload/workload.h"
 
 #include "base/clock.h"
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One stream a purpose. The first has the seed as it is. */
+/* One stream per purpose; the first uses the seed itself. */
 enum stream { OF_ARRIVALS, OF_PROMPTS, OF_OUTPUTS, OF_FATES };
 static uint64_t stream_seed(uint64_t seed, enum stream s) {
     return seed ^ (uint64_t)s * UINT64_C(0xd1b54a32d192ed03);
 }
 
 struct workload {
-    struct workload_spec spec; /* list_ns is our copy */
+    struct workload_spec spec; /* list_ns is a copy owned here */
     int64_t next_id, end_id;
     struct rng prompts, outputs, fates;
     struct arrival_process random; /* Poisson, gamma, on/off */
@@ -83,7 +83,7 @@ static int open_arrivals(struct workload *w, struct err *e) {
     case ARRIVALS_TRACE:
         return open_trace(w, e);
     }
-    return err_at(e, 0, "--arrivals", "is no kind of arrivals");
+    return err_at(e, 0, "--arrivals", "isn't a kind of arrivals");
 }
 
 struct workload *workload_open(const struct workload_spec *spec, struct err *e) {

@@ -389,7 +389,7 @@ BAD = [  # arguments, what the message must hold
     ("run --arrivals poisson --requests 5", "--rate-rps: is missing"),
     ("run --arrivals poisson --requests 0 --rate-rps 1", "--requests"),
     ("run --arrivals poisson --rate-rps 1", "--requests: is missing"),
-    ("run --arrivals possion --rate-rps 1 --requests 5", "'possion' is no kind of arrivals"),
+    ("run --arrivals possion --rate-rps 1 --requests 5", "'possion' isn't a kind of arrivals"),
     ("run --arrivals poisson --rate-rps 1 --requests 5 --cv 2", "--cv"),
     ("run --arrivals gamma --rate-rps 1 --requests 5 --cv -2", "--cv"),
     ("run --arrivals closed --requests 5", "--clients: is missing"),
@@ -404,7 +404,7 @@ BAD = [  # arguments, what the message must hold
     ("run --arrivals-ms 1 --model llama-2-7b --gpu h100 --setup-ms 1", "--model and --setup-ms"),
     ("run --arrivals-ms 1 --trace x --trace-format azure", "--trace and --arrivals-ms"),
     ("run --trace x", "--trace needs --trace-format"),
-    ("run --trace x --trace-format csv", "'csv' is no format we read"),
+    ("run --trace x --trace-format csv", "'csv' isn't a known trace format"),
     ("run --trace nowhere.csv --trace-format azure", "nowhere.csv"),
     ("run --arrivals-ms 1 --reserve-fraction 0.5", "--reserve-fraction needs --usd-per-gpu-hour"),
     ("run --arrivals-ms 1 --usd-per-gpu-hour 1 --reserve-fraction 1", "--reserve-fraction"),
@@ -428,7 +428,7 @@ BAD = [  # arguments, what the message must hold
     ("sweep --arrivals poisson --rates 2,1", "--rates"),
     ("sweep --arrivals poisson --rates 1,2,", "--rates"),
     ("sweep --arrivals poisson --policies single,singel", "did you mean 'single'"),
-    ("sweep --arrivals poisson --policies single,single", "stands there twice"),
+    ("sweep --arrivals poisson --policies single,single", "is in the list twice"),
     ("sweep --arrivals poisson --policies single,", "--policies"),
     ("sweep --arrivals poisson --policies a,b,c,d,e,f,g", "at most 6"),
     ("sweep --arrivals poisson --jobs 0", "--jobs"),
@@ -510,7 +510,7 @@ def check_interrupted():
         "--arrivals", "poisson", "--requests", "3000000", "--policies", "single,continuous",
         "--jobs", "2", "--out", "cut", *rates)
     tree = load("cut/sweep.json")
-    report(status == 130 and tree["complete"] is False and "isn't complete" in text,
+    report(status == 130 and tree["complete"] is False and "not complete" in text,
            "interrupted: exit status 130, and the JSON says that it isn't complete", (status, text))
     points = [q for p in tree["policies"] for q in p["points"]]
     with open(os.path.join(work, "cut/curve.svg")) as f:

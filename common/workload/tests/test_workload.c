@@ -286,8 +286,8 @@ static const struct {
     {{TRACE, .rate_rps = 1, .time_scale = 2}, "--time-scale", "one of them"},
     {{TRACE, .requests = -1}, "--requests", "from 0"},
     {{TRACE}, "", "No such file"},
-    {{.arrivals = (enum arrivals)77}, "--arrivals", "no kind"},
-    {{TRACE, .trace_format = (enum trace_format)77}, "--arrivals", "no kind"},
+    {{.arrivals = (enum arrivals)77}, "--arrivals", "a kind of arrivals"},
+    {{TRACE, .trace_format = (enum trace_format)77}, "--arrivals", "a kind of"},
 };
 
 START_TEST(a_bad_spec_is_told_its_flag) {
