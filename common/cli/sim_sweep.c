@@ -21,6 +21,43 @@
 
 enum { INTERRUPTED = 130 }; /* a shell's exit status for SIGINT */
 
+static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_spec *spec,
+               struct err *e);
+static int make_rates(const char *text, struct sweep_spec *s, struct err *e);
+static int make_policies(char *text, struct sweep_spec *s, struct err *e);
+
+int sim_sweep(const struct sim_flags *f) {
+    struct sim_setup setup;
+    struct sweep_spec spec = {0};
+    struct err e;
+    if (sim_setup_make(f, &setup, &e)) return cli_input_error("sim sweep", NULL, &e, f->json);
+    char *policies = strdup(f->policies);
+    INVARIANT(policies);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    spec.run = setup.run;
+    spec.jobs = f->jobs ? (int)f->jobs : cores > 0 ? (int)cores : 1;
+    spec.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    int rc = make_rates(f->rates, &spec, &e) || make_policies(policies, &spec, &e) ? RUN_BAD : 0;
+    if (!rc) rc = run(f, &setup, &spec, &e);
+    int status = rc == SWEEP_INTERRUPTED ? INTERRUPTED : CLI_DONE;
+    if (rc < 0) {
+        status =
+            cli_input_error("sim sweep", workload_err_input(&setup.run.workload, &e), &e, f->json);
+        if (rc == RUN_OURS) status = CLI_FAULT;
+        if (rc == JOBS_NOT_ATTEMPTED) status = CLI_NOT_ATTEMPTED;
+    }
+    if (rc == RUN_OURS)
+        fprintf(stderr, "servelab sim sweep: this is a bug in servelab; discard the results\n");
+    if (rc == SWEEP_INTERRUPTED)
+        fprintf(
+            stderr,
+            "servelab sim sweep: interrupted; the points measured so far are written, marked as "
+            "not complete\n");
+    free(policies);
+    sim_setup_release(&setup);
+    return status;
+}
+
 /* ---- loads ---- */
 
 static int bad_rates(const char *text, struct err *e) {
@@ -174,7 +211,7 @@ static int write_svg(FILE *f, const struct sweep_report *r) {
     return curve_svg_write(f, r->sweep, &t);
 }
 
-/* ---- the command ---- */
+/* ---- running and showing ---- */
 
 static int show(const struct sim_flags *f, const struct sweep_report *r, struct err *e) {
     if (write_file(f->out, "sweep.json", r, write_json, e) ||
@@ -202,36 +239,4 @@ static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_
     sweep_release(&sweep);
     close(folder);
     return rc;
-}
-
-int sim_sweep(const struct sim_flags *f) {
-    struct sim_setup setup;
-    struct sweep_spec spec = {0};
-    struct err e;
-    if (sim_setup_make(f, &setup, &e)) return cli_input_error("sim sweep", NULL, &e, f->json);
-    char *policies = strdup(f->policies);
-    INVARIANT(policies);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    spec.run = setup.run;
-    spec.jobs = f->jobs ? (int)f->jobs : cores > 0 ? (int)cores : 1;
-    spec.progress = isatty(STDERR_FILENO) ? stderr : NULL;
-    int rc = make_rates(f->rates, &spec, &e) || make_policies(policies, &spec, &e) ? RUN_BAD : 0;
-    if (!rc) rc = run(f, &setup, &spec, &e);
-    int status = rc == SWEEP_INTERRUPTED ? INTERRUPTED : CLI_DONE;
-    if (rc < 0) {
-        status =
-            cli_input_error("sim sweep", workload_err_input(&setup.run.workload, &e), &e, f->json);
-        if (rc == RUN_OURS) status = CLI_FAULT;
-        if (rc == JOBS_NOT_ATTEMPTED) status = CLI_NOT_ATTEMPTED;
-    }
-    if (rc == RUN_OURS)
-        fprintf(stderr, "servelab sim sweep: this is a bug in servelab; discard the results\n");
-    if (rc == SWEEP_INTERRUPTED)
-        fprintf(
-            stderr,
-            "servelab sim sweep: interrupted; the points measured so far are written, marked as "
-            "not complete\n");
-    free(policies);
-    sim_setup_release(&setup);
-    return status;
 }

@@ -50,6 +50,37 @@ struct drawing {
     struct operating_point *points[SWEEP_MAX_POLICIES];
 };
 
+static void fit_latency(const struct drawing *d, double *lo, double *hi);
+static double fit_x(const struct drawing *d, bool throughput);
+static void head(const struct drawing *d, const struct curve_text *t);
+static void draw_panel(const struct drawing *d, const struct panel *p);
+static void legend(const struct drawing *d, double left);
+static void text(FILE *out, double x, double y, const char *anchor, int size, const char *more,
+                 const char *words);
+
+int curve_svg_write(FILE *out, const struct sweep *s, const struct curve_text *t) {
+    int below = TOP + PANEL_HEIGHT + 56 + STRIP_STEP * (int)s->n_policies + 60;
+    struct drawing d = {.out = out, .s = s, .height = below > LEAST_HEIGHT ? below : LEAST_HEIGHT};
+    double lo, hi;
+    for (size_t i = 0; i < s->n_policies; i++) d.points[i] = sweep_points(&s->policies[i]);
+    fit_latency(&d, &lo, &hi);
+    struct panel load = {"load", "offered load, requests/s", 130, 500, fit_x(&d, false), lo, hi,
+                         false};
+    struct panel through = {
+        "throughput", "throughput, complete requests/s", 740, 500, fit_x(&d, true), lo, hi, true};
+    head(&d, t);
+    text(out, load.left, TOP - 10, "start", 17, "font-weight=\"bold\"",
+         "Latency against what is offered");
+    text(out, through.left, TOP - 10, "start", 17, "font-weight=\"bold\"",
+         "Throughput-latency curve");
+    draw_panel(&d, &load);
+    draw_panel(&d, &through);
+    legend(&d, through.left);
+    fputs("</svg>\n", out);
+    for (size_t i = 0; i < s->n_policies; i++) free(d.points[i]);
+    return ferror(out) ? -1 : 0;
+}
+
 /* ---- small things ---- */
 
 static void escaped(FILE *out, const char *text) {
@@ -367,27 +398,4 @@ static void head(const struct drawing *d, const struct curve_text *t) {
                         : "Latency and throughput under load (interrupted: not all points)");
     text(d->out, 30, 72, "start", 17, "fill=\"#222\"", t->workload);
     text(d->out, 30, 96, "start", 15, "fill=\"#444\"", t->machine);
-}
-
-int curve_svg_write(FILE *out, const struct sweep *s, const struct curve_text *t) {
-    int below = TOP + PANEL_HEIGHT + 56 + STRIP_STEP * (int)s->n_policies + 60;
-    struct drawing d = {.out = out, .s = s, .height = below > LEAST_HEIGHT ? below : LEAST_HEIGHT};
-    double lo, hi;
-    for (size_t i = 0; i < s->n_policies; i++) d.points[i] = sweep_points(&s->policies[i]);
-    fit_latency(&d, &lo, &hi);
-    struct panel load = {"load", "offered load, requests/s", 130, 500, fit_x(&d, false), lo, hi,
-                         false};
-    struct panel through = {
-        "throughput", "throughput, complete requests/s", 740, 500, fit_x(&d, true), lo, hi, true};
-    head(&d, t);
-    text(out, load.left, TOP - 10, "start", 17, "font-weight=\"bold\"",
-         "Latency against what is offered");
-    text(out, through.left, TOP - 10, "start", 17, "font-weight=\"bold\"",
-         "Throughput-latency curve");
-    draw_panel(&d, &load);
-    draw_panel(&d, &through);
-    legend(&d, through.left);
-    fputs("</svg>\n", out);
-    for (size_t i = 0; i < s->n_policies; i++) free(d.points[i]);
-    return ferror(out) ? -1 : 0;
 }

@@ -34,6 +34,44 @@ struct sweeping {
     const char *stage; /* for the progress bar */
 };
 
+static int run_stages(struct sweeping *s, struct err *e);
+
+int sweep_run(const struct sweep_spec *spec, struct sweep *out, struct err *e) {
+    *out = (struct sweep){.n_policies = spec->n_policies};
+    for (size_t i = 0; i < spec->n_policies; i++)
+        snprintf(out->policies[i].name, sizeof out->policies[i].name, "%s", spec->policies[i]);
+    struct sweeping s = {.spec = spec, .out = out};
+    int64_t began_ns = clock_monotonic_ns();
+    int rc = run_stages(&s, e);
+    free(s.tasks);
+    out->seconds = (double)(clock_monotonic_ns() - began_ns) / (double)NS_PER_S;
+    out->complete = rc == 0;
+    if (rc < 0) {
+        sweep_release(out);
+        return rc;
+    }
+    for (size_t i = 0; i < out->n_policies; i++) {
+        struct sweep_policy *p = &out->policies[i];
+        struct operating_point *points = sweep_points(p);
+        p->knee = curve_knee(points, p->n);
+        p->saturation = curve_saturation(points, p->n);
+        free(points);
+    }
+    return rc;
+}
+
+struct operating_point *sweep_points(const struct sweep_policy *p) {
+    struct operating_point *points = malloc((p->n + 1) * sizeof *points);
+    INVARIANT(points);
+    for (size_t i = 0; i < p->n; i++) points[i] = p->points[i].point;
+    return points;
+}
+
+void sweep_release(struct sweep *s) {
+    for (size_t i = 0; i < s->n_policies; i++) free(s->policies[i].points);
+    *s = (struct sweep){0};
+}
+
 /* ---- progress ---- */
 
 static void show(const struct sweeping *s) {
@@ -262,40 +300,4 @@ static int run_stages(struct sweeping *s, struct err *e) {
         rc = run_stage(s, "searching the highest load", search, search_done, e);
     }
     return rc;
-}
-
-struct operating_point *sweep_points(const struct sweep_policy *p) {
-    struct operating_point *points = malloc((p->n + 1) * sizeof *points);
-    INVARIANT(points);
-    for (size_t i = 0; i < p->n; i++) points[i] = p->points[i].point;
-    return points;
-}
-
-int sweep_run(const struct sweep_spec *spec, struct sweep *out, struct err *e) {
-    *out = (struct sweep){.n_policies = spec->n_policies};
-    for (size_t i = 0; i < spec->n_policies; i++)
-        snprintf(out->policies[i].name, sizeof out->policies[i].name, "%s", spec->policies[i]);
-    struct sweeping s = {.spec = spec, .out = out};
-    int64_t began_ns = clock_monotonic_ns();
-    int rc = run_stages(&s, e);
-    free(s.tasks);
-    out->seconds = (double)(clock_monotonic_ns() - began_ns) / (double)NS_PER_S;
-    out->complete = rc == 0;
-    if (rc < 0) {
-        sweep_release(out);
-        return rc;
-    }
-    for (size_t i = 0; i < out->n_policies; i++) {
-        struct sweep_policy *p = &out->policies[i];
-        struct operating_point *points = sweep_points(p);
-        p->knee = curve_knee(points, p->n);
-        p->saturation = curve_saturation(points, p->n);
-        free(points);
-    }
-    return rc;
-}
-
-void sweep_release(struct sweep *s) {
-    for (size_t i = 0; i < s->n_policies; i++) free(s->policies[i].points);
-    *s = (struct sweep){0};
 }
