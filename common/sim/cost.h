@@ -11,7 +11,7 @@
  * groups of kernels, one after the other, and each takes the longer of the time that its bytes and
  * the time that its operations need:
  *
- *   matrices   bytes: the layers' weights, once an iteration whatever the batch
+ *   matrices   bytes: the layers' weights, once an iteration for any batch
  *              operations: 2 * parameters of the layers, for each new token
  *   attention  bytes: the keys and values of every token in the batch's caches
  *              operations: 4 * width * layers, for each pair (new token, position it attends to)

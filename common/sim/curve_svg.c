@@ -202,7 +202,7 @@ static void y_axis(const struct drawing *d, const struct panel *p) {
 
 /* ---- regions ---- */
 
-/* The offered loads at which the regions meet; false where there is no knee or nothing is stable.
+/* The offered loads at which the regions meet; false: no knee, or no stable point.
  */
 static bool borders(const struct drawing *d, size_t policy, double *knee, double *saturation) {
     const struct sweep_policy *p = &d->s->policies[policy];

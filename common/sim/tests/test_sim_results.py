@@ -1,4 +1,4 @@
-"""test_sim_results.py: what `servelab sim run` and `sim sweep` hand out: every plotted point is the
+"""test_sim_results.py: the outputs of `servelab sim run` and `sim sweep`: every plotted point is the
 JSON's, records agree with the run, dollars with the formula, bad input is named, nothing partial is
 reported as whole."""
 import glob, json, math, os, pty, re, shlex, signal, subprocess, sys, tempfile, time
@@ -50,7 +50,7 @@ def points_of(svg):
 
 
 def place(panel, x, y_s):
-    """Where a point must stand, from the panel's axes alone."""
+    """Where a point must be, from the panel's axes alone."""
     lo, hi = float(panel["data-y-min"]), float(panel["data-y-max"])
     left, width = float(panel["data-left"]), float(panel["data-width"])
     top, height = float(panel["data-top"]), float(panel["data-height"])
@@ -98,7 +98,7 @@ def check_curve():
     report(all(w in words for w in ("offered load, requests/s", "throughput, complete requests/s",
                                     "latency, s", "underloaded", "knee", "overloaded",
                                     "400 requests", "llama-2-7b")),
-           "axes with units, named regions, workload and machine stand in the picture", words)
+           "axes with units, named regions, workload and machine are in the picture", words)
     styles = {(p.get("stroke-dasharray"), p.get("stroke")) for p in svg.iter(SVG + "polyline")}
     dashes = {d for d, _ in styles}
     report(len(styles) == 2 and len(dashes) == 2, "the lines differ without colour", styles)
@@ -484,8 +484,8 @@ def read_terminal(main, until=None):
 
 
 def interrupted_sweep(*args):
-    """(exit status, stderr, seen on a terminal) of a sweep that gets SIGINT after its first run, or
-    where there are no terminals when it has begun its first one."""
+    """(exit status, stderr, seen on a terminal) of a sweep that gets SIGINT after its first run, or,
+    without pseudo-terminals, when its first run has begun."""
     try:
         main, side = pty.openpty()
     except OSError:

@@ -51,7 +51,7 @@ START_TEST(every_job_answers) {
         ck_assert_int_eq(run_jobs(what, 7, parallel, &e), 0);
         for (int i = 0; i < 7; i++) ck_assert_int_eq(answers[i], what[i] * what[i]);
     }
-    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 END_TEST
 
@@ -69,7 +69,7 @@ START_TEST(a_refusal_ends_the_others) {
     int what[] = {SLEEPS, 1, REFUSES, SLEEPS};
     struct err e;
     ck_assert_int_eq(run_jobs(what, 4, 4, &e), -2);
-    ck_assert_str_eq(e.text, "job 2: no such load"); /* whose it was */
+    ck_assert_str_eq(e.text, "job 2: no such load"); /* with the name of the job */
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* test_traces.c: traces are read as published, and a bad row is told its line, column and what was
- * expected. The samples are our own, in the published form.
+/* test_traces.c: published formats of traces, and the line, column and expectation in the errors of
+ * bad rows. The samples are our own, in the published form.
  *
  *   test_traces --rows FORMAT FILE [skip]   prints the rows, for test_traces_published.py
  */
@@ -340,7 +340,7 @@ static const struct {
     {TRACE_MOONCAKE, AZURE_HEAD, 0, 1, "", ""},
 };
 
-START_TEST(a_bad_row_is_told_line_column_and_what_was_expected) {
+START_TEST(a_bad_row_gives_line_column_and_expectation) {
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
         struct trace t;
         struct err e = {0};
@@ -610,7 +610,7 @@ int main(int argc, char **argv) {
     tcase_add_test(g, equal_times_stay_in_the_order_of_the_file);
     suite_add_tcase(s, g);
     TCase *b = tcase_create("bad files");
-    tcase_add_test(b, a_bad_row_is_told_line_column_and_what_was_expected);
+    tcase_add_test(b, a_bad_row_gives_line_column_and_expectation);
     tcase_add_test(b, bad_rows_are_counted_when_they_are_skipped);
     tcase_add_test(b, huge_lines_are_bad_rows_and_large_files_need_no_memory_for_lines);
     tcase_add_test(b, what_isnt_a_file_is_refused_and_a_pipe_is_read);

@@ -1,5 +1,5 @@
-/* test_workload.c: what holds of every sequence of requests, the digests that say that a seed means
- * the same everywhere, and what a bad spec is told. Arrival times: test_arrivals.c.
+/* test_workload.c: properties of every sequence of requests, digests of sequences (a seed gives the
+ * same everywhere), and the errors of bad specs. Arrival times: test_arrivals.c.
  *
  *   test_workload --print SPEC N   the first N requests of SPECS[SPEC], for test_sequences.py */
 #include "workload/workload.h"
@@ -290,7 +290,7 @@ static const struct {
     {{TRACE, .trace_format = (enum trace_format)77}, "--arrivals", "a kind of"},
 };
 
-START_TEST(a_bad_spec_is_told_its_flag) {
+START_TEST(a_bad_spec_gives_its_flag) {
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
         struct err e = {0};
         struct workload *w = workload_open(&BAD[i].spec, &e);
@@ -311,7 +311,7 @@ START_TEST(names_and_their_suggestions) {
     enum trace_format f;
     ck_assert(!spec_arrivals("--arrivals", "on-off", &a, &e) && a == ARRIVALS_ON_OFF);
     ck_assert(!spec_arrivals("--arrivals", "closed", &a, &e) && a == ARRIVALS_CLOSED);
-    ck_assert(spec_arrivals("--arrivals", "list", &a, &e)); /* has a flag of its own */
+    ck_assert(spec_arrivals("--arrivals", "list", &a, &e)); /* it has its own flag */
     ck_assert(spec_arrivals("--arrivals", "possion", &a, &e));
     ck_assert_str_eq(e.field, "--arrivals");
     ck_assert_ptr_nonnull(strstr(e.text, "poisson, gamma, on-off or closed"));
@@ -442,7 +442,7 @@ int main(int argc, char **argv) {
     tcase_add_test(t, a_policy_is_told_the_longest_answer_possible_not_its_length);
     suite_add_tcase(s, t);
     TCase *b = tcase_create("bad input");
-    tcase_add_test(b, a_bad_spec_is_told_its_flag);
+    tcase_add_test(b, a_bad_spec_gives_its_flag);
     tcase_add_test(b, names_and_their_suggestions);
     tcase_add_test(b, lengths_in_words);
     tcase_add_test(b, lists_in_words);
