@@ -40,6 +40,7 @@ static const char *const given[] = {"record_event",
                                     "completion_reason_from_name",
                                     "slo_answer_name",
                                     "err_bug",
+                                    "select_i64",
                                     "lab_todo",
                                     NULL};
 
