@@ -1,10 +1,11 @@
 /* cmd_grade.c: `servelab grade LAB [DIR]`: grades one submission and renders the verdict. What
- * grading is stands in grader/grade.h. */
+ * grading is stands in grader/core/grade.h. */
 #include "cli/cli.h"
 
-#include "build.h"
-#include "grade.h"
-#include "render.h"
+#include "core/build.h"
+#include "core/grade.h"
+#include "core/render.h"
+#include "labs.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -5,7 +5,7 @@
  * answer that repeats the case's nonce and is right.
  */
 #include "child/child.h"
-#include "wire.h"
+#include "core/wire.h"
 
 #include "base/lab_todo.h"
 

@@ -29,7 +29,7 @@ static void put_interval(struct answer *a, const struct interval *i) {
 /* ---- calls: inputs are placed once; the call itself may be repeated ---- */
 
 struct call {
-    struct case_in *c;
+    struct lab01_case *c;
     struct record *rec[CASE_MAX_RECORDS];
     const struct classification *cls;
     const struct intervals *iv;
@@ -39,7 +39,7 @@ struct call {
     const struct slo_counts *counts;
 };
 
-static void call_prepare(struct call *k, struct case_in *c) {
+static void call_prepare(struct call *k, struct lab01_case *c) {
     bool m = c->memory == MEMORY_READ_ONLY;
     memset(k, 0, sizeof *k);
     k->c = c;
@@ -150,7 +150,7 @@ static void call_value(struct call *k, struct answer *a) {
 }
 
 static void call_once(struct call *k, struct answer *a) {
-    struct case_in *c = k->c;
+    struct lab01_case *c = k->c;
     switch (c->fn) {
     case FN_BETWEEN:
         call_between(k, a);
@@ -217,9 +217,9 @@ static int64_t heap_growth(struct call *k, struct answer *a) {
 }
 
 int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
-    struct case_in c;
+    struct lab01_case c;
     struct wire w = wire_reader(bytes, n);
-    if (case_codec(&w, &c)) return -1;
+    if (lab01_case_codec(&w, &c)) return -1;
     struct call k;
     call_prepare(&k, &c);
     struct answer a = {slots, 0, cap};
@@ -229,6 +229,6 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
     } else
         call_once(&k, &a);
     place_release();
-    case_release(&c);
+    lab01_case_release(&c);
     return (int)a.n;
 }

@@ -39,14 +39,14 @@ void __ubsan_handle_out_of_bounds_abort(void *data, void *index) {
 }
 
 struct launch {
-    struct kernel_question q;
+    struct lab03_launch launch;
     void *device[KERNEL_WIRE_PARAMS];
     void *args[KERNEL_WIRE_PARAMS];
 };
 
 static cudaError_t upload(struct launch *l) {
-    for (int i = 0; i < l->q.n_params; i++) {
-        struct kernel_wire_param *p = &l->q.param[i];
+    for (int i = 0; i < l->launch.n_params; i++) {
+        struct kernel_wire_param *p = &l->launch.param[i];
         l->args[i] = p->kind >= KWIRE_SIZE ? (void *)&p->size : (void *)&l->device[i];
         if (p->kind >= KWIRE_SIZE) continue;
         cudaError_t e = cudaMalloc(&l->device[i], p->bytes);
@@ -58,18 +58,21 @@ static cudaError_t upload(struct launch *l) {
 }
 
 static cudaError_t launch(struct launch *l) {
-    const void *kernel = simt_find_kernel(l->q.kernel);
-    dim3 grid = {(unsigned)l->q.grid[0], (unsigned)l->q.grid[1], (unsigned)l->q.grid[2]};
-    dim3 block = {(unsigned)l->q.block[0], (unsigned)l->q.block[1], (unsigned)l->q.block[2]};
+    const void *kernel = simt_find_kernel(l->launch.kernel);
+    dim3 grid = {(unsigned)l->launch.grid[0], (unsigned)l->launch.grid[1],
+                 (unsigned)l->launch.grid[2]};
+    dim3 block = {(unsigned)l->launch.block[0], (unsigned)l->launch.block[1],
+                  (unsigned)l->launch.block[2]};
     if (!kernel) return cudaErrorInvalidDeviceFunction;
-    cudaError_t e = cudaLaunchKernel(kernel, grid, block, l->args, (size_t)l->q.shared_bytes, 0);
+    cudaError_t e =
+        cudaLaunchKernel(kernel, grid, block, l->args, (size_t)l->launch.shared_bytes, 0);
     return e != cudaSuccess ? e : cudaDeviceSynchronize();
 }
 
 /* After a kernel died nothing can be copied any more; what is there is read as it stands. */
 static size_t download(struct launch *l, int64_t *slots, size_t n) {
-    for (int i = 0; i < l->q.n_params; i++) {
-        const struct kernel_wire_param *p = &l->q.param[i];
+    for (int i = 0; i < l->launch.n_params; i++) {
+        const struct kernel_wire_param *p = &l->launch.param[i];
         if (p->kind >= KWIRE_SIZE) continue;
         size_t room = kernel_wire_slots(p->bytes);
         memset(slots + n, 0xff, room * 8);
@@ -84,13 +87,13 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
     static struct launch l;
     struct wire w = wire_reader(bytes, n);
     memset(&l, 0, sizeof l);
-    kernel_question_codec(&w, &l.q);
-    if (w.bad || w.left || kernel_question_slots(&l.q) > cap) return -1;
+    lab03_launch_codec(&w, &l.launch);
+    if (w.bad || w.left || lab03_launch_slots(&l.launch) > cap) return -1;
     cudaError_t e = upload(&l);
     if (e == cudaSuccess) e = launch(&l);
     slots[0] = e;
     size_t used = download(&l, slots, 1);
-    for (int i = 0; i < l.q.n_params; i++)
+    for (int i = 0; i < l.launch.n_params; i++)
         if (l.device[i]) cudaFree(l.device[i]);
     return (int)used;
 }

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void case_init(struct case_in *c) {
+void lab01_case_init(struct lab01_case *c) {
     memset(c, 0, sizeof *c);
 }
 
-void case_release(struct case_in *c) {
+void lab01_case_release(struct lab01_case *c) {
     for (size_t i = 0; i < CASE_MAX_RECORDS; i++) free(c->rec[i].events);
     free(c->obs);
-    case_init(c);
+    lab01_case_init(c);
 }
 
 static void codec_event(struct wire *w, struct event *ev) {
@@ -140,7 +140,7 @@ static void codec_objective(struct wire *w, struct objective *o, enum limit_scop
     wire_f64(w, &o->hard_limits.joules_per_response);
 }
 
-static void codec_percentiles(struct wire *w, struct case_in *c) {
+static void codec_percentiles(struct wire *w, struct lab01_case *c) {
     wire_size(w, &c->n_pct, OBJECTIVE_MAX_LIMITS);
     for (size_t i = 0; i < c->n_pct && !w->bad; i++) {
         struct percentile *p = &c->pct[i];
@@ -153,7 +153,7 @@ static void codec_percentiles(struct wire *w, struct case_in *c) {
     }
 }
 
-static void codec_observations(struct wire *w, struct case_in *c) {
+static void codec_observations(struct wire *w, struct lab01_case *c) {
     wire_size(w, &c->n_ok, CASE_MAX_OBS);
     if (w->reading && !w->bad && c->n_ok > 0) {
         c->obs = calloc(c->n_ok, sizeof *c->obs);
@@ -173,8 +173,8 @@ static void codec_counts(struct wire *w, struct slo_counts *n) {
     wire_f64(w, &n->interval_s);
 }
 
-int case_codec(struct wire *w, struct case_in *c) {
-    if (w->reading) case_init(c);
+int lab01_case_codec(struct wire *w, struct lab01_case *c) {
+    if (w->reading) lab01_case_init(c);
     WIRE_ENUM(w, c->fn);
     WIRE_ENUM(w, c->memory);
     wire_size(w, &c->n_rec, CASE_MAX_RECORDS);
@@ -198,13 +198,13 @@ int case_codec(struct wire *w, struct case_in *c) {
     }
     bool whole = !w->reading || w->left == 0;
     if (w->bad || !whole || (unsigned)c->fn >= FN_N) {
-        if (w->reading) case_release(c);
+        if (w->reading) lab01_case_release(c);
         return -1;
     }
     return 0;
 }
 
-static size_t answer_slots(const struct case_in *c) {
+static size_t answer_slots(const struct lab01_case *c) {
     switch (c->fn) {
     case FN_BETWEEN:
         return 3;
@@ -223,6 +223,6 @@ static size_t answer_slots(const struct case_in *c) {
     }
 }
 
-size_t case_slots(const struct case_in *c) {
+size_t lab01_case_slots(const struct lab01_case *c) {
     return answer_slots(c) + (c->memory == MEMORY_REPEAT);
 }

@@ -5,8 +5,8 @@
  */
 #include "lab01/lab01.h"
 
-#include "collect.h"
-#include "text.h"
+#include "core/collect.h"
+#include "base/text.h"
 
 #include "base/json.h"
 #include "base/lab_todo.h"

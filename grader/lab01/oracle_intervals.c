@@ -175,7 +175,7 @@ static int64_t pool_gaps(const struct record *r, int64_t *out, size_t cap) {
     return n;
 }
 
-static void want_itl(const struct case_in *c, struct want *w) {
+static void want_itl(const struct lab01_case *c, struct want *w) {
     static int64_t gaps[CASE_MAX_ITL];
     int64_t n = pool_gaps(&c->rec[0], gaps, c->cap), untouched;
     memset(&untouched, CASE_POISON, sizeof untouched);
@@ -195,7 +195,7 @@ static void want_itl(const struct case_in *c, struct want *w) {
     }
 }
 
-void oracle_intervals(const struct case_in *c, bool strict, struct want *w) {
+void lab01_oracle_intervals(const struct lab01_case *c, bool strict, struct want *w) {
     static const char *const names[3] = {"status", "ns", "uncertainty_ns"};
     const struct record *r = &c->rec[0];
     switch (c->fn) {

@@ -60,7 +60,7 @@ static enum completion_reason reason_of(const struct record *r, enum truncation_
     return REASON_DELIVERED;
 }
 
-static void want_request(const struct case_in *c, struct want *w) {
+static void want_request(const struct lab01_case *c, struct want *w) {
     const struct record *last = &c->rec[0];
     for (size_t i = 1; i < c->n_rec; i++)
         if (c->rec[i].attempt > last->attempt) last = &c->rec[i];
@@ -94,7 +94,7 @@ static const struct interval *pick(const struct intervals *iv, enum interval_id 
     return all[id];
 }
 
-static bool is_good(const struct case_in *c) {
+static bool is_good(const struct lab01_case *c) {
     const struct objective *o = &c->obj;
     bool good = c->cls.useful;
     if (o->structure.required && c->cls.structure != VERDICT_PASSED) good = false;
@@ -108,7 +108,7 @@ static bool is_good(const struct case_in *c) {
     return good;
 }
 
-void oracle_quality(const struct case_in *c, struct want *w) {
+void lab01_oracle_quality(const struct lab01_case *c, struct want *w) {
     if (c->fn == FN_REQUEST)
         want_request(c, w);
     else if (c->fn == FN_GOOD)

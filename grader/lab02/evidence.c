@@ -4,11 +4,11 @@
  */
 #include "lab02/evidence.h"
 
-#include "lab02/findings.h"
-#include "lab02/protocol.h"
+#include "lab02/evidence_findings.h"
+#include "lab02/evidence_protocol.h"
 
-#include "collect.h"
-#include "text.h"
+#include "core/collect.h"
+#include "base/text.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -233,7 +233,7 @@ static void examine_findings(const struct examined *x, const char *which, struct
     struct findings f;
     struct err e;
     int fault = 0;
-    bool valid = findings_read(&f, x->doc, &e) == 0 && check_setting(&f, &e) == 0;
+    bool valid = lab02_findings_read(&f, x->doc, &e) == 0 && check_setting(&f, &e) == 0;
     out->outcome = OUTCOME_EARNED;
     if (!strcmp(which, "findings_valid")) {
         if (!valid) lost(out, x, &e, 0);
@@ -256,7 +256,7 @@ static void examine_findings(const struct examined *x, const char *which, struct
 static void examine_protocol(const struct examined *x, const char *which, struct evidence *out) {
     struct protocol p;
     struct err e;
-    bool valid = protocol_read(&p, x->doc, &e) == 0;
+    bool valid = lab02_protocol_read(&p, x->doc, &e) == 0;
     if (!strcmp(which, "protocol_valid")) {
         out->outcome = OUTCOME_EARNED;
         if (!valid) lost(out, x, &e, 0);
@@ -267,8 +267,8 @@ static void examine_protocol(const struct examined *x, const char *which, struct
             "protocol.json must have its form first (evidence.protocol_valid)");
         return;
     }
-    int faults = !strcmp(which, "protocol_complete") ? protocol_gaps(&p, &e)
-                                                     : protocol_contradictions(&p, &e);
+    int faults = !strcmp(which, "protocol_complete") ? lab02_protocol_gaps(&p, &e)
+                                                     : lab02_protocol_contradictions(&p, &e);
     out->outcome = OUTCOME_EARNED;
     if (faults > 0) lost(out, x, &e, faults - 1);
 }

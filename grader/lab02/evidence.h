@@ -14,7 +14,7 @@
 #ifndef SERVELAB_GRADER_LAB02_EVIDENCE_H
 #define SERVELAB_GRADER_LAB02_EVIDENCE_H
 
-#include "lab.h"
+#include "core/lab.h"
 
 /* See lab.h. */
 void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out);

@@ -1,7 +1,7 @@
 /* judge_policy.c: does a policy keep its promises, and how much useful work does it get done? By
  * invariants and by goodput, never by comparing plans. See play.h and lab02.h. */
 #include "lab02/lab02.h"
-#include "lab02/make_plays.h"
+#include "lab02/make_policy.h"
 #include "lab02/oracle.h"
 #include "lab02/play.h"
 
@@ -51,7 +51,7 @@ static const char *told_before(const struct dialogue *d, const struct check_resu
     const struct check_result *other = NULL;
     while ((other = dialogue_next_result(d, other))) {
         if (other == r || other->outcome != OUTCOME_LOST || !other->input[0]) continue;
-        if (play_same_words(other->message, out->text, true)) return other->id;
+        if (lab02_play_same_words(other->message, out->text, true)) return other->id;
     }
     return NULL;
 }
@@ -66,10 +66,10 @@ static void tell_violation(struct dialogue *d, struct check_result *r, struct pl
     } else if (before) {
         lose(r, "%.230s; as in %s, which shows a small workload", out->text, before);
     } else {
-        play_shrink(p, d, out);
+        lab02_play_shrink(p, d, out);
         if (out->violation >= VIOLATION_TODO) return;
         lose(r, "%s", out->text);
-        play_describe(p, r->input, sizeof r->input);
+        lab02_play_describe(p, r->input, sizeof r->input);
         snprintf(r->kind, sizeof r->kind,
                  "%zu request%s, the smallest workload found that shows it", p->n,
                  p->n == 1 ? "" : "s");
@@ -79,7 +79,7 @@ static void tell_violation(struct dialogue *d, struct check_result *r, struct pl
 /* Plays p; true when nothing was violated. */
 static bool good_play(struct dialogue *d, struct check_result *r, struct play *p,
                       struct play_result *out) {
-    play_remote(p, d, out);
+    lab02_play_remote(p, d, out);
     if (out->violation == VIOLATION_NONE && out->n == p->n) return true;
     if (out->violation == VIOLATION_NONE) { /* the simulator counts; this can't happen */
         out->violation = VIOLATION_STUCK;
@@ -92,10 +92,10 @@ static bool good_play(struct dialogue *d, struct check_result *r, struct play *p
 /* ---- promises -------------------------------------------------------------------------------- */
 
 static void case_of(const struct check_def *def, const struct dialogue *d, enum play_kind which,
-                    int k, struct play *p, char kind[KIND_ROOM]) {
+                    int k, struct play *p, char kind[CASE_KIND_BYTES]) {
     struct rng rng;
     rng_seed(&rng, case_sequence(d->seed, def->id, k));
-    make_play(&rng, which, k, p, kind);
+    lab02_make_play(&rng, which, k, p, kind);
     p->ask_always = k % 3 == 1;
     p->batch = def->maker == JUDGE_BATCH || def->maker == JUDGE_BATCH_MARGIN;
     if (def->maker == JUDGE_BATCH) p->group = 1 + k % 9;
@@ -147,8 +147,8 @@ static void judge_same_plan(const struct check_def *def, struct dialogue *d,
 
 /* ---- refusing what can never run ------------------------------------------------------------- */
 
-static bool can_never_run(const struct policy_view *v, const struct policy_request *q) {
-    return policy_blocks_for(q->prompt_tokens + q->max_output_tokens) > v->total_kv_blocks;
+static bool can_never_run(const struct policy_view *v, const struct policy_request *c) {
+    return policy_blocks_for(c->prompt_tokens + c->max_output_tokens) > v->total_kv_blocks;
 }
 
 /* Reads the plan's slots: is exactly that refused which can never run? */
@@ -157,7 +157,7 @@ static bool refuses_rightly(const struct policy_view *v, const int64_t *slots,
     for (size_t i = 0; i < v->n_waiting; i++) {
         bool refused = false, reason = false;
         for (int64_t k = 0; k < slots[PLAN_N]; k++) {
-            const int64_t *s = slots + PLAN_HEAD + k * QUESTION_ACTION_SLOTS;
+            const int64_t *s = slots + PLAN_HEAD + k * CASE_ACTION_SLOTS;
             if (s[1] != v->waiting[i].id || s[0] != POLICY_REJECT) continue;
             refused = true;
             reason = s[3];
@@ -181,19 +181,19 @@ static bool refuses_rightly(const struct policy_view *v, const int64_t *slots,
 static bool refuses_case(const struct check_def *def, struct dialogue *d, int k,
                          struct check_result *r) {
     static unsigned char bytes[WIRE_MAX_PAYLOAD];
-    static int64_t slots[PLAN_HEAD + QUESTION_ACTION_SLOTS * 64];
-    struct question q = {.kind = Q_PLAN, .batch = k % 4 == 3, .group = 4, .fresh = true};
+    static int64_t slots[PLAN_HEAD + CASE_ACTION_SLOTS * 64];
+    struct lab02_case c = {.fn = FN_PLAN, .batch = k % 4 == 3, .group = 4, .fresh = true};
     struct rng rng;
     rng_seed(&rng, case_sequence(d->seed, def->id, k));
-    make_view(&rng, k, (size_t)(k % 3), &q.view);
+    lab02_make_view(&rng, k, (size_t)(k % 3), &c.view);
     struct wire w = wire_writer(bytes, sizeof bytes);
-    int bad = question_codec(&w, &q);
+    int bad = lab02_case_codec(&w, &c);
     enum dialogue_answer a =
         bad ? DIALOGUE_FAULT
-            : dialogue_ask(d, bytes, sizeof bytes - w.left, slots, question_slots(&q), NULL);
+            : dialogue_ask(d, bytes, sizeof bytes - w.left, slots, lab02_case_slots(&c), NULL);
     bool right = a == DIALOGUE_OK && slots[PLAN_CREATED] && slots[PLAN_RC] == 0 &&
                  slots[PLAN_N] >= 0 &&
-                 slots[PLAN_N] <= (int64_t)(q.view.n_waiting + q.view.n_running);
+                 slots[PLAN_N] <= (int64_t)(c.view.n_waiting + c.view.n_running);
     snprintf(r->kind, sizeof r->kind,
              k % 3 ? "a view in which one that waits can never run"
                    : "a view in which all that wait can run");
@@ -201,11 +201,11 @@ static bool refuses_case(const struct check_def *def, struct dialogue *d, int k,
         lose(r, "plan() didn't answer: %.280s", d->why);
     else if (!right)
         lose(r, "plan() failed, or its plan has more actions than its room");
-    else if (!(right = refuses_rightly(&q.view, slots, r)))
+    else if (!(right = refuses_rightly(&c.view, slots, r)))
         lose(r, "what can never run is refused at once, and nothing else is");
-    if (!right) describe_question(&q, r->input, sizeof r->input);
+    if (!right) lab02_describe(&c, r->input, sizeof r->input);
     r->endless = a == DIALOGUE_LATE;
-    question_release(&q);
+    lab02_case_release(&c);
     return right;
 }
 
@@ -222,7 +222,8 @@ static void judge_refuses(const struct check_def *def, struct dialogue *d, struc
 
 static int64_t good_of(const struct play *p, const struct play_result *out) {
     struct operating_point point;
-    oracle_measure(out->record, p->n, 0, p->request[p->n - 1].arrival_ns + 1, &limits, &point);
+    lab02_oracle_measure(out->record, p->n, 0, p->request[p->n - 1].arrival_ns + 1, &limits,
+                         &point);
     return point.good;
 }
 
@@ -253,7 +254,7 @@ static bool take_scores(const struct check_def *def, struct dialogue *d, struct 
         s->mine += good_of(&whole, &out);
         s->all += (int64_t)whole.n;
         for (int i = 0; i < N_RIVALS; i++) {
-            if (play_local(&whole, batch ? batch_rivals[i] : rivals[i], &out, &d->err)) {
+            if (lab02_play_local(&whole, batch ? batch_rivals[i] : rivals[i], &out, &d->err)) {
                 d->fault = true;
                 return false;
             }
@@ -302,7 +303,7 @@ static void judge_goodput(const struct check_def *def, struct dialogue *d, struc
     snprintf(r->want, sizeof r->want, "at least %lld", (long long)((best * percent + 99) / 100));
 }
 
-void judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r) {
+void lab02_judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r) {
     switch (def->maker) {
     case JUDGE_SAME_PLAN:
         judge_same_plan(def, d, r);

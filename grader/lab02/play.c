@@ -1,7 +1,7 @@
 /* play.c: see play.h. */
 #include "lab02/play.h"
 
-#include "lab02/questions.h"
+#include "lab02/cases.h"
 
 #include "base/clock.h"
 #include "sched/policies.h"
@@ -14,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct cost_model play_cost = {.kind = COST_TRANSFORMER,
-                                     .memory_fixed_ps = INT64_C(8000000000),
-                                     .memory_per_context_ps = 260000,
-                                     .compute_per_token_ps = 62000000,
-                                     .compute_per_attended_fs = 3000000,
-                                     .overhead_ns = 300000};
+const struct cost_model lab02_play_cost = {.kind = COST_TRANSFORMER,
+                                           .memory_fixed_ps = INT64_C(8000000000),
+                                           .memory_per_context_ps = 260000,
+                                           .compute_per_token_ps = 62000000,
+                                           .compute_per_attended_fs = 3000000,
+                                           .overhead_ns = 300000};
 
 enum { IDS = 1009 }; /* a prime above PLAY_MAX_REQUESTS */
 
-int64_t play_id(size_t index) {
+int64_t lab02_play_id(size_t index) {
     return 2000 + (int64_t)((index * 617 + 5) % IDS);
 }
 
@@ -54,7 +54,7 @@ static int violate(struct player *p, enum violation v, struct err *e, const char
     return err_set(e, "%.300s", p->out->text);
 }
 
-bool play_same_words(const char *a, const char *b, bool begins) {
+bool lab02_play_same_words(const char *a, const char *b, bool begins) {
     for (;; a++, b++) {
         while (isdigit((unsigned char)*a)) a++;
         while (isdigit((unsigned char)*b)) b++;
@@ -65,7 +65,7 @@ bool play_same_words(const char *a, const char *b, bool begins) {
 
 static size_t index_of(int64_t id) {
     for (size_t i = 0; i < PLAY_MAX_REQUESTS; i++)
-        if (play_id(i) == id) return i;
+        if (lab02_play_id(i) == id) return i;
     return SIZE_MAX;
 }
 
@@ -104,7 +104,7 @@ static int decode(struct player *p, const int64_t *slots, struct policy_plan *pl
     plan->validity = (enum policy_validity)slots[PLAN_VALIDITY];
     plan->valid_until_ns = slots[PLAN_UNTIL];
     for (size_t i = 0; i < plan->n_actions; i++) {
-        const int64_t *s = slots + PLAN_HEAD + i * QUESTION_ACTION_SLOTS;
+        const int64_t *s = slots + PLAN_HEAD + i * CASE_ACTION_SLOTS;
         if (s[0] < POLICY_RUN || s[0] > POLICY_REJECT)
             return violate(p, VIOLATION_RULE, e, "an action is neither run, preempt nor reject");
         if (s[2] < INT32_MIN || s[2] > INT32_MAX)
@@ -118,16 +118,16 @@ static int decode(struct player *p, const int64_t *slots, struct policy_plan *pl
 static int ask_remote(struct player *p, const struct policy_view *view, struct policy_plan *plan,
                       struct err *e) {
     static unsigned char bytes[WIRE_MAX_PAYLOAD];
-    static int64_t slots[PLAN_HEAD + QUESTION_ACTION_SLOTS * 2 * QUESTION_MAX_LANE];
+    static int64_t slots[PLAN_HEAD + CASE_ACTION_SLOTS * 2 * CASE_MAX_LANE];
     static int64_t again[sizeof slots / sizeof *slots];
-    struct question q = {.kind = Q_PLAN, .view = *view, .batch = p->play->batch};
-    q.group = p->play->group;
+    struct lab02_case c = {.fn = FN_PLAN, .view = *view, .batch = p->play->batch};
+    c.group = p->play->group;
     for (int round = 0; round <= p->play->ask_twice; round++) {
-        q.fresh = !p->begun;
+        c.fresh = !p->begun;
         p->begun = true;
         struct wire w = wire_writer(bytes, sizeof bytes);
-        if (question_codec(&w, &q)) return violate(p, VIOLATION_OURS, e, "a view is too large");
-        size_t n = question_slots(&q);
+        if (lab02_case_codec(&w, &c)) return violate(p, VIOLATION_OURS, e, "a view is too large");
+        size_t n = lab02_case_slots(&c);
         enum dialogue_answer a =
             dialogue_ask(p->d, bytes, sizeof bytes - w.left, round ? again : slots, n, NULL);
         if (a != DIALOGUE_OK) return no_plan(p, a, e);
@@ -254,7 +254,7 @@ static void run(struct player *p) {
     const struct play *play = p->play;
     struct sim_config c = {.policy = &seat,
                            .policy_state = p,
-                           .cost = play_cost,
+                           .cost = lab02_play_cost,
                            .kv_blocks = play->kv_blocks,
                            .token_budget = play->token_budget,
                            .max_running = play->max_running,
@@ -269,13 +269,13 @@ static void run(struct player *p) {
     int rc = s ? 0 : -1;
     for (size_t i = 0; i < play->n && !rc; i++) {
         const struct play_request *r = &play->request[i];
-        struct sim_request q = {.id = play_id(i),
-                                .arrival_ns = r->arrival_ns,
-                                .prompt_tokens = r->prompt_tokens,
-                                .output_tokens = r->output_tokens,
-                                .max_output_tokens = r->max_output_tokens};
+        struct sim_request request = {.id = lab02_play_id(i),
+                                      .arrival_ns = r->arrival_ns,
+                                      .prompt_tokens = r->prompt_tokens,
+                                      .output_tokens = r->output_tokens,
+                                      .max_output_tokens = r->max_output_tokens};
         rc = sim_run_until(s, r->arrival_ns, &e);
-        if (!rc) rc = sim_push(s, &q, &e);
+        if (!rc) rc = sim_push(s, &request, &e);
     }
     if (!rc) rc = sim_finish(s, &e);
     if (rc && !p->out->violation) {
@@ -286,19 +286,19 @@ static void run(struct player *p) {
     sim_free(s);
 }
 
-void play_remote(const struct play *play, struct dialogue *d, struct play_result *out) {
+void lab02_play_remote(const struct play *play, struct dialogue *d, struct play_result *out) {
     struct player p = {.play = play, .out = out, .d = d};
     run(&p);
 }
 
-int play_local(const struct play *play, const char *policy, struct play_result *out,
-               struct err *e) {
+int lab02_play_local(const struct play *play, const char *policy, struct play_result *out,
+                     struct err *e) {
     struct player p = {.play = play, .out = out};
     const char *colon = strchr(policy, ':'), *arg = colon ? colon + 1 : "";
     if (!strncmp(policy, "reference-batch", 15))
-        p.ops = reference_learner_batch();
+        p.ops = lab02_reference_learner_batch();
     else if (!strcmp(policy, "reference"))
-        p.ops = reference_learner();
+        p.ops = lab02_reference_learner();
     else
         p.ops = policy_find(policy, &arg, e);
     if (!p.ops) return -1;

@@ -7,7 +7,7 @@
 #ifndef SERVELAB_GRADER_LAB02_PLAY_H
 #define SERVELAB_GRADER_LAB02_PLAY_H
 
-#include "dialogue.h"
+#include "core/dialogue.h"
 
 #include "objective/point.h"
 #include "sched/policy.h"
@@ -64,32 +64,33 @@ struct play_result {
 
 /* How long an iteration takes in every play: a model of 7 billion parameters on one accelerator of
  * 2020, in round figures. */
-extern const struct cost_model play_cost;
+extern const struct cost_model lab02_play_cost;
 
 /* The submission's policy plays, in a state of its own. */
-void play_remote(const struct play *p, struct dialogue *d, struct play_result *out);
+void lab02_play_remote(const struct play *p, struct dialogue *d, struct play_result *out);
 
 /* One of ours plays: "static:8", or "reference" for the course's own learner policy, or
  * "reference-batch:8". -1 with *e. */
-int play_local(const struct play *p, const char *policy, struct play_result *out, struct err *e);
+int lab02_play_local(const struct play *p, const char *policy, struct play_result *out,
+                     struct err *e);
 
 /* A request's id in a play: ids carry no meaning, so they aren't the index. */
-int64_t play_id(size_t index);
+int64_t lab02_play_id(size_t index);
 
 /* Do two sentences say the same but for figures? With `begins`, a may go on after b has ended. */
-bool play_same_words(const char *a, const char *b, bool begins);
+bool lab02_play_same_words(const char *a, const char *b, bool begins);
 
 /* Makes the play smaller while it still shows the same violation: fewer requests, shorter ones,
  * earlier arrivals, a smaller cache. Deterministic but for a bound on the time, about 2 s. *result
  * is the last one that showed it. Returns how many plays it tried. */
-int play_shrink(struct play *p, struct dialogue *d, struct play_result *result);
+int lab02_play_shrink(struct play *p, struct dialogue *d, struct play_result *result);
 
 /* The play as a table, with the command that runs it again in the simulator. */
-void play_describe(const struct play *p, char *out, size_t cap);
+void lab02_play_describe(const struct play *p, char *out, size_t cap);
 
 /* The policies of the course's solution, under names that no submission's can be taken for
  * (reference.c). */
-const struct policy_ops *reference_learner(void);
-const struct policy_ops *reference_learner_batch(void);
+const struct policy_ops *lab02_reference_learner(void);
+const struct policy_ops *lab02_reference_learner_batch(void);
 
 #endif

@@ -63,14 +63,14 @@ struct card_job {
 };
 
 /* Only what the card is: fills about, or NO_DEVICE. */
-void card_look(struct card_result *r);
+void lab03_card_look(struct card_result *r);
 /* Everything; leaves the verdict. For a process of its own that ends afterwards. */
-void card_run(const struct card_job *job, struct card_result *r);
+void lab03_card_run(const struct card_job *job, struct card_result *r);
 
 /* What is timed: "rows=1024 d=4096". */
-const char *card_timed_sizes(const char *kernel);
+const char *lab03_card_timed_sizes(const char *kernel);
 
 /* From the times: NOT_PHYSICAL, NOISY or TIMED, and the fraction. */
-void card_judge(const struct kernel_sizes *sizes, struct card_result *r);
+void lab03_card_judge(const struct kernel_sizes *sizes, struct card_result *r);
 
 #endif

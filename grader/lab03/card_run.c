@@ -3,7 +3,7 @@
 #include "lab03/card.h"
 
 #include "lab03/lab03.h"
-#include "lab03/shapes.h"
+#include "lab03/kernel_shapes.h"
 
 #include "backend/kernel_case.h"
 #include "backend/kernel_reference.h"
@@ -40,7 +40,7 @@ static const char *const timed_sizes[][2] = {
     {"sample", "rows=16 vocab=128256 top_k=50"},
 };
 
-const char *card_timed_sizes(const char *kernel) {
+const char *lab03_card_timed_sizes(const char *kernel) {
     for (size_t i = 0; i < sizeof timed_sizes / sizeof *timed_sizes; i++)
         if (!strcmp(timed_sizes[i][0], kernel)) return timed_sizes[i][1];
     return "";
@@ -158,14 +158,14 @@ static int compare(struct card *c, const struct kernel_case *k, double allowed, 
 
 static int check_shapes(struct card *c) {
     const struct kernel_spec *spec = c->job->spec;
-    for (int i = 0; i < shape_count(spec); i++) {
+    for (int i = 0; i < lab03_shape_count(spec); i++) {
         struct shape shape;
         struct kernel_sizes sizes;
         struct kernel_case k;
         struct err e;
         char kind[300];
         float ms;
-        shape_draw(spec, c->job->seed, i, &shape);
+        lab03_shape_draw(spec, c->job->seed, i, &shape);
         if (kernel_sizes_parse(spec, shape.text, &sizes, &e) ||
             kernel_case_init(&k, &sizes, shape.seed, &e) || allocate(c, &k, &e))
             return stop(c, CARD_FAULT, shape.text, &e);
@@ -245,9 +245,9 @@ static int time_both(struct card *c, struct kernel_sizes *sizes) {
     struct kernel_case k;
     struct err e;
     struct rng rng;
-    shape_draw(spec, c->job->seed, shape_count(spec) - 1, &shape);
-    if (kernel_sizes_parse(spec, c->job->small ? shape.text : card_timed_sizes(spec->name), sizes,
-                           &e))
+    lab03_shape_draw(spec, c->job->seed, lab03_shape_count(spec) - 1, &shape);
+    if (kernel_sizes_parse(spec, c->job->small ? shape.text : lab03_card_timed_sizes(spec->name),
+                           sizes, &e))
         return stop(c, CARD_FAULT, "the timed sizes", &e);
     rng_seed(&rng, shape.seed);
     for (int round = 0; round < WARM + CARD_ROUNDS; round++) {
@@ -285,7 +285,7 @@ static int measure(struct card *c, bool multiply, double *per_ms, struct err *e)
     return 0;
 }
 
-void card_judge(const struct kernel_sizes *sizes, struct card_result *r) {
+void lab03_card_judge(const struct kernel_sizes *sizes, struct card_result *r) {
     const char *kernel = sizes->spec->name;
     bool tensor = !strcmp(kernel, "gemm") || !strcmp(kernel, "attention_prefill");
     double gb_s = (double)kernel_bytes_min(sizes) / r->yours.median_us * 1e-3;
@@ -313,7 +313,7 @@ void card_judge(const struct kernel_sizes *sizes, struct card_result *r) {
 
 /* ---- the whole of it ------------------------------------------------------------------------- */
 
-void card_look(struct card_result *r) {
+void lab03_card_look(struct card_result *r) {
     struct err e;
     if (gpu_open(&r->about, &e) == 0) {
         r->verdict = CARD_TIMED;
@@ -323,13 +323,13 @@ void card_look(struct card_result *r) {
     snprintf(r->why, sizeof r->why, "%s", e.text);
 }
 
-void card_run(const struct card_job *job, struct card_result *r) {
+void lab03_card_run(const struct card_job *job, struct card_result *r) {
     static struct card c;
     struct kernel_sizes sizes;
     struct err e;
     const char *name = job->spec->name;
     c = (struct card){.job = job, .r = r, .flush_bytes = job->small ? 1 << 12 : FLUSH_BYTES};
-    card_look(r);
+    lab03_card_look(r);
     if (r->verdict == CARD_NO_DEVICE) return;
     r->verdict = CARD_UNFINISHED;
     if (launch_rule_read(job->launch, name, &c.yours.rule, &e)) {
@@ -351,5 +351,5 @@ void card_run(const struct card_job *job, struct card_result *r) {
         stop(&c, CARD_REFUSED, "the driver doesn't load the compiled file", &e);
         return;
     }
-    if (check_shapes(&c) == 0 && time_both(&c, &sizes) == 0) card_judge(&sizes, r);
+    if (check_shapes(&c) == 0 && time_both(&c, &sizes) == 0) lab03_card_judge(&sizes, r);
 }

@@ -4,9 +4,9 @@
  */
 #include "lab03/lab03.h"
 
-#include "collect.h"
+#include "core/collect.h"
 #include "base/strict.h"
-#include "text.h"
+#include "base/text.h"
 
 #include "backend/kernel_case.h"
 #include "backend/kernel_spec.h"

@@ -1,11 +1,11 @@
 /* kernel_build.c: see kernel_build.h. */
 #include "lab03/kernel_build.h"
 
-#include "build.h"
-#include "build_errors.h"
+#include "core/build.h"
+#include "core/build_errors.h"
 #include "lab03/kernel_object.h"
-#include "lab03/source.h"
-#include "text.h"
+#include "lab03/kernel_source.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -101,7 +101,7 @@ static void look_at_text(const struct lab *lab, struct workplace *w, struct kern
     if (!text) return;
     if (kernel_not_attempted(text, n))
         p->state = KERNEL_ABSENT;
-    else if (source_check(name, text, n, &why))
+    else if (lab03_source_check(name, text, n, &why))
         refuse(p, c, why.text);
     else
         p->state = KERNEL_BUILT;
@@ -184,9 +184,9 @@ static void examine(const struct lab *lab, struct workplace *w, struct kernel_pr
     if (!text || !elf || !source) {
         build_errors(w, name, c);
         refuse(p, c, strdupa(c->message));
-    } else if (kernel_check_assembly(name, text, n_text, &why) ||
-               kernel_check_symbols(name, p->spec->name, (unsigned char *)elf, n_elf, source,
-                                    n_source, &why)) {
+    } else if (lab03_kernel_check_assembly(name, text, n_text, &why) ||
+               lab03_kernel_check_symbols(name, p->spec->name, (unsigned char *)elf, n_elf, source,
+                                          n_source, &why)) {
         refuse(p, c, why.text);
     }
     free(text);
@@ -194,8 +194,8 @@ static void examine(const struct lab *lab, struct workplace *w, struct kernel_pr
     free(source);
 }
 
-int kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
-                 const char *home, struct kernel_program *programs, struct err *e) {
+int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                       const char *home, struct kernel_program *programs, struct err *e) {
     char cuda[320];
     bool any = false;
     for (int i = 0; i < kernel_spec_count; i++) {

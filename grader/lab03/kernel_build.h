@@ -7,9 +7,9 @@
 #ifndef SERVELAB_GRADER_LAB03_KERNEL_BUILD_H
 #define SERVELAB_GRADER_LAB03_KERNEL_BUILD_H
 
-#include "collect.h"
-#include "lab.h"
-#include "sandbox.h"
+#include "core/collect.h"
+#include "core/lab.h"
+#include "core/sandbox.h"
 
 #include "backend/kernel_spec.h"
 
@@ -30,7 +30,7 @@ struct kernel_program {
 /* programs: one a kernel, in kernel_specs' order; those in the state KERNEL_ABSENT are built when
  * there is something to build. Refused files get FILE_REFUSED in w->file, too. -1 with *e: our
  * fault. */
-int kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
-                 const char *home, struct kernel_program *programs, struct err *e);
+int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                       const char *home, struct kernel_program *programs, struct err *e);
 
 #endif

@@ -1,9 +1,9 @@
 /* kernel_object.c: see kernel_object.h. */
 #include "lab03/kernel_object.h"
 
-#include "lab03/source.h"
-#include "object.h"
-#include "text.h"
+#include "lab03/kernel_source.h"
+#include "core/object.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static int check_line(struct listing *l, const char *p, const char *end) {
     return 0;
 }
 
-int kernel_check_assembly(const char *file, const char *text, size_t n, struct err *e) {
+int lab03_kernel_check_assembly(const char *file, const char *text, size_t n, struct err *e) {
     struct listing l = {.file = file, .own_number = -1, .e = e};
     const char *end = text + n;
     for (const char *p = text; p < end;) {
@@ -175,7 +175,7 @@ static int refuse_foreign(const char *file, const char *name, const char *source
             word = compilers_own[i].word;
             why = compilers_own[i].why;
         }
-    int line = word[0] ? source_line_of(source, source_n, word) : 0;
+    int line = word[0] ? lab03_source_line_of(source, source_n, word) : 0;
     if (line) snprintf(place, sizeof place, "%d: ", line);
     if (why) return err_set(e, "%s:%s%s", file, place, why);
     return err_set(e,
@@ -184,8 +184,8 @@ static int refuse_foreign(const char *file, const char *name, const char *source
                    file, place, text_clean(shown, sizeof shown, name, strlen(name)));
 }
 
-int kernel_check_symbols(const char *file, const char *kernel, const unsigned char *elf, size_t n,
-                         const char *source, size_t source_n, struct err *e) {
+int lab03_kernel_check_symbols(const char *file, const char *kernel, const unsigned char *elf,
+                               size_t n, const char *source, size_t source_n, struct err *e) {
     struct symbols s = {.kernel = kernel};
     if (object_each_undefined(elf, n, look_undefined, &s) ||
         object_each_global(elf, n, look_global, &s))

@@ -15,9 +15,9 @@
 #include <stddef.h>
 
 /* Each returns 0, or -1 with *e. Inputs are NUL-terminated besides their length. */
-int kernel_check_assembly(const char *file, const char *text, size_t n, struct err *e);
+int lab03_kernel_check_assembly(const char *file, const char *text, size_t n, struct err *e);
 /* `source` is the learner's text, for lines. */
-int kernel_check_symbols(const char *file, const char *kernel, const unsigned char *elf, size_t n,
-                         const char *source, size_t source_n, struct err *e);
+int lab03_kernel_check_symbols(const char *file, const char *kernel, const unsigned char *elf,
+                               size_t n, const char *source, size_t source_n, struct err *e);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef SERVELAB_GRADER_LAB03_KERNEL_WIRE_H
 #define SERVELAB_GRADER_LAB03_KERNEL_WIRE_H
 
-#include "wire.h"
+#include "core/wire.h"
 
 enum { KERNEL_WIRE_PARAMS = 16, KERNEL_WIRE_REPORT_BYTES = 1 << 20 };
 
@@ -26,19 +26,19 @@ struct kernel_wire_param {
     const void *data; /* of KWIRE_INPUT; on reading, a place in the question's bytes */
 };
 
-struct kernel_question {
+struct lab03_launch {
     char kernel[32];
     int32_t grid[3], block[3], shared_bytes, n_params;
     struct kernel_wire_param param[KERNEL_WIRE_PARAMS];
 };
 
 /* Writes or reads, as w says; w->bad afterwards where it didn't fit or is no question. */
-void kernel_question_codec(struct wire *w, struct kernel_question *q);
+void lab03_launch_codec(struct wire *w, struct lab03_launch *launch);
 
 static inline size_t kernel_wire_slots(size_t bytes) {
     return (bytes + 7) / 8;
 }
-/* Of the answer to q. */
-size_t kernel_question_slots(const struct kernel_question *q);
+/* Of the answer to launch. */
+size_t lab03_launch_slots(const struct lab03_launch *launch);
 
 #endif

@@ -4,13 +4,13 @@
 #ifndef SERVELAB_GRADER_LAB03_ORACLE_H
 #define SERVELAB_GRADER_LAB03_ORACLE_H
 
-#include "lab.h"
-#include "lab03/questions.h"
+#include "core/lab.h"
+#include "lab03/cases.h"
 
 /* -1: it says nothing */
-int64_t oracle_run_ns(const struct kernel_run *r);
+int64_t lab03_oracle_run_ns(const struct kernel_run *r);
 
-/* Fills wants[0..lab03_question_slots(q)). */
-void lab03_wants(const struct question *q, struct want *wants);
+/* Fills wants[0..lab03_question_slots(c)). */
+void lab03_oracle(const struct lab03_case *c, struct want *wants);
 
 #endif

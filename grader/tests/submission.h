@@ -3,7 +3,8 @@
 #ifndef SERVELAB_GRADER_TESTS_SUBMISSION_H
 #define SERVELAB_GRADER_TESTS_SUBMISSION_H
 
-#include "collect.h"
+#include "core/collect.h"
+#include "labs.h"
 
 #include "testing/check_main.h"
 

@@ -2,9 +2,9 @@
  * back the same, nothing is earned by a constant, the margins divide the policies as the handout
  * says, and a play through the channel is quick.
  */
-#include "grade.h"
+#include "core/grade.h"
 #include "lab02/lab02.h"
-#include "lab02/make_plays.h"
+#include "lab02/make_policy.h"
 #include "lab02/oracle.h"
 #include "lab02/play.h"
 #include "tests/submission.h"
@@ -30,17 +30,17 @@ START_TEST(questions_survive_the_codec) {
         const struct check_def *def = &lab02.checks[i];
         for (int k = 0; made_here(def) && k < def->n_cases; k++) {
             struct hidden_case h = {0}, twin = {0};
-            struct question q;
+            struct lab02_case q;
             struct err e;
             ck_assert_int_eq(lab02.make(def, 5, k, &h, &e), 0);
             ck_assert_int_eq(lab02.make(def, 5, k, &twin, &e), 0);
             ck_assert_msg(h.n_bytes == twin.n_bytes && !memcmp(h.bytes, twin.bytes, h.n_bytes),
                           "%s: one seed, two cases", def->id);
             struct wire w = wire_reader(h.bytes, h.n_bytes);
-            ck_assert_int_eq(question_codec(&w, &q), 0);
-            ck_assert_uint_eq(question_slots(&q), h.n_wants);
+            ck_assert_int_eq(lab02_case_codec(&w, &q), 0);
+            ck_assert_uint_eq(lab02_case_slots(&q), h.n_wants);
             struct wire out = wire_writer(again, sizeof again);
-            ck_assert_int_eq(question_codec(&out, &q), 0);
+            ck_assert_int_eq(lab02_case_codec(&out, &q), 0);
             ck_assert_uint_eq(sizeof again - out.left, h.n_bytes);
             ck_assert(!memcmp(again, h.bytes, h.n_bytes));
             bool asks = false;
@@ -49,11 +49,11 @@ START_TEST(questions_survive_the_codec) {
                           def->id, k);
             ck_assert(h.kind[0] && h.input[0]);
             for (size_t cut = 0; cut < h.n_bytes; cut += 1 + h.n_bytes / 20) {
-                struct question part;
+                struct lab02_case part;
                 struct wire r = wire_reader(h.bytes, cut);
-                ck_assert_int_eq(question_codec(&r, &part), -1);
+                ck_assert_int_eq(lab02_case_codec(&r, &part), -1);
             }
-            question_release(&q);
+            lab02_case_release(&q);
             hidden_case_release(&h);
             hidden_case_release(&twin);
         }
@@ -94,11 +94,11 @@ static int64_t good(uint64_t seed, enum play_kind which, int k, const char *poli
     struct operating_point point;
     struct rng rng;
     struct err e;
-    char kind[KIND_ROOM];
+    char kind[CASE_KIND_BYTES];
     rng_seed(&rng, case_sequence(seed, "slo.goodput_margin", k));
-    make_play(&rng, which, k, &p, kind);
-    ck_assert_msg(play_local(&p, policy, &out, &e) == 0, "%s", e.text);
-    oracle_measure(out.record, p.n, 0, p.request[p.n - 1].arrival_ns + 1, &limits, &point);
+    lab02_make_play(&rng, which, k, &p, kind);
+    ck_assert_msg(lab02_play_local(&p, policy, &out, &e) == 0, "%s", e.text);
+    lab02_oracle_measure(out.record, p.n, 0, p.request[p.n - 1].arrival_ns + 1, &limits, &point);
     return point.good;
 }
 
@@ -151,15 +151,16 @@ START_TEST(the_reference_keeps_every_promise) {
     for (uint64_t seed = 1; seed <= 40; seed++)
         for (int k = 0; k < 24; k++)
             for (size_t i = 0; i < 3; i++) {
-                char kind[KIND_ROOM], name[32];
+                char kind[CASE_KIND_BYTES], name[32];
                 struct rng rng;
                 struct err e;
                 rng_seed(&rng, case_sequence(seed, "plays", k));
-                make_play(&rng, kinds[i], k, &p, kind);
+                lab02_make_play(&rng, kinds[i], k, &p, kind);
                 p.ask_always = k % 3 == 1;
                 snprintf(name, sizeof name, "reference-batch:%d", 1 + k % 9);
-                ck_assert_msg(play_local(&p, "reference", &out, &e) == 0, "%s: %s", kind, e.text);
-                ck_assert_msg(play_local(&p, name, &out, &e) == 0, "%s: %s", kind, e.text);
+                ck_assert_msg(lab02_play_local(&p, "reference", &out, &e) == 0, "%s: %s", kind,
+                              e.text);
+                ck_assert_msg(lab02_play_local(&p, name, &out, &e) == 0, "%s: %s", kind, e.text);
             }
 }
 END_TEST

@@ -1,10 +1,10 @@
 /* test_lab02_evidence.c: lab 02's findings.json and protocol.json: the reference's are whole, and
  * each of many bad ones is refused by the check that should, with the field, the line and a reason.
  */
-#include "collect.h"
+#include "core/collect.h"
 #include "lab02/evidence.h"
-#include "lab02/findings.h"
-#include "lab02/protocol.h"
+#include "lab02/evidence_findings.h"
+#include "lab02/evidence_protocol.h"
 
 #include "testing/check_main.h"
 

@@ -19,7 +19,7 @@ import time
 from lab03_submission import REFERENCE, SERVELAB, TOP, Submission, step, steps
 
 SIMTCC = os.path.join(os.path.dirname(SERVELAB), "simtcc")
-HONEST = os.path.join(TOP, "grader/tests/honest/lab03")
+HONEST = os.path.join(TOP, "grader/tests/lab03/honest")
 SOME = [("rmsnorm", 2), ("rmsnorm", 3), ("gemm", 3), ("gemm", 4), ("softmax", 2), ("attention_decode", 2), ("copy", 1), ("rope", 1)]
 count = failures = 0
 

@@ -20,7 +20,7 @@ static struct card_result judged(const struct kernel_sizes *s, double us, double
     struct card_result r = {.copy_gb_s = 1000, .sgemm_gflop_s = 10000};
     r.yours = (struct card_time){us, spread};
     r.reference = (struct card_time){us, reference_spread};
-    card_judge(s, &r);
+    lab03_card_judge(s, &r);
     return r;
 }
 
@@ -66,7 +66,7 @@ END_TEST
 
 START_TEST(timed_sizes_are_sizes) {
     for (int i = 0; i < kernel_spec_count; i++)
-        sizes_of(kernel_specs[i].name, card_timed_sizes(kernel_specs[i].name));
+        sizes_of(kernel_specs[i].name, lab03_card_timed_sizes(kernel_specs[i].name));
 }
 END_TEST
 

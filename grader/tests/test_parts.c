@@ -1,10 +1,10 @@
 /* test_parts.c: the grader's small parts: totals and rubric, escaping, what an object may contain,
  * the codec, and the comparison of cases for one seed. */
-#include "grade.h"
-#include "lab01/cases.h"
+#include "core/grade.h"
 #include "lab01/lab01.h"
-#include "object.h"
-#include "text.h"
+#include "labs.h"
+#include "core/object.h"
+#include "base/text.h"
 
 #include "testing/check_main.h"
 
@@ -220,17 +220,17 @@ START_TEST(cases_survive_the_codec) {
         const struct check_def *def = &lab01.checks[i];
         for (int k = 0; k < def->n_cases; k++) {
             struct hidden_case h = {0}, twin = {0};
-            struct case_in c;
+            struct lab01_case c;
             struct err e;
             ck_assert_int_eq(lab01.make(def, 5, k, &h, &e), 0);
             ck_assert_int_eq(lab01.make(def, 5, k, &twin, &e), 0);
             ck_assert_msg(h.n_bytes == twin.n_bytes && !memcmp(h.bytes, twin.bytes, h.n_bytes),
                           "%s: one seed, two cases", def->id);
             struct wire w = wire_reader(h.bytes, h.n_bytes);
-            ck_assert_int_eq(case_codec(&w, &c), 0);
-            ck_assert_uint_eq(case_slots(&c), h.n_wants);
+            ck_assert_int_eq(lab01_case_codec(&w, &c), 0);
+            ck_assert_uint_eq(lab01_case_slots(&c), h.n_wants);
             struct wire out = wire_writer(again, sizeof again);
-            ck_assert_int_eq(case_codec(&out, &c), 0);
+            ck_assert_int_eq(lab01_case_codec(&out, &c), 0);
             ck_assert_uint_eq(sizeof again - out.left, h.n_bytes);
             ck_assert(!memcmp(again, h.bytes, h.n_bytes));
             bool asks = false;
@@ -239,11 +239,11 @@ START_TEST(cases_survive_the_codec) {
             ck_assert(h.kind[0] && h.input[0]);
             for (size_t cut = 0; cut < h.n_bytes;
                  cut += 1 + h.n_bytes / 40) { /* truncated: refused */
-                struct case_in part;
+                struct lab01_case part;
                 struct wire r = wire_reader(h.bytes, cut);
-                ck_assert_int_eq(case_codec(&r, &part), -1);
+                ck_assert_int_eq(lab01_case_codec(&r, &part), -1);
             }
-            case_release(&c);
+            lab01_case_release(&c);
             hidden_case_release(&h);
             hidden_case_release(&twin);
         }

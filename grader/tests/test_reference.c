@@ -2,9 +2,8 @@
  * submissions that do the same in other ways. Run in MODE=asan as well, this
  * watches the grader itself.
  */
-#include "grade.h"
-#include "lab01/lab01.h"
-#include "lab02/lab02.h"
+#include "core/grade.h"
+#include "labs.h"
 #include "tests/submission.h"
 
 static void assert_full(const struct lab *lab, const char *folder, uint64_t seed,
@@ -51,13 +50,13 @@ static const struct variant {
     const struct lab *lab;
     const char *reference, *folder;
 } variants[] = {
-    {&lab01, REFERENCE, "honest/counting"},
-    {&lab01, REFERENCE, "honest/wide_and_flat"},
-    {&lab01, REFERENCE, "honest/table_driven"},
-    {&lab01, REFERENCE, "honest/one_helper_for_all"},
-    {&lab02, REFERENCE02, "honest02/reserves_everything"},
-    {&lab02, REFERENCE02, "honest02/other_searches"},
-    {&lab02, REFERENCE02, "honest02/sweeps_and_doubles"},
+    {&lab01, REFERENCE, "lab01/honest/counting"},
+    {&lab01, REFERENCE, "lab01/honest/wide_and_flat"},
+    {&lab01, REFERENCE, "lab01/honest/table_driven"},
+    {&lab01, REFERENCE, "lab01/honest/one_helper_for_all"},
+    {&lab02, REFERENCE02, "lab02/honest/reserves_everything"},
+    {&lab02, REFERENCE02, "lab02/honest/other_searches"},
+    {&lab02, REFERENCE02, "lab02/honest/sweeps_and_doubles"},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
