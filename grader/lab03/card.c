@@ -9,6 +9,7 @@
 #include "lab03/lab03.h"
 #include "labs.h"
 #include "lab03/kernel_source.h"
+#include "core/render.h"
 #include "core/run_check.h"
 #include "base/text.h"
 
@@ -275,7 +276,6 @@ static void print_row(struct run *run, const char *kernel, const struct card_res
         printf("%-6s %10s %12s %6s %9s  ", r->verdict < CARD_REFUSED ? "?" : "no", "-", "-",
                r->verdict < CARD_REFUSED ? "-" : "0", "-");
     printf("%s%s%s\n", verdicts[r->verdict], why[0] ? ": " : "", why);
-    fflush(stdout);
 }
 
 static void print_foot(const struct run *run, int kernels) {
@@ -320,9 +320,10 @@ static int run_chosen(struct run *run, const bool *chosen, int n,
         if (rc) return -1;
         if (r.copy_gb_s > 0) run->about = r;
         print_row(run, kernel_specs[i].name, &r, absent);
+        if (render_flush(e)) return -1;
     }
     print_foot(run, n);
-    return 0;
+    return render_flush(e);
 }
 
 int lab03_on_card(const struct grading *g, const char *home, const bool *chosen,

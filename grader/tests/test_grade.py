@@ -292,6 +292,42 @@ def test_renderings_agree():
         assert key in v, key
 
 
+def cut_off(*args, stdout):
+    """Exit status and stderr of a run whose standard output goes to a device."""
+    with open(stdout, "wb") as out:
+        p = subprocess.run([SERVELAB, "grade", *args], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE,
+                           timeout=300, env={**os.environ, "TMPDIR": WORK}, check=False)
+    return p.returncode, p.stderr.decode()
+
+
+def test_a_verdict_that_cannot_be_written_is_exit_4():
+    lost = submission("unwritten", percentile_c=wrong_percentile())
+    missing = os.path.join(TMP, "no folder", "verdict")
+    full = "No space left on device"
+    for folder in (REFERENCE, lost):  # whatever the verdict is
+        few = ["01", "--seed", "5", "--check", "slo.strict,slo.percentile_rank", "--", folder]
+        for form in ("text", "json"):
+            for path, why in (("/dev/full", full), (missing, "No such file")):
+                p = run("--format", f"{form}={path}", *few)
+                err = p.stderr.decode()
+                assert p.returncode == 4 and path in err and why in err, (form, path, p.returncode, err)
+            status, err = cut_off("--format", form, *few, stdout="/dev/full")
+            assert status == 4 and full in err and "standard output" in err, (form, status, err)
+        # the other formats are written all the same, whichever comes first
+        for order in ("json=/dev/full,text", "text,json=/dev/full"):
+            p = run("--format", order, *few)
+            assert p.returncode == 4 and b" points" in p.stdout and full.encode() in p.stderr, (order, p)
+    # longer than any buffer
+    status, err = cut_off("--json", "--seed", "5", "01", "--", REFERENCE, stdout="/dev/full")
+    assert status == 4 and err.count(full) == 1, (status, err)
+    p = run("01", "--seed", "5", "--format", "json=/dev/full", "--", REFERENCE)
+    assert p.returncode == 4 and full.encode() in p.stderr, p
+    # a lab that is not attempted
+    status, err = cut_off("01", os.path.join(TOP, "labs/01_request_record"), stdout="/dev/full")
+    assert status == 4 and full in err, (status, err)
+    assert cut_off("01", "--list", stdout="/dev/full")[0] == 4
+
+
 def test_g15_locale():
     folder = submission("locale", slo_c=reference("slo.c").replace("price / 3600", "price / 36"))
     plain = grade(folder, "--check", "slo")

@@ -52,15 +52,15 @@ def set_up():
                    check=True)
 
 
-def grade(folder, check="copy", lab="03", flags=(), **env):
+def grade(folder, check="copy", lab="03", flags=(), stdout=subprocess.PIPE, **env):
     """(exit status, the kernel's row, everything)"""
     fake = os.path.join(work, "libfake.so")
     e = dict(os.environ, SERVELAB_LIBCUDA=fake, SERVELAB_LIBCUBLAS=fake, SERVELAB_NVCC=os.path.join(work, "nvcc"),
-             SERVELAB_GPU_SMALL="1", SERVELAB_GPU_LIMIT_S="2", **{"SIMT_THREADS": "2"})
+             SERVELAB_GPU_SMALL="1", SERVELAB_GPU_LIMIT_S="60", **{"SIMT_THREADS": "2"})
     e.update(env)
     p = subprocess.run([SERVELAB, "grade", lab, "--device", "cuda", "--sandbox", "rlimits", "--check", check, *flags, "--", folder],
-                       capture_output=True, text=True, env=e, stdin=subprocess.DEVNULL, timeout=120, check=False)
-    out = p.stdout + p.stderr
+                       stdout=stdout, stderr=subprocess.PIPE, text=True, env=e, stdin=subprocess.DEVNULL, timeout=120, check=False)
+    out = (p.stdout or "") + p.stderr
     row = re.search(rf"^{check} .*$", out, re.M)
     return p.returncode, re.sub(" +", " ", row.group(0)) if row else "", out
 
@@ -105,7 +105,7 @@ def verdicts():
     expect_copy("a launch that fails", 1, r"no - - 0 - the launch failed: .*launch", right, FAKE_CUDA="fail")
     expect_copy("a kernel that crashes takes its process only", 1, r"no - - 0 - the launch failed", "out[(size_t)i << 40] = in[0];")
     expect_copy("a kernel that never ends is ended", 1, r"no - - 0 - comes to no end: ",
-                "volatile float *p = out; while (p[0] != 12345.0f) {}")
+                "volatile float *p = out; while (p[0] != 12345.0f) {}", SERVELAB_GPU_LIMIT_S="2")
     expect_copy("a module that the driver refuses", 1, r"no - - 0 - refused: the driver doesn't load", right, "// no-module")
 
 
@@ -133,6 +133,14 @@ def refusals():
     expect("no verdict, no JSON", 2, r"leave --format and --json out", REFERENCE, flags=["--json"], text=True)
 
 
+def full_disk():
+    e = {"FAKE_CUDA": "200"}
+    with copy_kernel("if (i < n) out[i] = in[i];") as s, open("/dev/full", "wb") as full:
+        status, _, out = grade(s.path, stdout=full, **e)
+        report(status == 4 and out.count("can't be written to standard output: No space left") == 1,
+               "a table that can't be written is exit 4", f"{status} {out}")
+
+
 def secrets():
     seed = os.path.join(work, "seed")
     with open(seed, "w", encoding="utf-8") as f:
@@ -149,6 +157,7 @@ try:
     refusals()
     real_compiler()
     secrets()
+    full_disk()
 finally:
     shutil.rmtree(work)
 print(f"1..{count}")
