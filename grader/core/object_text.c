@@ -21,8 +21,7 @@ static int check_include(const char *file, const char *path, const char *given, 
                 under(path, "/usr/lib/clang");
     if (!strstr(path, "..") && (plain || ours)) return 0;
     return err_set(e,
-                   "%s includes %s; only the system's headers and the ones that are given may be "
-                   "included",
+                   "%s includes %s; only the system's headers and the given ones can be included",
                    file, text_clean(shown, sizeof shown, path, strlen(path)));
 }
 

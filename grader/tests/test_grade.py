@@ -3,6 +3,7 @@
 messages, surroundings. Folders as they are handed in: test_grade_folders.py. Only the standard library. Prints TAP."""
 
 import concurrent.futures
+import glob
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from grading import (QUICK, REFERENCE, SERVELAB, TMP, TOP, WORK, check, grade, main, reference, run,
+from grading import (CODE, QUICK, REFERENCE, SERVELAB, TMP, TOP, WORK, check, grade, main, reference, run,
                      submission, wrong_percentile)
 
 
@@ -134,7 +135,7 @@ static void tell(const int64_t *obs, size_t n, size_t failed, int32_t p) {
 """
 
 
-def test_g24_a_hidden_seed_shows_nothing():
+def test_a_hidden_seed_shows_nothing():
     text = wrong_percentile()
     text = text.replace("    struct percentile p = {.n", "    tell(obs_ns, n_ok, n_failed, percentile_milli);\n"
                         "    struct percentile p = {.n", 1)
@@ -167,7 +168,7 @@ def test_g24_a_hidden_seed_shows_nothing():
     assert run("01", "--seed-file", seed, "--", folder).returncode == 2
 
 
-def test_g24_an_exit_status_tells_nothing_with_a_hidden_seed():
+def test_an_exit_status_tells_nothing_with_a_hidden_seed():
     text = reference("percentile.c").replace(
         "    struct percentile p = {.n",
         "    if (n_ok > 3) exit((int)(obs_ns[0] & 0x7f) + 1);\n    struct percentile p = {.n", 1)
@@ -328,7 +329,7 @@ def test_a_verdict_that_cannot_be_written_is_exit_4():
     assert cut_off("01", "--list", stdout="/dev/full")[0] == 4
 
 
-def test_g15_locale():
+def test_locale():
     folder = submission("locale", slo_c=reference("slo.c").replace("price / 3600", "price / 36"))
     plain = grade(folder, "--check", "slo")
     comma = grade(folder, "--check", "slo", env={"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"})
@@ -372,21 +373,24 @@ def test_a_label_stands_apart_from_its_text():
     assert re.search(r"^      printed loud", shown, re.M), shown
 
 
+def endless(file):
+    """The reference's file with an endless loop at the beginning of each function."""
+    return re.sub(r"^(\w[^;=]*\) \{)$", r"\1 for (volatile int i = 1; i;) {}", reference(file), flags=re.M)
+
+
 def test_an_interrupted_grading_leaves_nothing():
-    folder = submission("interrupted", percentile_c=reference("percentile.c").replace(
-        "    struct percentile p = {.n", "    for (volatile int i = 1; i;) {}\n    struct percentile p = {.n", 1))
-    for sig in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]:
+    # each function costs two seconds of CPU time, so the states that are waited for last until the signal
+    folder = submission("interrupted", **{f.replace(".", "_"): endless(f) for f in CODE})
+    compiling, running = "*", "*/out/run"
+    for sig, state in [(signal.SIGTERM, compiling), (signal.SIGINT, running), (signal.SIGHUP, compiling)]:
         own = tempfile.mkdtemp(dir=WORK)
         os.chmod(own, 0o1777)
         with subprocess.Popen([SERVELAB, "grade", "01", "--", folder], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env={**os.environ, "TMPDIR": own}) as p:
-            until = time.monotonic() + 60
-            while not os.listdir(own) and time.monotonic() < until:
+            while not glob.glob(os.path.join(own, state)):
+                assert p.poll() is None, p.communicate()
                 time.sleep(0.01)
-            assert os.listdir(own)
-            if sig == signal.SIGINT:
-                time.sleep(1)  # another moment of the run
             p.send_signal(sig)
             out, err = p.communicate(timeout=60)
         assert p.returncode == -sig and not out and not err, (sig, p.returncode, out, err)
@@ -405,7 +409,7 @@ def test_a_temporary_folder_that_nobody_can_reach():
     assert not os.listdir(os.path.join(closed, "tmp"))
 
 
-def test_g7_own_fault_is_not_a_verdict():
+def test_own_fault_is_not_a_verdict():
     p = run("01", REFERENCE, env={"SERVELAB_HOME": os.path.join(TMP, "nowhere")})
     assert p.returncode == 4 and b"make build" in p.stderr, (p.returncode, p.stderr)
     assert b"points" not in p.stdout
@@ -448,7 +452,7 @@ def test_both_sandboxes_and_an_ordinary_user():
         assert "nobody" not in v["sandbox"]
 
 
-def test_g26_two_at_once():
+def test_two_at_once():
     folder = submission("at once", percentile_c=wrong_percentile())
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         a, b = pool.map(lambda _: grade(folder, "--check", QUICK), range(2))

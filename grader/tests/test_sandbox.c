@@ -73,9 +73,9 @@ START_TEST(output_status_and_signals) {
     r = run_script(&sb, "kill -SEGV $$", out, sizeof out);
     ck_assert_int_eq(r.end, SANDBOX_SIGNAL);
     ck_assert_int_eq(r.code, SIGSEGV);
-    r = run_script(&sb, "cat; echo end", out, sizeof out); /* G12: stdin is at its end */
+    r = run_script(&sb, "cat; echo end", out, sizeof out); /* stdin is at its end */
     ck_assert_str_eq(out, "end\n");
-    r = run_script(&sb, "exec >&- 2>&-; exit 3", out, sizeof out); /* G12: closed early */
+    r = run_script(&sb, "exec >&- 2>&-; exit 3", out, sizeof out); /* closes its output early */
     ck_assert_int_eq(r.code, 3);
     ck_assert_uint_eq(r.output_seen, 0);
 }
@@ -96,7 +96,7 @@ START_TEST(starts_clean) {
 }
 END_TEST
 
-START_TEST(wall_clock_and_cpu) { /* G10 */
+START_TEST(wall_clock_and_cpu) {
     struct sandbox sb;
     const char *argv[4];
     if (!mode(&sb, _i)) return;
@@ -117,7 +117,7 @@ START_TEST(wall_clock_and_cpu) { /* G10 */
 }
 END_TEST
 
-START_TEST(floods) { /* G10, G11: output without end, with and without newlines */
+START_TEST(floods) { /* output without end, with and without newlines */
     struct sandbox sb;
     if (!mode(&sb, _i)) return;
     ck_assert_int_eq(run_script(&sb, "yes score: 100", out, sizeof out).end, SANDBOX_FLOODED);
@@ -168,7 +168,7 @@ static bool alive(void) {
     return found;
 }
 
-START_TEST(nothing_outlives_a_run) { /* G10 */
+START_TEST(nothing_outlives_a_run) {
     static const char *const scripts[] = {
         "sleep NAP & exit 0", "setsid sleep NAP & exit 0",
         "(setsid sh -c 'sleep NAP & sleep NAP' >&- 2>&- &) ; exit 0",
@@ -188,7 +188,7 @@ START_TEST(nothing_outlives_a_run) { /* G10 */
 }
 END_TEST
 
-START_TEST(fork_bomb) { /* G10 */
+START_TEST(fork_bomb) {
     struct sandbox sb;
     const char *argv[4];
     if (!mode(&sb, _i)) return;
@@ -219,7 +219,7 @@ START_TEST(own_children_are_spared) {
 }
 END_TEST
 
-START_TEST(memory_files_descriptors) { /* G11 */
+START_TEST(memory_files_descriptors) {
     struct sandbox sb;
     char folder[] = "/tmp/servelab-test-XXXXXX", script[256];
     const char *argv[4];
@@ -375,16 +375,16 @@ int main(void) {
     tcase_add_test(tc, probe_says_which);
     tcase_add_test(tc, confined_child_can_only_compute);
     suite_add_tcase(suite, tc);
-    TCase *g10 = tcase_create("G10 processes");
-    tcase_set_timeout(g10, 240);
-    tcase_add_loop_test(g10, wall_clock_and_cpu, 0, 2);
-    tcase_add_loop_test(g10, nothing_outlives_a_run, 0, 2);
-    tcase_add_loop_test(g10, fork_bomb, 0, 2);
-    suite_add_tcase(suite, g10);
-    TCase *g11 = tcase_create("G11 resources");
-    tcase_set_timeout(g11, 240);
-    tcase_add_loop_test(g11, floods, 0, 2);
-    tcase_add_loop_test(g11, memory_files_descriptors, 0, 2);
-    suite_add_tcase(suite, g11);
+    TCase *processes = tcase_create("processes");
+    tcase_set_timeout(processes, 240);
+    tcase_add_loop_test(processes, wall_clock_and_cpu, 0, 2);
+    tcase_add_loop_test(processes, nothing_outlives_a_run, 0, 2);
+    tcase_add_loop_test(processes, fork_bomb, 0, 2);
+    suite_add_tcase(suite, processes);
+    TCase *resources = tcase_create("resources");
+    tcase_set_timeout(resources, 240);
+    tcase_add_loop_test(resources, floods, 0, 2);
+    tcase_add_loop_test(resources, memory_files_descriptors, 0, 2);
+    suite_add_tcase(suite, resources);
     return check_main(suite);
 }
