@@ -1,4 +1,4 @@
-/* text.c: escaping. See text.h. */
+/* text.c: see text.h. */
 #include "base/text.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
-/* child/lab01.c: one case of lab 01 becomes one call of the learner's function. See child.h.
+/* child/lab01.c: turns one case of lab 01 into one call of the learner's function. See child.h.
  *
- * Inputs are placed (place.h); outputs are poisoned, so that one left untouched is never right by
- * luck.
+ * Inputs are placed (place.h). Outputs are poisoned, so that an output that is not written is never
+ * right by accident.
  */
 #include "child/answer.h"
 #include "child/child.h"
@@ -77,8 +77,8 @@ static void call_compute(struct call *k, struct answer *a) {
     put(a, (int)got.tpot_boundary);
 }
 
-/* In the plain build the output has spare room after its end, which goes back with the answer; in
- * the sanitizers' build it ends where it ends. */
+/* In the plain build the output has spare room after its end, which is sent back with the answer;
+ * in the sanitizers' build its allocation ends there. */
 static void call_itl(struct call *k, struct answer *a) {
 #ifdef __SANITIZE_ADDRESS__
     size_t room = k->c->cap;
@@ -116,8 +116,8 @@ static void call_rank(struct call *k, struct answer *a) {
     put_percentile(a, &got);
 }
 
-/* Does the reason change when the price is known? Asked where more than the price is missing: a
- * reason names all of it. */
+/* Whether the reason changes when the price is known. Asked in cases where more than the price is
+ * missing: a reason must name all of it. */
 static bool reason_depends_on_price(struct call *k, const char *reason) {
     struct objective priced = *k->obj;
     char other[CASE_REASON];
@@ -128,7 +128,7 @@ static bool reason_depends_on_price(struct call *k, const char *reason) {
     return strcmp(other, reason) != 0;
 }
 
-/* As call_itl: in the plain build there is spare room, and nobody may write there. */
+/* As in call_itl: in the plain build there is spare room, which must stay untouched. */
 static void call_value(struct call *k, struct answer *a) {
     size_t cap = k->c->cap, spare = 0;
 #ifndef __SANITIZE_ADDRESS__
@@ -201,8 +201,8 @@ static void call_once(struct call *k, struct answer *a) {
     }
 }
 
-/* Bytes by which the heap grew over many calls. The first ones fill caches of the C library, which
- * keeps up to seven freed blocks of a size and counts them as in use. */
+/* Bytes by which the heap grew over many calls. The first calls are not counted: the C library
+ * caches up to seven freed blocks of a size and counts them as in use. */
 static int64_t heap_growth(struct call *k, struct answer *a) {
     enum { WARM_CALLS = 16, CALLS = 64 };
     struct answer scratch = *a;

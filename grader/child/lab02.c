@@ -1,7 +1,7 @@
-/* child/lab02.c: one question of lab 02 becomes one call of the learner's function. See child.h.
- * Inputs are placed (place.h); outputs are poisoned, so that one left untouched is never right by
- * luck. A search's probe asks the grader, which simulates the load and keeps the count.
- */
+/* child/lab02.c: turns one case of lab 02 into one call of the learner's function. See child.h.
+ * Inputs are placed (place.h). Outputs are poisoned, so that an output that is not written is never
+ * right by accident. A search's probe sends a query to the grader, which simulates the load and
+ * counts the probes. */
 #include "child/answer.h"
 #include "child/child.h"
 #include "child/place.h"
@@ -75,7 +75,7 @@ static void call_measure(struct call *k, struct answer *a) {
 
 /* ---- the search ---- */
 
-/* What the search is given as ctx and must hand on. */
+/* What the search gets as ctx and must pass to the probe. */
 struct probe_ctx {
     double local_rps;
 };
@@ -152,8 +152,8 @@ static void put_actions(struct answer *a, const struct policy_action *actions, s
     }
 }
 
-/* In the plain build the plan has spare room after its end, and nobody may write there; in the
- * sanitizers' build it ends where it ends. */
+/* In the plain build the plan has spare room after its end, which must stay untouched; in the
+ * sanitizers' build its allocation ends there. */
 static void call_plan(struct call *k, struct answer *a) {
     size_t cap = k->view.n_waiting + k->view.n_running, spare = CASE_SPARE;
 #ifdef __SANITIZE_ADDRESS__
@@ -219,8 +219,8 @@ static void call_once(struct call *k, struct answer *a) {
     }
 }
 
-/* Bytes by which the heap grew over many calls. The first ones fill caches of the C library, which
- * keeps up to seven freed blocks of a size and counts them as in use. */
+/* Bytes by which the heap grew over many calls. The first calls are not counted: the C library
+ * caches up to seven freed blocks of a size and counts them as in use. */
 static int64_t heap_growth(struct call *k, struct answer *a) {
     enum { WARM_CALLS = 16, CALLS = 64 };
     struct answer scratch = *a;

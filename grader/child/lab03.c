@@ -1,6 +1,5 @@
-/* child/lab03.c: one question to lab 03's C functions becomes one call. See child.h. Kernels run in
- * another program (lab03_kernel.c).
- */
+/* child/lab03.c: turns one case into one call of lab 03's C functions. See child.h. Kernels run in
+ * another program (lab03_kernel.c). */
 #include "child/child.h"
 #include "child/place.h"
 #include "lab03/cases.h"
@@ -13,7 +12,7 @@ static int64_t bits_of(double d) {
     return bits;
 }
 
-/* The output is poisoned, so that one left untouched is never right by luck. */
+/* The output is poisoned, so that an output that is not written is never right by accident. */
 static void compare(const struct lab03_case *c, int64_t *slots) {
     struct kernel_comparison out;
     const float *got = place(c->read_only, c->got, c->n_values * sizeof *c->got);

@@ -1,9 +1,9 @@
-/* child/lab03_kernel.c: one launch of the learner's kernel, in a process of its own. See child.h
- * and lab03/kernel_wire.h. Linked with the kernel's object and the checking runtime of common/simt.
+/* child/lab03_kernel.c: the program that launches the learner's kernel. See child.h and
+ * lab03/kernel_wire.h. Linked with the kernel's object and the checking runtime of common/simt.
  *
- * The runtime stops an access to anything but the kernel's own memory before it happens, so that
- * neither this file's memory nor the counts can be reached; its report leaves by the answer channel
- * when the process ends.
+ * The runtime stops an access to memory that is not the kernel's before it happens, so that neither
+ * this file's memory nor the counts can be changed. Its report is sent over the answer channel when
+ * the process ends.
  */
 #include "child/child.h"
 #include "lab03/kernel_wire.h"
@@ -15,14 +15,14 @@
 
 enum { FOUND = 86 }; /* the exit status of a checked program with a finding */
 
-/* No seccomp here: the runtime calls a tool that knows lines. No code of a submission runs
- * unwatched in this process, and the sandbox stands around it. */
+/* No seccomp here: the runtime starts a tool that knows source lines. Every memory access of the
+ * submission's code is checked in this process, and the sandbox is around it. */
 int child_confine(void) {
     return -1;
 }
 
-/* -fsanitize=bounds watches arrays that never leave a thread's registers or stack, which the memory
- * hooks don't see. Its interface, as gcc and clang emit it. */
+/* -fsanitize=bounds checks arrays that never leave a thread's registers or stack, which the memory
+ * hooks do not see. This is its interface, as gcc and clang call it. */
 struct bounds_place {
     const char *file;
     unsigned line, column;
@@ -69,7 +69,8 @@ static cudaError_t launch(struct launch *l) {
     return e != cudaSuccess ? e : cudaDeviceSynchronize();
 }
 
-/* After a kernel died nothing can be copied any more; what is there is read as it stands. */
+/* Copies every tensor into the slots. After a kernel failed nothing can be copied: those slots stay
+ * 0xff. */
 static size_t download(struct launch *l, int64_t *slots, size_t n) {
     for (int i = 0; i < l->launch.n_params; i++) {
         const struct kernel_wire_param *p = &l->launch.param[i];

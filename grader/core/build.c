@@ -1,8 +1,9 @@
-/* build.c: see build.h. What the compiler said is told by build_errors.c. */
+/* build.c: see build.h. build_errors.c turns compiler messages into text for the learner. */
 #include "core/build.h"
 
 #include "core/build_errors.h"
 #include "core/object.h"
+
 #include "base/text.h"
 
 #include <dirent.h>
@@ -21,9 +22,9 @@ enum {
     SCRIPT_BYTES = 16384,
     MAX_INTERMEDIATE = 32 * 1024 * 1024, /* the preprocessed headers have 150 kB */
     MAX_GLOBALS = 256,
-    COMPILE_CPU_S = 10,      /* a process; the reference takes a tenth of a second each */
-    COMPILE_WALL_MS = 60000, /* all files together; COMPILE_CPU_S ends a bomb long before, and a
-                              * busy machine must not take a submission's points */
+    COMPILE_CPU_S = 10, /* for each process; the reference takes a tenth of a second per file */
+    COMPILE_WALL_MS = 60000, /* all files together; high, so that a busy machine costs no points:
+                                COMPILE_CPU_S ends a compiler bomb long before */
     ATTEMPTS = 3
 };
 
@@ -98,8 +99,9 @@ static int stage(const struct lab *lab, const char *home, const char *given, boo
 
 /* ---- running a script in the sandbox --------------------------------------------------------- */
 
-/* One run of a script. It first leaves a mark, so that a sandbox that could not start is told from
- * a compiler that failed: the former is tried again, and then our fault. */
+/* Runs a script once. The script first makes the file out/started. If that file is missing, the
+ * sandbox did not start: that is tried again, and then reported as the grader's fault. If it
+ * exists, the compiler failed. */
 static int run_script(const struct sandbox *sb, const struct workplace *w, const char *script,
                       struct sandbox_run *run, struct err *e) {
     char tmp[300], mark[300], said[200];
@@ -158,8 +160,8 @@ static void stem(char *out, size_t cap, const char *name) {
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* One preprocessing serves both builds, so that a submission can't tell them apart. -w: warnings
- * are the learner's own compiler's business, and thousands of them are none of a failure. */
+/* Preprocesses once for both builds, so that a submission can't tell the builds apart. -w: warnings
+ * are for the learner's own compiler run; thousands of warnings are not a failure. */
 static int compile_all(const struct sandbox *sb, const struct lab *lab, const struct workplace *w,
                        bool sanitised, struct err *e) {
     static const char cc[] = "gcc -std=gnu17 -w -fmax-errors=5 -fno-diagnostics-show-caret "
@@ -237,7 +239,7 @@ static int check_assembly(const char *file, const char *text, size_t n, const st
     return object_check_assembly(file, text, n, e);
 }
 
-/* Runs a check over an intermediate file. 1 when there is no such file. */
+/* Runs a check over an intermediate file. 1 when the file does not exist. */
 static int check_file(const struct workplace *w, const char *source, const char *suffix,
                       text_check *check, struct err *e) {
     size_t n = 0;
@@ -248,8 +250,8 @@ static int check_file(const struct workplace *w, const char *source, const char 
     return rc;
 }
 
-/* The includes come first: what a compiler says about a file that should not have been included may
- * quote it, and is not shown. */
+/* The list of includes is checked first: a compiler message about a foreign file may quote the
+ * file, so it is not shown. */
 static int examine_text(const struct workplace *w, const char *source, struct err *e) {
     int deps = check_file(w, source, ".d", check_deps, e);
     if (deps < 0) return -1;
@@ -257,7 +259,7 @@ static int examine_text(const struct workplace *w, const char *source, struct er
     if (tokens < 0) return -1;
     int assembly = check_file(w, source, ".s", check_assembly, e);
     if (assembly < 0) return -1;
-    return deps || tokens || assembly; /* 1: the compiler stopped before that */
+    return deps || tokens || assembly; /* 1: the compiler stopped before it wrote the file */
 }
 
 static void refuse(struct collected *c, const struct err *e) {
@@ -270,8 +272,8 @@ struct objects {
     size_t n[COLLECT_MAX_FILES];
 };
 
-/* One look at every accepted object's symbols. A file may use what another accepted one defines, so
- * a refusal asks for another look: returns true then. */
+/* Examines the symbols of every accepted object once. A file may use what another accepted file
+ * defines, so after a refusal all must be examined again; returns true then. */
 static bool refuse_by_symbols(const struct lab *lab, struct workplace *w, const struct objects *o,
                               const char *const *interface) {
     struct name_list globals = {{NULL}, 0};
@@ -292,7 +294,7 @@ static bool refuse_by_symbols(const struct lab *lab, struct workplace *w, const 
     return refused;
 }
 
-/* Sorts the files into those that may be linked and those that may not. */
+/* Marks each file as accepted or refused. */
 static void examine(const struct lab *lab, struct workplace *w, bool trust) {
     const char *interface[64] = {NULL};
     struct objects o = {{NULL}, {0}};
@@ -316,8 +318,8 @@ static void examine(const struct lab *lab, struct workplace *w, bool trust) {
 
 /* ---- linking --------------------------------------------------------------------------------- */
 
-/* Joins the accepted objects, hides everything but the interface, links with the child. False when
- * there is no object. */
+/* Writes the script that joins the accepted objects, hides every symbol but the interface's, and
+ * links the child. False when there is no object. */
 static bool link_lines(char *script, const struct lab *lab, const struct workplace *w,
                        const char *variant, const char *flags) {
     bool any = false, fits = append(script, "O='%s'\n: >$O/started\n", w->out);
@@ -341,7 +343,7 @@ static bool link_lines(char *script, const struct lab *lab, const struct workpla
     return any;
 }
 
-/* program becomes "" when the linker refused, and *run says why. -1 when we failed. */
+/* program becomes "" when the linker refused; *run then has its output. -1: the grader's fault. */
 static int link_variant(const struct sandbox *sb, const struct lab *lab, const struct workplace *w,
                         const char *variant, const char *flags, char *program, size_t cap,
                         struct sandbox_run *run, struct err *e) {
@@ -367,8 +369,8 @@ static int link_plain(const struct sandbox *sb, const struct lab *lab, struct wo
     return rc;
 }
 
-/* Did the compiler make every file's object once more, under the sanitizers? It has its limits, and
- * a file that is large enough meets them here. */
+/* Whether every file also has an object with sanitizers. The compiler has limits that a large file
+ * can meet in this build only. */
 static bool have_sanitised(const struct lab *lab, const struct workplace *w) {
     for (size_t i = 0; i < lab->n_files; i++) {
         size_t n;
@@ -380,7 +382,8 @@ static bool have_sanitised(const struct lab *lab, const struct workplace *w) {
     return true;
 }
 
-/* The same objects linked without the sanitizers: what fails here is ours. */
+/* Links the objects with sanitizers. They linked without them, so a failure here is the grader's
+ * fault. */
 static int link_sanitised(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
                           struct built *out, struct err *e) {
     struct sandbox_run run = {.output_fd = -1};

@@ -74,7 +74,7 @@ void build_errors(const struct workplace *w, const char *source, struct collecte
                     count > 2 ? "s" : "");
 }
 
-/* Takes our own folders out of a message: "/tmp/.../out/all.o" becomes "all.o". */
+/* Removes the work folder's path from a message: "/tmp/.../out/all.o" becomes "all.o". */
 static void without_folder(char *text, const char *folder) {
     size_t n = strlen(folder) + 1;
     for (char *at; (at = strstr(text, folder)) && at[n - 1] == '/';)

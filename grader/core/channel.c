@@ -1,8 +1,9 @@
-/* channel.c: asking a submission's process one case. See channel.h. */
+/* channel.c: asks a submission's process one case. See channel.h. */
 #include "core/channel.h"
 
-#include "base/text.h"
 #include "core/wire.h"
+
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +36,8 @@ void channel_close(struct channel *ch) {
     ch->fd = -1;
 }
 
-/* Waits until the channel is ready for `events` or the submission printed something; looks after
- * its output and the clock meanwhile. False when the run must not go on. */
+/* Waits until the channel is ready for `events` or the submission printed something; meanwhile
+ * takes its output and checks the deadline. False when the run must end. */
 static bool wait_ready(struct channel *ch, struct sandbox_run *run, short events) {
     struct pollfd p[2] = {{ch->fd, events, 0}, {run->output_fd, POLLIN, 0}};
     poll(p, run->output_fd >= 0 ? 2 : 1, POLL_MS);
@@ -86,7 +87,7 @@ static enum channel_answer send_with_nonce(struct channel *ch, struct sandbox_ru
     return a == CHANNEL_OK ? transfer(ch, run, (void *)(uintptr_t)bytes, n, true) : a;
 }
 
-/* Takes a query of n bytes and replies to it, with a new nonce. */
+/* Reads a query of n bytes and sends the reply with a new nonce. */
 static enum channel_answer serve_query(struct channel *ch, struct sandbox_run *run, size_t n,
                                        const struct channel_server *server, uint64_t *nonce) {
     unsigned char query[WIRE_MAX_QUERY], reply[WIRE_MAX_REPLY];
@@ -105,7 +106,7 @@ enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, con
     uint64_t nonce = 0;
     enum channel_answer a = send_with_nonce(ch, run, WIRE_CASE, bytes, n, &nonce);
     for (;;) {
-        /* a child that ended may still have left an answer, or a TODO, for what it had read */
+        /* a child that has ended may have sent an answer or a TODO before */
         if (a == CHANNEL_OK || a == CHANNEL_CLOSED)
             a = transfer(ch, run, &back, sizeof back, false);
         if (a != CHANNEL_OK) return a;

@@ -1,6 +1,6 @@
-/* collect.c: see collect.h. Every access goes through a descriptor of the folder, with O_NOFOLLOW,
- * so that nothing in a submission leads out of it, and with O_NONBLOCK, so that a FIFO can't stop
- * us. */
+/* collect.c: see collect.h. Every file is opened relative to a descriptor of the folder, with
+ * O_NOFOLLOW, so that no link leads out of the submission, and with O_NONBLOCK, so that a FIFO
+ * can't block the grader. */
 #include "core/collect.h"
 
 #include "base/text.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    MAX_CODE_BYTES = 256 * 1024,      /* our longest lab file has 12 kB */
+    MAX_CODE_BYTES = 256 * 1024,      /* the longest lab file of the reference has 12 kB */
     MAX_DATA_BYTES = 4 * 1024 * 1024, /* a record of 256 tokens has about 40 kB */
     NOBODY = 65534
 };
@@ -27,13 +27,13 @@ enum {
 static int make_folder(const char *root, char *path, size_t cap, const char *name, struct err *e) {
     if (snprintf(path, cap, "%s/%s", root, name) >= (int)cap)
         return err_set(e, "the path of the temporary folder is too long; set TMPDIR to a shorter");
-    /* whatever the umask: nobody must be able to look inside */
+    /* independent of the umask: user nobody must be able to enter */
     if (mkdir(path, 0755) || chmod(path, 0755)) return err_set(e, "%s: %s", path, strerror(errno));
     return 0;
 }
 
-/* Can the sandbox's user write to this folder? Asked as that user: a folder above it may be closed,
- * a link may lead through a closed one, and a network file system has rules of its own. */
+/* Whether the sandbox's user can write to this folder. Tried as that user: a folder above may be
+ * closed, a link may lead through a closed one, and a network file system has its own rules. */
 static bool writable_for(const char *folder, bool drop) {
     int status = -1;
     pid_t pid = fork();
@@ -48,7 +48,7 @@ static bool writable_for(const char *folder, bool drop) {
     return status == 0;
 }
 
-/* The work folder below tmp. -1 with *e, and nothing left behind. */
+/* Makes the work folder below tmp. -1 with *e; then nothing is left behind. */
 static int create_below(struct workplace *w, const char *tmp, bool drop, struct err *e) {
     snprintf(w->root, sizeof w->root, "%s/servelab-grade-XXXXXX", tmp);
     if (!mkdtemp(w->root)) {
@@ -78,11 +78,12 @@ static int create_below(struct workplace *w, const char *tmp, bool drop, struct 
 
 int workplace_create(struct workplace *w, bool drop, struct err *e) {
     const char *const places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
-    /* the path goes into a shell's script, as it stands */
+    /* the path is used in a shell script without quotes */
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
     struct err why;
-    bool told = false; /* the first place's trouble: it is the one that was asked for */
+    bool told =
+        false; /* whether *e holds the error of the first place tried, which is the one asked for */
     memset(w, 0, sizeof *w);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const char *tmp = places[i];
@@ -94,7 +95,7 @@ int workplace_create(struct workplace *w, bool drop, struct err *e) {
     return -1;
 }
 
-/* Removes what is below `dir`; folders that were made unreadable get their rights back first. */
+/* Removes everything below `dir`. Folders without permissions get them back first. */
 static void remove_below(int dir, int depth) {
     enum { MAX_DEPTH = 64 };
     fchmod(dir, 0700);
@@ -125,7 +126,7 @@ void workplace_remove(const struct workplace *w) {
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* Reads fd, a regular file of at most cap bytes. NULL with a reason. */
+/* Reads fd, a regular file of at most cap bytes. NULL with *why otherwise. */
 static char *read_regular(int fd, size_t cap, size_t *n, const char **why) {
     struct stat st;
     *why = "can't be read";
@@ -138,7 +139,7 @@ static char *read_regular(int fd, size_t cap, size_t *n, const char **why) {
         *why = "is too large";
         return NULL;
     }
-    char *text = malloc(cap + 2); /* one byte more than allowed, to see a file that grows */
+    char *text = malloc(cap + 2); /* one byte more than allowed, to notice a file that grows */
     if (!text) return NULL;
     size_t len = 0;
     for (ssize_t got; len <= cap && (got = read(fd, text + len, cap + 1 - len)) != 0;) {
@@ -251,8 +252,8 @@ static bool is_debris(const char *name) {
     return name[0] == '.' || !strcmp(name, "__MACOSX");
 }
 
-/* An archive often holds one folder more than was asked for. Looks one level down for exactly one
- * folder that holds files of this lab; `dir` itself when none does. -1 when several do. */
+/* Archives often contain one extra folder. Looks one level down for exactly one folder with files
+ * of this lab; `dir` itself when there is none. -1 when there are several. */
 static int find_level(int dir, const struct lab *lab, struct err *e) {
     int found = -1;
     char first[200] = "", second[200];

@@ -20,7 +20,7 @@ static int start(struct dialogue *d) {
     return 0;
 }
 
-/* Ends the process, and keeps what it printed. `stop`: doesn't wait for it. */
+/* Ends the process and keeps its output. `stop`: kills it at once. */
 static void end(struct dialogue *d, bool stop) {
     if (!d->alive) return;
     d->alive = false;
@@ -70,7 +70,7 @@ const struct check_result *dialogue_next_result(const struct dialogue *d,
     return NULL;
 }
 
-/* Everything was answered: it must still end by itself, with status 0. */
+/* Every question was answered; the process must now exit with status 0. */
 static void look_at_end(struct dialogue *d, struct check_result *r) {
     char how[280], text[320];
     if (!d->alive) return;

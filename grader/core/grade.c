@@ -4,6 +4,7 @@
 #include "core/build.h"
 #include "core/collect.h"
 #include "core/run_check.h"
+
 #include "base/text.h"
 
 #include <signal.h>
@@ -30,7 +31,7 @@ bool grade_chosen(const char *check, const struct check_def *def) {
     return check == NULL;
 }
 
-/* Every item must choose something: a typing error must not look like a pass. */
+/* -1 when an item chooses no check: a typing error must not look like a pass. */
 static int check_choice(const struct lab *lab, const char *check, struct err *e) {
     for (const char *p = check; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
         size_t n = strcspn(p, ","), i = 0;
@@ -54,8 +55,7 @@ static void describe_machine(char *out, size_t cap) {
              sysconf(_SC_NPROCESSORS_ONLN) == 1 ? "" : "s");
 }
 
-/* 'text' for a shell. Texts with control bytes are not offered, nor those with a $, which make
- * would take for itself. */
+/* Quotes text for a shell. False for control bytes, and for $, which make would expand. */
 static bool shell_quote(char *out, size_t cap, const char *text) {
     size_t n = 0;
     for (const char *p = text; *p; p++)
@@ -105,8 +105,9 @@ static int points_with(const struct lab *lab, const struct check_result *all, en
     return points;
 }
 
-/* Half of each needed dimension's points: an empty function is safe, but not worth safety's points.
- * False when the check can't count; where our own faults decide that, it is one more of them. */
+/* A safety check counts only with half of the points of each dimension it needs: an empty function
+ * is safe but earns nothing. False when the check can't count. If grader faults decide that, its
+ * outcome is a grader fault, too. */
 static bool meets_prerequisites(const struct lab *lab, const struct check_def *def,
                                 const struct check_result *all, struct check_result *r) {
     for (enum dimension d = 0; d < DIM_N; d++) {
@@ -129,8 +130,8 @@ static bool meets_prerequisites(const struct lab *lab, const struct check_def *d
 /* ---- the run --------------------------------------------------------------------------------- */
 
 struct plan {
-    bool *run;                  /* beside lab->checks: chosen, or needed by one that is */
-    bool build, sanitised, own; /* which programs that takes */
+    bool *run;                  /* parallel to lab->checks: chosen, or needed by a chosen one */
+    bool build, sanitised, own; /* what must be built for these checks */
 };
 
 static int make_plan(const struct grade_options *o, struct plan *p, struct err *e) {
@@ -175,7 +176,8 @@ static void run_all(const struct grade_options *o, const struct plan *p, const s
     if (o->progress) o->progress(NULL, total, total);
 }
 
-/* Has anything been done? A starter's functions all end in LAB_TODO and its data has blanks. */
+/* Whether the submission differs from the starter, whose functions all end in LAB_TODO and whose
+ * data has blanks. */
 static bool was_attempted(const struct lab *lab, const struct workplace *w, const struct plan *p,
                           const struct check_result *all) {
     for (size_t i = 0; i < lab->n_files; i++)
@@ -199,7 +201,7 @@ static void list_problems(const struct lab *lab, const struct workplace *w,
     for (size_t i = 0; i < lab->n_files; i++) {
         const struct collected *c = &w->file[i];
         bool told = c->state == FILE_REFUSED || (c->state == FILE_MISSING && v->attempted);
-        if (told && !strstr(v->problem, c->message)) /* one message may stand for several files */
+        if (told && !strstr(v->problem, c->message)) /* several files may have the same message */
             text_append(v->problem, sizeof v->problem, "%s%s", v->problem[0] ? "\n" : "",
                         c->message);
     }
@@ -266,9 +268,9 @@ done:
 /* ---- interruptions -----------------------------------------------------------------------------
  */
 
-/* What ends a grading from outside. The handler only leaves a mark: the run ends at the next look
- * at it, its processes are killed, the work folder is removed, and then the signal is raised again
- * for whoever was there before us. */
+/* Signals that interrupt a grading. The handler only sets a flag. The run ends at its next check of
+ * the flag, its processes are killed, the work folder is removed, and then the signal is raised
+ * again with the caller's handler. */
 static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
 enum { N_INTERRUPTIONS = sizeof interruptions / sizeof *interruptions };
 
@@ -277,7 +279,7 @@ static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]) {
     sandbox_resume();
     for (int i = 0; i < N_INTERRUPTIONS; i++) {
         sigaction(interruptions[i], NULL, &before[i]);
-        /* nohup and the like: ignored stays ignored */
+        /* a signal that is ignored, as under nohup, stays ignored */
         if (before[i].sa_handler != SIG_IGN) sigaction(interruptions[i], &mark, NULL);
     }
 }

@@ -1,4 +1,4 @@
-/* lab.c: the labs there are. See lab.h. */
+/* lab.c: what the labs' makers of cases share. See lab.h. */
 #include "core/lab.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* object.c: see object.h. The ELF reader takes what gcc writes on a 64-bit little-endian machine
- * and checks every offset; the functions below it read the text files. */
+/* object.c: the symbols of an object. See object.h. The ELF reader accepts what gcc writes on a
+ * 64-bit little-endian machine and checks every offset. object_text.c checks the text files. */
 #include "core/object.h"
 
 #include "base/text.h"
@@ -11,7 +11,8 @@
 
 /* ---- which functions of the C library a submission may use ----------------------------------- */
 
-/* What computing and saying something needs. Not here: files, processes, signals, clocks, jumps. */
+/* Functions for computing and printing. Not on the list: files, processes, signals, clocks, jumps.
+ */
 static const char *const libc_functions[] = {
     "abort", "abs", "bsearch", "calloc", "exit", "free", "labs", "llabs", "malloc", "memchr",
     "memcmp", "memcpy", "memmem", "memmove", "mempcpy", "memset", "qsort", "qsort_r", "realloc",
@@ -26,10 +27,10 @@ static const char *const libc_functions[] = {
     "llrintl", "log", "log2", "log10", "exp", "pow", "modf", "nan", "nearbyint", "remainder",
     "rint", "rintl", "round", "roundl", "sqrt", "trunc", "truncl", "copysign", "nextafter",
     "nextafterl",
-    /* printing; it is shown beside a failed practice case and counts for nothing */
+    /* printing: shown with a failed practice case, never graded */
     "fflush", "fprintf", "fputc", "fputs", "fwrite", "perror", "printf", "putc", "putchar", "puts",
     "snprintf", "sprintf", "stderr", "stdout", "vfprintf", "vprintf", "vsnprintf", "strerror",
-    /* what the compiler puts there by itself */
+    /* calls that the compiler inserts */
     "__assert_fail", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc",
     "__errno_location", "__isoc99_sscanf", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_", "__divti3",
     "__modti3", "__udivti3", "__umodti3", "__multi3", "__muloti4", "__mulvti3", "__popcountdi2",
@@ -57,7 +58,7 @@ struct elf {
     Elf64_Ehdr eh;
 };
 
-/* Copies n bytes at an offset; false when they aren't all there. */
+/* Copies n bytes at an offset; false when the file ends before. */
 static bool elf_read(const struct elf *f, uint64_t at, void *out, size_t n) {
     if (at > f->n || n > f->n - at) return false;
     memcpy(out, f->bytes + at, n);
@@ -69,7 +70,7 @@ static bool elf_section(const struct elf *f, unsigned index, Elf64_Shdr *sh) {
     return elf_read(f, f->eh.e_shoff + (uint64_t)index * sizeof *sh, sh, sizeof *sh);
 }
 
-/* A name in a string table, or NULL. It ends within the table. */
+/* A name in a string table; NULL when it does not end within the table. */
 static const char *elf_name(const struct elf *f, const Elf64_Shdr *strings, uint64_t at) {
     if (strings->sh_type != SHT_STRTAB || at >= strings->sh_size) return NULL;
     if (strings->sh_offset > f->n || strings->sh_size > f->n - strings->sh_offset) return NULL;
@@ -88,7 +89,7 @@ static bool elf_open(struct elf *f, const unsigned char *bytes, size_t n) {
 
 typedef int symbol_fn(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx);
 
-/* Calls each for every symbol with a name; stops when it returns non-zero and returns that. -2 when
+/* Calls `each` for every symbol with a name. Stops at the first non-zero result and returns it. -2:
  * the file is broken. */
 static int elf_each_symbol(const struct elf *f, symbol_fn *each, void *ctx) {
     for (unsigned i = 0; i < f->eh.e_shnum; i++) {

@@ -1,15 +1,15 @@
-/* object.h: what a compiled submission may contain. Looks at the compiler's intermediate files of
- * one source file, before anything is linked or run:
+/* object.h: decides whether a compiled submission may be linked. Examines the compiler's files of
+ * one source, before anything is linked or run:
  *
- *   the dependency list   nothing is included but the system's headers and the ones we give
- *   the preprocessed text no attribute that turns the sanitizers off
- *   the assembly          only directives that the compiler writes by itself: no inline assembly,
- *                         none smuggled in through a section's name
- *   the object            no constructor, no odd section, no function named like one of the C
+ *   the dependency list   only the system's headers and the given ones are included
+ *   the preprocessed text no attribute turns the sanitizers off
+ *   the assembly          only directives that the compiler writes for plain C: no inline assembly,
+ *                         and none injected through a section's name
+ *   the object            no constructor, no unusual section, no function named like one of the C
  *                         library's, no call of a function that isn't on the list
  *
- * Each refusal names what was found. Refuses on doubt: these files come from a known compiler, so
- * what doesn't look like its output isn't.
+ * Each refusal names what was found. In doubt a file is refused: its compiler is known, so whatever
+ * does not look like that compiler's output was injected.
  */
 #ifndef SERVELAB_GRADER_CORE_OBJECT_H
 #define SERVELAB_GRADER_CORE_OBJECT_H
@@ -28,15 +28,15 @@ int object_check_assembly(const char *file, const char *text, size_t n, struct e
 
 struct object_rules {
     const char *const *interface; /* functions that it may define for others */
-    const char *const *callable;  /* functions of ours that it may call */
-    /* symbols that the submission's other files define: a file may use them */
+    const char *const *callable;  /* functions of the project that it may call */
+    /* symbols that the submission's other files define, which this file may use */
     const char *const *others;
     size_t n_others;
 };
 int object_check_symbols(const char *file, const unsigned char *elf, size_t n,
                          const struct object_rules *rules, struct err *e);
 
-/* Calls each(name, ctx) for every symbol the object defines globally. -1 when it is no object. */
+/* Calls each(name, ctx) for every symbol that the object defines globally. -1: not an object. */
 int object_each_global(const unsigned char *elf, size_t n,
                        void (*each)(const char *name, void *ctx), void *ctx);
 
@@ -44,7 +44,7 @@ int object_each_global(const unsigned char *elf, size_t n,
 int object_each_undefined(const unsigned char *elf, size_t n,
                           void (*each)(const char *name, void *ctx), void *ctx);
 
-/* Is it on the list of C library functions that a submission may use? */
+/* Whether a submission may use this function of the C library. */
 bool object_libc_allowed(const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/* object_text.c: the textual half of object.h: dependency list, preprocessed text, assembly. */
+/* object_text.c: checks the list of includes, the preprocessed text and the assembly. See object.h.
+ */
 #include "core/object.h"
 
 #include "base/text.h"
@@ -37,7 +38,7 @@ int object_check_includes(const char *file, const char *deps, size_t n, const ch
                (isspace((unsigned char)*p) || (*p == '\\' && p + 1 < end && p[1] == '\n')))
             p++;
         for (; p < end && !isspace((unsigned char)*p); p++) {
-            if (*p == '\\' && p + 1 < end) { /* "\ " stands for a blank in a name */
+            if (*p == '\\' && p + 1 < end) { /* "\ " is a blank in a name */
                 if (p[1] == '\n') break;
                 p++;
             }
@@ -62,8 +63,8 @@ int object_check_tokens(const char *file, const char *text, size_t n, struct err
 
 /* ---- assembly -------------------------------------------------------------------------------- */
 
-/* The directives that gcc writes for plain C. Those that read files, define macros or repeat text
- * are what an injected line would need. */
+/* The directives that gcc writes for plain C. An attack by injected assembly needs others: those
+ * that read files, define macros or repeat text. */
 static const char *const directives[] = {".file",
                                          ".loc",
                                          ".text",
@@ -120,7 +121,8 @@ static const char *const directives[] = {".file",
                                          ".cfi_negate_ra_state",
                                          ".cfi_window_save"};
 
-/* Instructions that enter the kernel: the compiler writes none, a renamed symbol could. */
+/* Instructions that enter the kernel. The compiler writes none; a symbol's name could inject one.
+ */
 static bool enters_kernel(const char *word, size_t n) {
     static const char *const traps[] = {"syscall", "sysenter", "int", "svc"};
     for (size_t i = 0; i < sizeof traps / sizeof *traps; i++)
@@ -134,7 +136,7 @@ static bool known_directive(const char *word, size_t n) {
     return false;
 }
 
-/* The name behind ".section": letters, digits, '_', '.', '-', and quotes around it. */
+/* The name after ".section": letters, digits, '_', '.', '-', with quotes around it allowed. */
 static bool plain_section(const char *p, const char *end) {
     while (p < end && isspace((unsigned char)*p)) p++;
     size_t n = 0;
@@ -156,7 +158,7 @@ static int check_line(const char *file, const char *p, const char *end, struct e
     bool label = word[n - 1] == ':';
     bool text = n > 1 && (!memcmp(word, ".s", 2) || !memcmp(word, ".a", 2)) &&
                 (!strncmp(word, ".string", n) || !strncmp(word, ".ascii", n));
-    /* .ident and .file quote text that comes from the compiler or from #line */
+    /* .ident and .file quote text from the compiler or from #line */
     bool quoted =
         text || (n == 5 && !memcmp(word, ".file", 5)) || (n == 6 && !memcmp(word, ".ident", 6));
     bool directive = word[0] == '.' && !label;

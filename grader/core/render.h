@@ -1,5 +1,5 @@
-/* render.h: one verdict, many renderings. Each reads the totals from verdict.h, so that they agree;
- * none of them decides anything. Texts in a verdict are clean already. */
+/* render.h: renders a verdict as text or as JSON, and writes it. Each rendering reads its totals
+ * from verdict.h, so that they agree. Texts in a verdict are clean already. */
 #ifndef SERVELAB_GRADER_CORE_RENDER_H
 #define SERVELAB_GRADER_CORE_RENDER_H
 
@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-/* For a person. Short: a line a check, details for what was not earned. Colour when asked for. */
+/* For a person. Short: the totals, and details for what was not earned. `colour`: with escape
+ * codes. */
 void render_text(const struct grade_verdict *v, const struct lab *lab, bool colour, FILE *out);
 
 /* Schema "servelab.grade.v1"; keys are stable. -1: out of memory. */

@@ -1,4 +1,4 @@
-/* render_json.c: the verdict as JSON, schema "servelab.grade.v1". See render.h. Absent texts are
+/* render_json.c: the verdict as JSON, schema "servelab.grade.v1". See render.h. Empty texts are
  * left out; points and counts are integers. */
 #include "core/render.h"
 

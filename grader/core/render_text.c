@@ -1,5 +1,6 @@
-/* render_text.c: the verdict for a person at a terminal. See render.h. Short on purpose: totals,
- * then the few things to do next. What is not written yet is one line, not one failure a check. */
+/* render_text.c: the verdict for a person at a terminal. See render.h. Short: the totals, then the
+ * few next steps. Functions that are not written yet take one line, not one failure for each check.
+ */
 #include "core/render.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ static void print_dimensions(const struct grade_verdict *v, const struct style *
     }
 }
 
-/* A text that may have several lines, indented. */
+/* Prints a text of one or more lines, indented. */
 static void print_block(const char *label, const char *text, FILE *out) {
     if (!text[0]) return;
     fprintf(out, "      %-8s", label);
@@ -62,8 +63,7 @@ static void print_failure(const struct check_result *c, bool detailed, bool in_f
     print_block("again", c->rerun, out);
 }
 
-/* What has no points because something else comes first: each reason once, with the points behind
- * it. */
+/* Lists why checks were not run, each reason once, with the sum of their points. */
 static void print_not_run(const struct grade_verdict *v, const struct style *s, FILE *out) {
     bool heading = false;
     for (size_t i = 0; i < v->n; i++) {
@@ -76,7 +76,7 @@ static void print_not_run(const struct grade_verdict *v, const struct style *s, 
             if (k < i) first = false;
             points += v->checks[k].points;
         }
-        if (!first || strstr(v->problem, v->checks[i].message)) continue; /* told already */
+        if (!first || strstr(v->problem, v->checks[i].message)) continue; /* printed already */
         if (!heading) fprintf(out, "\n  %sStill to come%s\n", s->bold, s->off);
         heading = true;
         fprintf(out, "    %3d point%s %s\n", points, points == 1 ? " " : "s", v->checks[i].message);
@@ -84,8 +84,8 @@ static void print_not_run(const struct grade_verdict *v, const struct style *s, 
     }
 }
 
-/* What was refused, a file a line, with the points that wait for it. When a few checks were chosen,
- * missing files that none of them waits for are left out. */
+/* Lists the refused files, one a line, with the points that depend on each. With --check, missing
+ * files that no chosen check needs are left out. */
 static void print_problem(const struct grade_verdict *v, const struct style *s, FILE *out) {
     bool heading = false;
     for (const char *p = v->problem; *p;) {
@@ -93,7 +93,7 @@ static void print_problem(const struct grade_verdict *v, const struct style *s, 
         int points = 0;
         for (size_t i = 0; i < v->n; i++) {
             const struct check_result *c = &v->checks[i];
-            size_t len = strlen(c->message); /* a long message is cut in the check's own result */
+            size_t len = strlen(c->message); /* the check's own copy of a long message is cut */
             if (c->outcome == OUTCOME_NOT_RUN && len > 0 && len <= n && !memcmp(p, c->message, len))
                 points += c->points;
         }
@@ -121,7 +121,7 @@ static void print_first_step(const struct grade_verdict *v, const struct lab *la
     fprintf(out, "%sLab %s is not attempted yet.%s\n\n  First step: %s.\n", s->bold, v->lab, s->off,
             lab->first_step);
     fprintf(out, "  Then:       make grade LAB=%s CHECK=%s\n", lab->number, lab->first_check);
-    if (v->partial) print_not_run(v, s, out); /* what the chosen checks themselves wait for */
+    if (v->partial) print_not_run(v, s, out); /* the reasons why the chosen checks were not run */
     print_frame(v, s, out);
 }
 
@@ -130,7 +130,8 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
     static const struct style fancy = {"\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[0m"};
     const struct style *s = colour ? &fancy : &plain;
     int shown = 0, lost = 0;
-    bool endless = false; /* one endless loop is told in detail; the others would say the same */
+    bool endless = false; /* details are printed for the first endless loop only; the others would
+                             repeat them */
     if (verdict_exit_status(v) == 3) {
         print_first_step(v, lab, s, out);
         return;
@@ -148,7 +149,7 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
         }
     }
     if (lost > DETAILED && v->practice)
-        fprintf(out, "\n  The first %d are told in detail; CHECK=name shows any other.\n",
+        fprintf(out, "\n  Details are shown for the first %d; CHECK=name shows any other.\n",
                 DETAILED);
     print_not_run(v, s, out);
     for (size_t i = 0; i < v->n; i++)

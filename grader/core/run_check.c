@@ -1,9 +1,10 @@
-/* run_check.c: a process for one check, its cases asked one by one, its answers compared. See
- * run_check.h. Comparing happens here and nowhere else. */
+/* run_check.c: starts a process for one check, asks its cases one by one and compares the answers.
+ * See run_check.h. Answers are compared in this file only. */
 #include "core/run_check.h"
 
 #include "core/dialogue.h"
 #include "core/session.h"
+
 #include "base/text.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum { MAX_SLOTS = 4096 };
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Finite-ness is read from the exponent's bits: no comparison with NaN is ever trusted. */
+/* Tests the exponent's bits, since a comparison with NaN can't be trusted. */
 static bool finite_bits(int64_t bits) {
     return ((uint64_t)bits >> 52 & 0x7ff) != 0x7ff;
 }
@@ -68,7 +69,7 @@ static void append_slot(char *dst, size_t cap, const struct want *w, int64_t v, 
     text_append(dst, cap, "%s%s%s %s", dst[0] ? ", " : "", w->name, index, value);
 }
 
-/* The first wrong slots, got and want side by side. */
+/* Writes the first wrong slots to got and want, in the same order. */
 static void describe_difference(const struct hidden_case *h, const int64_t *got,
                                 struct check_result *r) {
     enum { SHOWN = 2 };
@@ -89,7 +90,7 @@ static void case_failed(struct session *s, const struct hidden_case *h) {
     if (s->g->practice) snprintf(s->r->input, sizeof s->r->input, "%s", h->input);
 }
 
-/* The process gave no answer to case k. */
+/* Fills the result when the process gave no answer to case k. */
 static void no_answer(struct session *s, const struct hidden_case *h, enum channel_answer a,
                       const char *todo, int k) {
     char end[280], text[320];
@@ -112,7 +113,7 @@ static void no_answer(struct session *s, const struct hidden_case *h, enum chann
     }
 }
 
-/* Asks case k. False when the process can't be asked any more. */
+/* Asks case k. False when the process can answer no further case. */
 static bool ask(struct session *s, int k, bool *all_right) {
     static int64_t got[MAX_SLOTS];
     char todo[64] = "";
@@ -126,8 +127,8 @@ static bool ask(struct session *s, int k, bool *all_right) {
     enum channel_answer a =
         channel_ask(&s->ch, &s->run, h.bytes, h.n_bytes, got, h.n_wants, NULL, todo);
     bool right = a == CHANNEL_OK;
-    bool asked =
-        s->def->kind != CHECK_CASES && s->def->kind != CHECK_HEAP; /* otherwise survival is */
+    bool asked = s->def->kind != CHECK_CASES &&
+                 s->def->kind != CHECK_HEAP; /* for the other kinds, surviving is enough */
     for (size_t i = 0; right && i < h.n_wants; i++) {
         asked |= h.wants[i].care;
         right = slot_right(&h.wants[i], got[i]);
@@ -148,7 +149,7 @@ static bool ask(struct session *s, int k, bool *all_right) {
     return a == CHANNEL_OK && s->r->outcome != OUTCOME_GRADER_FAULT;
 }
 
-/* After the last case: everything was answered. */
+/* Sets the outcome after the last case was answered. */
 static void judge(struct session *s, bool all_right) {
     char text[320], end[280];
     if (all_right && s->def->kind == CHECK_QUIET && s->run.output_seen > 0) {
@@ -175,7 +176,7 @@ static void run_cases(struct session *s) {
         return;
     }
     for (int k = 0; k < s->def->n_cases && going; k++) going = ask(s, k, &all_right);
-    channel_close(&s->ch); /* the child reads an end of file and exits */
+    channel_close(&s->ch); /* the child sees end of file and exits */
     sandbox_finish(&s->run, !going);
     if (going) judge(s, all_right);
     session_keep_printed(s);
@@ -210,8 +211,8 @@ static void no_sanitisers(const struct grading *g, struct check_result *r) {
     snprintf(r->message, sizeof r->message, "the compiler gave up on it under the sanitizers");
 }
 
-/* How many checks lost to an endless loop speak about what `def` asks: the same function, by its
- * section of the handout, or for a safety check the same file, and any file when it names none. */
+/* How many checks of the same function were lost to an endless loop. A function is known by its
+ * section of the handout; for a safety check its file counts, and any file when it names none. */
 static int count_loops(const struct grading *g, const struct check_def *def, const char **shown) {
     int seen = 0;
     for (size_t i = 0; i < g->lab->n_checks; i++) {
@@ -225,9 +226,9 @@ static int count_loops(const struct grading *g, const struct check_def *def, con
     return seen;
 }
 
-/* Loops that never end cost a second each, ten under the sanitizers, and all tell the same. After
- * two, the function's other checks wait; other functions of the file are still asked, as one broken
- * function must not take the points of those that work. */
+/* An endless loop costs one second of CPU time a check, ten under the sanitizers, and each gives
+ * the same message. After two, the function's other checks are not run. Other functions of the file
+ * are still asked, so that one broken function takes no points of working ones. */
 static bool waits_for_loop(const struct grading *g, const struct check_def *def,
                            struct check_result *r) {
     const char *shown = NULL;

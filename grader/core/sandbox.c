@@ -1,5 +1,5 @@
-/* sandbox.c: starting, watching and ending an untrusted program. See sandbox.h. The killing of what
- * it leaves behind stands in sandbox_reap.c. */
+/* sandbox.c: starts, watches and ends an untrusted program. See sandbox.h. sandbox_reap.c kills
+ * what it leaves behind. */
 #include "core/sandbox.h"
 
 #include "core/sandbox_reap.h"
@@ -23,8 +23,8 @@
 enum {
     NOBODY = 65534,
     MAX_ARGS = 96,
-    EXIT_NOT_STARTED = 125, /* our code between fork and exec could not do its part */
-    SIGNAL_BASE = 128       /* bubblewrap's exit status for a signal, as a shell's */
+    EXIT_NOT_STARTED = 125, /* setting up the process between fork and exec failed */
+    SIGNAL_BASE = 128 /* bubblewrap exits with this plus the signal's number, as a shell does */
 };
 
 /* ---- the command line ------------------------------------------------------------------------ */
@@ -46,7 +46,7 @@ static void args3(struct args *a, const char *x, const char *y, const char *z) {
     arg(a, z);
 }
 
-/* /lib and its kin are links into /usr on most systems, folders of their own on others. */
+/* /lib and the like are links into /usr on most systems, separate folders on others. */
 static void bind_system(struct args *a) {
     static const char *const roots[][2] = {{"/bin", "usr/bin"},     {"/sbin", "usr/sbin"},
                                            {"/lib", "usr/lib"},     {"/lib64", "usr/lib64"},
@@ -74,7 +74,7 @@ static void bwrap_args(struct args *a, const struct sandbox_job *job) {
     for (int i = 0; i < SANDBOX_MAX_FOLDERS && job->folders[i].path; i++)
         args3(a, job->folders[i].writable ? "--bind" : "--ro-bind", job->folders[i].path,
               job->folders[i].path);
-    args3(a, "--remount-ro", "/dev", "--remount-ro"); /* their file systems have no size limit */
+    args3(a, "--remount-ro", "/dev", "--remount-ro"); /* these file systems have no size limit */
     arg(a, "/");
     args3(a, "--chdir", job->cwd, "--unshare-all");
     args3(a, "--die-with-parent", "--new-session", "--");
@@ -103,11 +103,11 @@ static void become_nobody(void) {
         _exit(EXIT_NOT_STARTED);
 }
 
-/* Descriptors: nothing on 0, the output pipe on 1 and 2, the channel on 3, none beyond. */
+/* Sets descriptors: /dev/null on 0, the output pipe on 1 and 2, the channel on 3, none above. */
 static void set_descriptors(int output, int channel) {
     int null = open("/dev/null", O_RDONLY);
     if (null < 0) _exit(EXIT_NOT_STARTED);
-    /* move them out of the way first: any of them may sit on 0..3 */
+    /* move all above 10 first: any of them may be one of 0..3 */
     int out = fcntl(output, F_DUPFD, 10), ch = channel < 0 ? -1 : fcntl(channel, F_DUPFD, 10);
     int nul = fcntl(null, F_DUPFD, 10);
     if (out < 0 || nul < 0 || (channel >= 0 && ch < 0)) _exit(EXIT_NOT_STARTED);
@@ -131,7 +131,7 @@ static void start_child(const struct sandbox *sb, const struct sandbox_job *job,
     reset_signals();
     set_descriptors(output, job->channel_fd);
     if (sb->drop) become_nobody();
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of user, which clears it */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of user, which would clear it */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) _exit(EXIT_NOT_STARTED);
     set_limits(job, processes);
     if (sb->mode == SANDBOX_RLIMITS && chdir(job->cwd)) _exit(EXIT_NOT_STARTED);
@@ -190,7 +190,7 @@ static void take_output(struct sandbox_run *run) {
     char buf[16384];
     ssize_t got;
     while (run->output_fd >= 0 && (got = read(run->output_fd, buf, sizeof buf)) != 0) {
-        if (got < 0) return; /* nothing more for now */
+        if (got < 0) return; /* no more output at present */
         size_t room = run->output_cap - run->output_len;
         size_t keep = (size_t)got < room ? (size_t)got : room;
         memcpy(run->output + run->output_len, buf, keep);
@@ -239,7 +239,7 @@ static void set_end(struct sandbox_run *run, int status) {
     if (code == EXIT_NOT_STARTED) run->end = SANDBOX_BROKEN;
 }
 
-/* Waits for the process while its output drains; true when it ended by itself. */
+/* Waits for the process and takes its output; true when it ended on its own. */
 static bool wait_for(struct sandbox_run *run, int *status) {
     for (int nap_ms = 0;; nap_ms = nap_ms < 20 ? nap_ms + 1 : 20) {
         pid_t got = waitpid(run->pid, status, WNOHANG);
@@ -260,7 +260,7 @@ void sandbox_finish(struct sandbox_run *run, bool stop) {
     reap_all(run->pid, ended ? NULL : &status);
     take_output(run);
     if (why)
-        run->end = why; /* the clock or the flood, not the signal that we sent */
+        run->end = why; /* the time-out or the flood, not the signal that the grader sent */
     else
         set_end(run, status);
     if (run->output_fd >= 0) close(run->output_fd);
@@ -286,7 +286,7 @@ int sandbox_execute(const struct sandbox *sb, const struct sandbox_job *job,
 
 static const char *const plain_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 
-/* Is bubblewrap there at all? What it lacks, a package or a right, needs another next step. */
+/* Whether bwrap is in PATH. The next step differs: install the package, or allow name spaces. */
 static bool bwrap_installed(void) {
     const char *path = getenv("PATH");
     for (const char *at = path ? path : ""; *at;) {
@@ -316,7 +316,8 @@ void sandbox_probe(struct sandbox *sb, bool force_rlimits) {
                               .cwd = "/",
                               .channel_fd = -1,
                               .cpu_s = 2,
-                              .wall_ms = 20000, /* a busy machine is no reason to go without */
+                              .wall_ms =
+                                  20000, /* high, so that a busy machine still gets bubblewrap */
                               .file_bytes = 1 << 20,
                               .processes = 512,
                               .output_cap = 1000};

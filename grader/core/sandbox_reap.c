@@ -1,5 +1,5 @@
-/* sandbox_reap.c: see sandbox_reap.h. Orphans of the run become our children (a subreaper's), so a
- * walk through /proc for processes whose parent we are finds them wherever they hid. */
+/* sandbox_reap.c: see sandbox_reap.h. The grader is a subreaper, so orphans of the run become its
+ * children. A walk through /proc finds every process whose parent is the grader. */
 #include "core/sandbox_reap.h"
 
 #include "base/clock.h"
@@ -18,10 +18,10 @@
 
 enum { MAX_OWN_CHILDREN = 256 };
 
-static pid_t own[MAX_OWN_CHILDREN]; /* children that we had before the run */
+static pid_t own[MAX_OWN_CHILDREN]; /* children that existed before the run */
 static size_t n_own;
 
-/* The parent's pid, and the number of threads, from /proc/PID/stat; 0 when it is gone. */
+/* The parent's pid, and the number of threads, from /proc/PID/stat; 0 when the process is gone. */
 static pid_t parent_of(pid_t pid, int *threads) {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -30,7 +30,7 @@ static pid_t parent_of(pid_t pid, int *threads) {
     size_t n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
-    char *end = strrchr(text, ')'); /* the name may hold anything, brackets too */
+    char *end = strrchr(text, ')'); /* the name may contain any byte, brackets too */
     int ppid = 0;
     if (!end || sscanf(end + 1,
                        " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
@@ -62,7 +62,7 @@ static void remember(pid_t pid, void *ctx) {
     if (parent_of(pid, &threads) == *(pid_t *)ctx && n_own < MAX_OWN_CHILDREN) own[n_own++] = pid;
 }
 
-/* Any child at all, living or dead? Saves the walk in the usual case, where there is none. */
+/* Whether there is any child, alive or dead. Usually there is none; then the walk is skipped. */
 static bool have_children(void) {
     siginfo_t si;
     return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -81,7 +81,7 @@ static void kill_stray(pid_t pid, void *ctx) {
     kill(pid, SIGKILL);
 }
 
-/* Waits for every child that has ended and isn't an own one. */
+/* Waits for every ended child that did not exist before the run. */
 static void collect(pid_t leader, int *status) {
     siginfo_t si = {0};
     while (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0) {

@@ -1,12 +1,12 @@
-/* sandbox_reap.h: the end of every process that a run started, also of those that left its group
- * and session. Used by sandbox.c alone. */
+/* sandbox_reap.h: ends every process that a run started, also those that left its group and
+ * session. Used by sandbox.c only. */
 #ifndef SERVELAB_GRADER_CORE_SANDBOX_REAP_H
 #define SERVELAB_GRADER_CORE_SANDBOX_REAP_H
 
 #include <sys/types.h>
 
-/* Makes this process the parent of its orphaned descendants, and remembers the children that it has
- * already, which are none of the run's. Call before the fork. */
+/* Makes this process the parent of its orphaned descendants, and remembers its present children,
+ * which do not belong to the run. Call before the fork. */
 void reap_prepare(void);
 
 /* Kills the process group of `leader` and every descendant that outlived it, until none is left or
@@ -14,7 +14,7 @@ void reap_prepare(void);
  * goes there. */
 void reap_all(pid_t leader, int *status);
 
-/* How many processes (with their threads) a user has now. */
+/* The number of processes of a user, threads included. */
 int reap_count_processes(uid_t user);
 
 #endif

@@ -1,4 +1,4 @@
-/* session.c: one process of a submission, started for a check and described when it ended. See
+/* session.c: starts one process of a submission for a check, and describes how it ended. See
  * session.h. */
 #include "core/session.h"
 
@@ -13,9 +13,11 @@
 enum {
     CPU_S = 1, /* a check of the reference takes 5 ms */
     CPU_SANITISED_S = 10,
-    WALL_MS = 20000, /* the machine may be busy; what computes is stopped by CPU_S long before */
+    WALL_MS = 20000, /* high, since the machine may be busy; CPU_S stops a computing program long
+                        before */
     OUTPUT_BYTES = 64 * 1024,
-    PROCESSES = 512, /* room for other runs of the same user: its limit counts them all */
+    PROCESSES =
+        512, /* the limit counts all processes of the user, so this leaves room for other runs */
     ATTEMPTS = 3
 };
 
@@ -71,7 +73,7 @@ int session_start(struct session *s, struct err *e) {
     return -1;
 }
 
-/* "intervals.c:42" of a sanitizer's report: where in the submission it happened. */
+/* Finds where in the submission a sanitizer's finding is: "intervals.c:42". */
 static void finding_place(const struct session *s, char *out, size_t cap) {
     out[0] = '\0';
     const char *first = NULL, *end = s->run.output + s->run.output_len;
@@ -85,7 +87,7 @@ static void finding_place(const struct session *s, char *out, size_t cap) {
     }
 }
 
-/* What the sanitizers say, in a few words: "heap-buffer-overflow, intervals.c:42". */
+/* A sanitizer's finding in a few words: "heap-buffer-overflow, intervals.c:42". */
 static bool describe_finding(const struct session *s, char *out, size_t cap) {
     static const char *const marks[] = {"ERROR: AddressSanitizer: ", "runtime error: "};
     char what[120], place[80];
@@ -94,12 +96,12 @@ static bool describe_finding(const struct session *s, char *out, size_t cap) {
         if (!at) continue;
         at += strlen(marks[i]);
         size_t n = (size_t)(s->run.output + s->run.output_len - at);
-        if (i == 0) { /* the kind only: the rest are addresses */
+        if (i == 0) { /* the kind only; addresses follow */
             const char *blank = memchr(at, ' ', n);
             if (blank) n = (size_t)(blank - at);
         }
         finding_place(s, place, sizeof place);
-        if (!s->g->practice && i == 1) /* its text quotes values */
+        if (!s->g->practice && i == 1) /* this text quotes values of the case */
             snprintf(what, sizeof what, "undefined behaviour");
         else
             text_first_line(what, sizeof what, at, n);

@@ -1,6 +1,5 @@
-/* session.h: one process of a built submission, for one check. Used by run_check.c and dialogue.c
- * alone.
- */
+/* session.h: runs one process of a built submission for one check. Used by run_check.c and
+ * dialogue.c only. */
 #ifndef SERVELAB_GRADER_CORE_SESSION_H
 #define SERVELAB_GRADER_CORE_SESSION_H
 
@@ -15,16 +14,16 @@ struct session {
     struct channel ch;
 };
 
-/* Starts the process and waits until it greets. A process that doesn't has met trouble of the
- * machine's (no process left, no memory): it is tried again, and then our fault, never the
- * submission's. -1 with *e. */
+/* Starts the process and waits for its greeting. If none comes, the machine is in trouble (no
+ * process left, no memory): the start is repeated, and then reported as the grader's fault, never
+ * as the submission's. -1 with *e. */
 int session_start(struct session *s, struct err *e);
 
-/* How the process ended, for a person. Exit statuses are not told when the seed is hidden: a
- * submission could put a part of the case there. */
+/* Describes how the process ended, for a person. The exit status is not shown when the seed is
+ * hidden: a submission could put a part of the case there. */
 void session_describe_end(const struct session *s, char *out, size_t cap);
 
-/* What it printed goes into the result, with a practice seed. */
+/* Copies what the process printed into the result; practice seeds only. */
 void session_keep_printed(struct session *s);
 
 void check_fault(struct check_result *r, const struct err *e);

@@ -1,14 +1,15 @@
-/* wire.h: bytes on the channel between the grader and a submission's process.
+/* wire.h: the bytes on the channel between the grader and a submission's process.
  *
  * A frame is a header and a payload. The grader asks one case at a time; the child answers with the
- * numbers that the learner's function gave. A question carries a nonce that the child can't know
- * beforehand, and an answer repeats it: an answer written in advance, or twice, is no answer.
+ * numbers that the learner's function returned. Each question carries a nonce that the child can't
+ * know in advance, and the answer must repeat it. So an answer written in advance, or sent twice,
+ * is refused.
  *
  * One codec serves both directions: wire_i64(w, &x) writes x, or reads it, depending on w->reading,
- * so that the two sides can't disagree about a field. Every read is bounded; after the first fault
- * w->bad stays set and every further value reads as 0.
+ * so that both sides agree about every field. Every read is bounded; after the first fault w->bad
+ * stays set and every further value reads as 0.
  *
- * Compiled into the grader and into the child. Nothing here does input or output.
+ * Compiled into the grader and into the child. Does no input or output.
  */
 #ifndef SERVELAB_GRADER_CORE_WIRE_H
 #define SERVELAB_GRADER_CORE_WIRE_H
@@ -29,14 +30,14 @@ enum {
 };
 
 enum wire_type {
-    WIRE_HELLO = 7, /* child to grader: main has begun; no payload. Without it, whatever went wrong
-                     * is ours: no function of the submission has run yet */
+    WIRE_HELLO = 7, /* child to grader: main has begun; no payload. If it does not come, no function
+                       of the submission has run, and the grader is at fault */
     WIRE_CASE = 1,  /* grader to child: one case */
     WIRE_ANSWER,    /* child to grader: int64 slots */
     WIRE_TODO,  /* child to grader: the starter's LAB_TODO was reached; payload: function name */
-    WIRE_QUERY, /* child to grader, in the middle of a case: the learner's function wants to know
-                   something that only the grader can work out */
-    WIRE_REPLY  /* grader to child: the reply, with a nonce that all that follows must repeat */
+    WIRE_QUERY, /* child to grader, during a case: the learner's function needs a value that only
+                   the grader can compute */
+    WIRE_REPLY  /* grader to child: the reply, with a nonce that the next frames must repeat */
 };
 
 struct wire_header {
@@ -62,12 +63,12 @@ void wire_i32(struct wire *w, int32_t *v);
 void wire_size(struct wire *w, size_t *v, size_t max);
 void wire_bool(struct wire *w, bool *v);
 void wire_f64(struct wire *w, double *v);
-/* A NUL-terminated text in a buffer of cap bytes; the rest of the buffer is zeroed on reading. */
+/* A NUL-terminated text in a buffer of cap bytes. Reading zeroes the rest of the buffer. */
 void wire_text(struct wire *w, char *text, size_t cap);
-/* n signed integers; the caller made room for them (see wire_size). */
+/* n signed integers; the caller provides the room (see wire_size). */
 void wire_i64_array(struct wire *w, int64_t *v, size_t n);
 
-/* An enum travels as an int32; this macro keeps the member's own type out of the codec. */
+/* Sends an enum as an int32, whatever the compiler's type for it. */
 #define WIRE_ENUM(w, member)                                                                       \
     do {                                                                                           \
         int32_t wire_enum_ = (w)->reading ? 0 : (int32_t)(member);                                 \

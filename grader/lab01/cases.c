@@ -1,6 +1,5 @@
-/* cases.c: how a case of lab 01 travels. See cases.h. Field by field on purpose: a struct's padding
- * would carry whatever the grader's stack held, and nothing but the question may reach the child.
- */
+/* cases.c: writes and reads a case of lab 01. See cases.h. Field by field: a struct's padding would
+ * send what the grader's stack held, and only the case may reach the child. */
 #include "lab01/cases.h"
 
 #include <stdlib.h>
@@ -43,7 +42,7 @@ static void codec_offset(struct wire *w, struct clock_offset *o) {
     wire_i64(w, &o->uncertainty_ns);
 }
 
-/* What lies beyond the stated offsets is none, and tempts who looks there. */
+/* Entries beyond n_offsets are not offsets; wrong values there show a function that reads them. */
 static void decoy_offsets(struct record *r) {
     static const enum clock_id pairs[4][2] = {{CLOCK_BROWSER, CLOCK_SERVER},
                                               {CLOCK_SERVER, CLOCK_GPU},
@@ -102,7 +101,8 @@ static void codec_classification(struct wire *w, struct classification *c) {
     wire_i32(w, &c->attempts);
 }
 
-/* Limits beyond the stated ones are none, and would be missed by whoever applies them. */
+/* Entries beyond n_latency are not limits. These are missed by every request, which shows a
+ * function that applies them. */
 static void decoy_limits(struct objective *o, enum limit_scope scope) {
     for (int32_t i = o->n_latency; i < OBJECTIVE_MAX_LIMITS; i++)
         o->latency[i] = (struct latency_limit){IV_E2E, scope, 1, 0};

@@ -1,5 +1,4 @@
-/* checks.c: lab 01 as the grader's core sees it, and the way from a check and a seed to its cases.
- * The rubric stands in rubric.c. */
+/* checks.c: lab 01's struct lab, and the cases of a check for a seed. rubric.c lists the checks. */
 #include "lab01/lab01.h"
 #include "labs.h"
 
@@ -66,7 +65,7 @@ const struct lab lab01 = {
 
 /* ---- from a check to its cases --------------------------------------------------------------- */
 
-/* The makers whose cases a safety check borrows, one after the other. */
+/* The maker whose case k a safety check uses: each maker in turn. */
 static int borrowed_maker(int maker, int k) {
     static const int first[] = {MAKE_CLIENT_TTFT, MAKE_DELIVERED, MAKE_RANK, MAKE_STRICT,
                                 MAKE_CLIENT_TTFT};

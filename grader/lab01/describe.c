@@ -1,4 +1,4 @@
-/* describe.c: a case in words, for someone who reruns it with a practice seed. See lab01.h. */
+/* describe.c: a case as text, for a practice seed. See lab01.h. */
 #include "lab01/lab01.h"
 
 #include "base/text.h"

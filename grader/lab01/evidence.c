@@ -1,13 +1,12 @@
-/* evidence.c: lab 01's data files, record.json and objective.json, as the handout's section "Your
- * two data files" describes them. They are data: strict, bounded readers look at them, in this
- * process. The intervals of the record are worked out here by subtraction, with no code that a
- * learner or the reference wrote.
- */
+/* evidence.c: examines lab 01's data files, record.json and objective.json, as the handout's
+ * section "Your two data files" describes them. Strict, bounded readers read them in the grader's
+ * process. The record's intervals are computed here by subtraction, with no code of a learner or of
+ * the reference. */
 #include "lab01/lab01.h"
 
 #include "core/collect.h"
-#include "base/text.h"
 
+#include "base/text.h"
 #include "base/json.h"
 #include "base/lab_todo.h"
 
@@ -60,7 +59,7 @@ static bool on_browser(enum event_kind kind) {
            kind == EV_FINAL_BYTE_RECEIVED;
 }
 
-/* end - start of two of the six, both known to be there and on one clock. */
+/* end - start of two of the six events, both known to exist and on one clock. */
 static int64_t span(const struct record *r, enum event_kind start, enum event_kind end) {
     return record_event(r, end)->t_ns - record_event(r, start)->t_ns;
 }
@@ -171,7 +170,8 @@ static void examine_record(const char *which, const cJSON *doc, struct evidence 
 
 /* ---- objective.json: the memo of exercise 3 -------------------------------------------------- */
 
-/* The numbers of the memo. The limits are strict, and both are for p99 over the population. */
+/* The numbers of the memo. The limits are strict (below), and both are for p99 over the population.
+ */
 static const struct {
     const char *interval;
     enum interval_id id;
@@ -193,7 +193,7 @@ static bool is_text(const cJSON *v, const char *want) {
     return cJSON_IsString(v) && !strcmp(v->valuestring, want);
 }
 
-/* Entry of `list` whose member interval is this; the order is no matter here. */
+/* The entry of `list` with this interval, in any position. */
 static const cJSON *entry(const cJSON *list, const char *interval) {
     const cJSON *e;
     cJSON_ArrayForEach(e, list) if (is_text(at(e, "interval"), interval)) return e;
@@ -268,7 +268,7 @@ static void check_limits(const cJSON *doc, struct evidence *out) {
         lost(out, "objective.json: measured: what the memo doesn't say stays null");
 }
 
-/* A reason holds two numbers: does this text hold `n` as a number of its own, in ms or in s? */
+/* A reason has two numbers. Whether this text contains `n`, in ms or in s, as a separate number. */
 static bool holds_number(const char *text, double n) {
     for (const char *p = text; *p;) {
         char *end;
@@ -306,9 +306,9 @@ static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
     }
 }
 
-/* Which members the value needs and the memo doesn't give. A value per dollar can also be had from
- * a rate of successes, without the length of the interval: naming interval_s is right, not naming
- * it is no mistake. */
+/* Which members the value needs and the memo does not give. A value per dollar can also be computed
+ * from a rate of successes, without the length of the interval. So naming interval_s is right, and
+ * not naming it is no mistake. */
 static bool right_missing(const cJSON *list) {
     bool count = false, price = false, wrong = !cJSON_IsArray(list);
     const cJSON *m;

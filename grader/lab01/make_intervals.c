@@ -1,5 +1,5 @@
 /* make_intervals.c: cases for the interval functions. The first values of m->k are the edges, one
- * each; later ones repeat them with other numbers. See lab01.h. */
+ * each; later values repeat them with other numbers. See lab01.h. */
 #include "lab01/lab01.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static void offset(struct record *r, enum clock_id a, enum clock_id b, int64_t n
 
 /* ---- one named interval ---------------------------------------------------------------------- */
 
-/* Moves the events that `first` picks to the front, and keeps the order among the others. */
+/* Moves the events for which `first` is true to the front; otherwise keeps the order. */
 static void reorder(struct record *r, bool (*first)(const struct event *ev)) {
     struct event kept[CASE_MAX_EVENTS];
     size_t n = 0;
@@ -25,7 +25,7 @@ static void reorder(struct record *r, bool (*first)(const struct event *ev)) {
     memcpy(r->events, kept, n * sizeof *kept);
 }
 
-/* The browser's half comes last, as after a join of two logs. */
+/* The browser's events come last, as after a join of two logs. */
 static bool of_the_server(const struct event *ev) {
     return ev->clock != CLOCK_BROWSER;
 }
@@ -43,7 +43,7 @@ static void shift_clock(struct record *r, enum clock_id clock, int64_t by) {
         if (r->events[i].clock == clock) r->events[i].t_ns += by;
 }
 
-/* Gives the request's start the same time as an interval's end: exactly 0 ns are an interval. */
+/* Gives an interval's start and end the same time: exactly 0 ns is a valid interval. */
 static void no_time_between(struct record *r, enum event_kind start, enum event_kind end) {
     lab01_make_find(r, end)->t_ns = lab01_make_find(r, start)->t_ns;
 }
@@ -179,7 +179,7 @@ static void make_cross_clock(struct lab01_making *m) {
             offset(r, CLOCK_BROWSER, i % 2 ? CLOCK_GPU : CLOCK_SERVER, i, 1);
         lab01_make_kind(m, "as many offsets as there can be, none for these two clocks");
         break;
-    default: /* one clock: an offset to another is of no concern */
+    default: /* one clock: offsets to others don't matter */
         r = two_events(m, CLOCK_SERVER, t, CLOCK_SERVER, u);
         offset(r, CLOCK_SERVER, CLOCK_BROWSER, 4000, 77);
         lab01_make_kind(m, "both ends on one clock, and an offset to another is stated");
@@ -300,7 +300,7 @@ static void make_rounding(struct lab01_making *m) {
 
 /* ---- time per output token ------------------------------------------------------------------- */
 
-/* Replaces the one-token events by `events` that share `tokens` among them. */
+/* Replaces the one-token events by `events` events that share `tokens` tokens. */
 static void bundle_tokens(struct lab01_making *m, struct record *r, int events, int tokens) {
     int64_t t = lab01_make_find(r, EV_TOKEN_SENT)->t_ns;
     lab01_make_drop(r, EV_TOKEN_SENT);
@@ -311,7 +311,7 @@ static void bundle_tokens(struct lab01_making *m, struct record *r, int events, 
     }
 }
 
-/* An event that carries no token, after the last one or before the first. */
+/* Adds an event without a token, after the last one or before the first. */
 static void empty_event(struct lab01_making *m, struct record *r, bool last) {
     size_t at = (size_t)(lab01_make_find(r, EV_TOKEN_SENT) - r->events);
     for (size_t i = at; last && i < r->n_events; i++)
@@ -350,7 +350,7 @@ static void make_tpot(struct lab01_making *m) {
         reorder(r, of_a_token);
         lab01_make_kind(m, "token_sent events stand first in the record");
         break;
-    case 6: /* a browser that was restarted half-way, say: its second clock is compared */
+    case 6: /* for example a restarted browser: its second clock is compared */
         lab01_make_drop(r, EV_TOKEN_SENT);
         lab01_make_find(r, EV_FINAL_BYTE_RECEIVED)->clock = CLOCK_SIM;
         offset(r, CLOCK_BROWSER, CLOCK_SIM, lab01_make_between(m, 0, 5000), 1000 + tokens);
@@ -419,7 +419,7 @@ static void make_tpot_absent(struct lab01_making *m) {
         lab01_make_kind(m, "one token, no token_sent event");
         break;
     default:
-        r->workload.output_tokens = 2; /* the smallest that has one */
+        r->workload.output_tokens = 2; /* the smallest number that has a TPOT */
         lab01_make_kind(m, "an answer of two tokens");
     }
 }

@@ -19,7 +19,7 @@ static void server_event(struct record *r, enum event_kind kind) {
     lab01_make_event(r, kind, CLOCK_SERVER, t + 2000000000, 0, NULL);
 }
 
-/* Every fifth case of a reason's check is an ordinary answer, so that no constant is right. */
+/* Every fifth case of a reason's check is an ordinary answer, so that no constant earns it. */
 static bool ordinary(struct lab01_making *m) {
     if (m->k % 5 != 4) return false;
     attempt(m);
@@ -137,11 +137,11 @@ static void make_truncation(struct lab01_making *m) {
                     m->k % 2 ? "fixed_length" : "reject");
 }
 
-/* Several reasons at once: which comes first? */
+/* Several reasons at once: the first one in the header's order counts. */
 static void make_precedence(struct lab01_making *m) {
     struct record *r = attempt(m);
     int n = 0;
-    int first = m->k % 7; /* each reason is the first one in turn, with later ones behind it */
+    int first = m->k % 7; /* each reason is the first one in turn, followed by later ones */
     m->c->truncation = TRUNCATION_REJECT;
     if (first == 0 && ++n) {
         if (lab01_make_chance(m, 50))
@@ -222,7 +222,7 @@ static void make_useful(struct lab01_making *m) {
                                      : "not evaluated");
 }
 
-/* A failed attempt: what a retry follows. */
+/* Makes the attempt fail, so that a retry follows. */
 static void spoil(struct lab01_making *m, struct record *r) {
     r->outcome.delivered = false;
     if (lab01_make_chance(m, 50))
@@ -240,7 +240,8 @@ static void make_retries(struct lab01_making *m) {
     for (int i = 0; i < n; i++) {
         struct record *r = lab01_make_record(m, i, (int)lab01_make_between(m, 1, 3));
         r->attempt = n == 3 ? order[m->k / 2 % 4][i] : m->k % 4 < 2 ? i + 1 : n - i;
-        if (lab01_make_chance(m, 20)) r->attempt += 7; /* numbers need not be dense, only ordered */
+        if (lab01_make_chance(m, 20))
+            r->attempt += 7; /* attempt numbers are ordered, with gaps allowed */
         snprintf(r->request_id, sizeof r->request_id, "%s", m->c->rec[0].request_id);
     }
     int32_t highest = 0;

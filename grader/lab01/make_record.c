@@ -1,4 +1,4 @@
-/* make_record.c: the pieces that lab 01's cases are made of. See lab01.h. */
+/* make_record.c: the parts that lab 01's cases are made of. See lab01.h. */
 #include "lab01/lab01.h"
 
 #include <math.h>
@@ -93,7 +93,7 @@ struct record *lab01_make_record(struct lab01_making *m, int slot, int tokens) {
     r->workload.output_tokens = tokens;
     int64_t b = lab01_make_between(m, 1000000, INT64_C(1000000000000));
     int64_t s = lab01_make_between(m, INT64_C(5000000000000), INT64_C(9000000000000));
-    int64_t delay = lab01_make_between(m, 100000, 90000000); /* of the network, each way */
+    int64_t delay = lab01_make_between(m, 100000, 90000000); /* of the network, in each direction */
     int64_t t = s;
     lab01_make_event(r, EV_REQUEST_SUBMITTED, CLOCK_BROWSER, b, 0, NULL);
     lab01_make_event(r, EV_REQUEST_ACCEPTED, CLOCK_SERVER, t, 0, NULL);

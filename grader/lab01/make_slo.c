@@ -30,7 +30,7 @@ static void make_rank(struct lab01_making *m) {
     m->focus = "present|infinite|ns|n";
     population(m, sizes[m->k % 9], 0, usual[m->k % 8]);
     lab01_make_kind(m, "p%g of %zu observations", usual[m->k % 8] / 1000.0, m->c->n_ok);
-    if (m->k % 9 == 7) { /* rank is a whole number here, and one observation more isn't */
+    if (m->k % 9 == 7) { /* the rank is a whole number here, and not with one observation more */
         population(m, 200 + (size_t)(m->k / 9 % 2), 0, 95000);
         lab01_make_kind(m, "p95 of %zu observations", m->c->n_ok);
     }
@@ -111,8 +111,8 @@ static void make_few(struct lab01_making *m) {
     lab01_make_kind(m, "p%g of %zu", edges[i].percentile_milli / 1000.0, edges[i].n);
 }
 
-/* Few successes before very many failures, and a percentile so small that its rank lies among the
- * first ones: only then does a large population show whether the rank is right. */
+/* A few successes and very many failures, with a percentile so small that its rank is among the
+ * first observations: only then does a large population show whether the rank is right. */
 static void make_large(struct lab01_making *m) {
     enum { OK = 5 };
     int32_t p = (int32_t)lab01_make_between(m, 1, 4);
@@ -168,7 +168,7 @@ static void make_limit_absent(struct lab01_making *m) {
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-/* k/n next to a bound of b/n, where dividing and multiplying out agree. */
+/* k/n next to a bound of b/n, for which dividing and multiplying agree. */
 static void make_failure_rate(struct lab01_making *m) {
     static const int64_t bounds[][2] = {{1, 1000}, {1, 100}, {5, 100}, {0, 1}, {1, 4}, {2, 2000}};
     struct lab01_case *c = m->c;
@@ -312,7 +312,7 @@ static void make_value(struct lab01_making *m) {
 
 static void make_no_value(struct lab01_making *m) {
     struct lab01_case *c = m->c;
-    if (m->k % 11 == 10) { /* so that no constant is right */
+    if (m->k % 11 == 10) { /* no constant earns the check */
         make_value(m);
         return;
     }
@@ -325,7 +325,7 @@ static void make_no_value(struct lab01_making *m) {
     if (k == 3) primary(m, "joules");
     if (k == 4) c->obj.resource.accelerators = bad;
     if (k == 5) c->counts.interval_s = (double)INFINITY;
-    if (k >= 6) { /* several things are missing, and little room to say so */
+    if (k >= 6) { /* several members are missing, and the room for the reason is small */
         c->counts.useful = -1;
         c->obj.resource.usd_per_accelerator_hour = (double)NAN;
         c->cap = m->k / 10 % 2 ? (size_t[]){30, 55, 60, 70}[k - 6]
@@ -355,7 +355,7 @@ static struct percentile any_percentile(struct lab01_making *m, int64_t below) {
     }
 }
 
-/* A part is met, missed, not computable or not stated. */
+/* Makes each part met, missed, not computable or not stated. */
 static void verdict_parts(struct lab01_making *m, const int part[3]) {
     struct lab01_case *c = m->c;
     if (part[0] != 3) c->obj.reliability.max_failure_rate = 0.25;
@@ -396,7 +396,7 @@ static void make_verdict(struct lab01_making *m) {
         struct latency_limit *l = limit(m, request ? SCOPE_REQUEST : SCOPE_POPULATION,
                                         lab01_make_between(m, 1000000, 900000000));
         c->pct[i] = m->k % 16 > 10 ? any_percentile(m, l->below_ns) : finite_percentile(5);
-        if (request) c->pct[i] = finite_percentile(l->below_ns + 9); /* of no concern here */
+        if (request) c->pct[i] = finite_percentile(l->below_ns + 9); /* not compared here */
     }
 }
 

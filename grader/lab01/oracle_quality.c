@@ -1,6 +1,5 @@
-/* oracle_quality.c: what classify.c should answer, from the text of objective/classify.h: each
- * reason is a predicate of its own, and the first in the header's order that holds is the answer.
- */
+/* oracle_quality.c: the right answers for classify.c, from the text of objective/classify.h. Each
+ * reason is one predicate, and the first in the header's order that holds is the answer. */
 #include "lab01/lab01.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* oracle_slo.c: what percentile.c and slo.c should answer, from the text of their headers. The
+/* oracle_slo.c: the right answers for percentile.c and slo.c, from the text of their headers. The
  * percentile is found by its definition (the smallest observation with at least p % at or below
  * it), not by sorting and indexing. */
 #include "lab01/lab01.h"
@@ -13,7 +13,7 @@ typedef unsigned __int128 wide;
 
 /* ---- percentiles ----------------------------------------------------------------------------- */
 
-/* Are at least p % of n observations among the `below` that are at or below some value? */
+/* Whether `below` observations (those at or below some value) are at least p % of n. */
 static bool enough(size_t below, size_t n, int32_t percentile_milli) {
     return (wide)below * 100000 >= (wide)n * (wide)percentile_milli;
 }
@@ -116,7 +116,7 @@ static void want_value(const struct lab01_case *c, struct want *w) {
             o->resource.accelerators / (1 - o->resource.reserve_fraction) * n->interval_s;
         per_unit = (double)n->useful / (usd ? provisioned_s / 3600 * price : provisioned_s);
     } else {
-        memset(&per_unit, CASE_POISON, sizeof per_unit); /* untouched */
+        memset(&per_unit, CASE_POISON, sizeof per_unit); /* not written */
     }
     int64_t bits;
     memcpy(&bits, &per_unit, sizeof bits);
@@ -129,14 +129,13 @@ static void want_value(const struct lab01_case *c, struct want *w) {
                          .kind = can ? SLOT_REAL : SLOT_INT,
                          .value = bits,
                          .care = true};
-    /* a reason in words: one of at least ten characters where there is room, else as much as fits
-     */
+    /* a reason in words: at least ten characters if there is room, else as much as fits */
     int64_t least = c->cap > 11 ? 10 : (int64_t)c->cap - 1;
     *w++ = (struct want){.name = "length of reason",
                          .kind = can ? SLOT_INT : SLOT_MIN,
                          .value = can ? 0 : least,
                          .care = true};
-    /* with room for it, a reason in which the price is missing too says something of it */
+    /* if there is room, a reason changes when the price is missing, too */
     bool priceless = !can && usd && !(price > 0) && c->cap == CASE_REASON;
     *w = (struct want){.name = "reason names the price",
                        .value = 1,

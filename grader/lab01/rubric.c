@@ -1,8 +1,8 @@
-/* rubric.c: lab 01's checks and what each is worth. Hints go from where to look, over what to ask
- * oneself, to an example worked by hand, and never say what to write. Points are all or nothing for
- * a check (grade.h says why); each dimension's sum is checked before anything runs.
+/* rubric.c: lab 01's checks with their points. The three hints of a check say where to look, what
+ * to ask oneself, and give an example worked by hand; none says what to write. A check's points are
+ * all or nothing (grade.h); each dimension's sum is checked before anything runs.
  *
- * Not formatted by clang-format: a table of one field a line could not be read.
+ * Not formatted by clang-format: it would put one field on each line.
  */
 #include "lab01/lab01.h"
 

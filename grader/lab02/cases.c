@@ -1,6 +1,5 @@
-/* cases.c: how a question of lab 02 travels. See questions.h. Field by field on purpose: a
- * struct's padding would carry whatever the grader's memory held.
- */
+/* cases.c: writes and reads a case of lab 02. See cases.h. Field by field: a struct's padding would
+ * send what the grader's memory held. */
 #include "lab02/cases.h"
 
 #include <stdlib.h>
@@ -17,7 +16,7 @@ void lab02_case_release(struct lab02_case *c) {
     lab02_case_init(c);
 }
 
-/* Makes room for n things when reading. */
+/* Allocates n items when reading; returns `have` when writing. */
 static void *room(struct wire *w, size_t n, size_t size, void *have) {
     if (!w->reading || w->bad || n == 0) return have;
     void *p = calloc(n, size);
@@ -75,7 +74,7 @@ static void codec_point(struct wire *w, struct operating_point *p) {
 
 static void codec_lane(struct wire *w, const struct policy_request **lane, size_t *n) {
     wire_size(w, n, CASE_MAX_LANE);
-    /* the view promises not to write; the codec only writes what it has just made */
+    /* the view's arrays are const; when reading, the codec fills what it has just allocated */
     struct policy_request *list = room(w, *n, sizeof *list, (void *)(uintptr_t)*lane);
     *lane = list;
     for (size_t i = 0; i < *n && !w->bad; i++) {
@@ -141,7 +140,7 @@ int lab02_case_codec(struct wire *w, struct lab02_case *c) {
     }
     if (c->fn == FN_PLAN) codec_plan(w, c);
     bool whole = !w->reading || w->left == 0;
-    /* questions about one thing must have one */
+    /* a call with one request needs exactly one */
     if (w->reading && c->fn <= FN_INTERVALS && c->n_list != 1) w->bad = true;
     if (w->reading && c->fn == FN_VERDICT && c->n_points != 1) w->bad = true;
     if (w->reading && c->fn == FN_REGION && c->at >= c->n_points) w->bad = true;

@@ -1,5 +1,4 @@
-/* checks.c: lab 02 as the grader's core sees it, and the way from a check and a seed to its cases.
- * The rubric stands in rubric.c. */
+/* checks.c: lab 02's struct lab, and the cases of a check for a seed. rubric.c lists the checks. */
 #include "lab02/lab02.h"
 #include "labs.h"
 #include "lab02/make_policy.h"
@@ -69,33 +68,33 @@ const struct lab lab02 = {
 
 /* ---- pieces that the makers use -------------------------------------------------------------- */
 
-void lab02_make_kind(struct lab02_making *a, const char *fmt, ...) {
+void lab02_make_kind(struct lab02_making *m, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(a->kind, CASE_KIND_BYTES, fmt, ap);
+    vsnprintf(m->kind, CASE_KIND_BYTES, fmt, ap);
     va_end(ap);
 }
 
-int64_t lab02_make_between(struct lab02_making *a, int64_t lo, int64_t hi) {
-    return lo + (int64_t)rng_below(&a->rng, (uint64_t)(hi - lo + 1));
+int64_t lab02_make_between(struct lab02_making *m, int64_t lo, int64_t hi) {
+    return lo + (int64_t)rng_below(&m->rng, (uint64_t)(hi - lo + 1));
 }
 
-bool lab02_make_chance(struct lab02_making *a, int percent) {
-    return lab02_make_between(a, 0, 99) < percent;
+bool lab02_make_chance(struct lab02_making *m, int percent) {
+    return lab02_make_between(m, 0, 99) < percent;
 }
 
 /* ---- from a check to its cases --------------------------------------------------------------- */
 
-static void ask_view(struct lab02_making *a) {
-    a->c->fn = FN_PLAN;
-    a->c->fresh = true;
-    a->c->batch = a->k % 3 == 2;
-    a->c->group = 1 + a->k % 5;
-    lab02_make_view(&a->rng, a->k, a->k % 4 == 1, &a->c->view);
-    lab02_make_kind(a, "one plan for one view");
+static void make_view_case(struct lab02_making *m) {
+    m->c->fn = FN_PLAN;
+    m->c->fresh = true;
+    m->c->batch = m->k % 3 == 2;
+    m->c->group = 1 + m->k % 5;
+    lab02_make_view(&m->rng, m->k, m->k % 4 == 1, &m->c->view);
+    lab02_make_kind(m, "one plan for one view");
 }
 
-/* The makers whose cases a safety check borrows, one after the other. */
+/* The maker whose case a safety check uses: each maker in turn. */
 static enum lab02_maker borrowed(int maker, int *k) {
     static const int first[] = {0, MAKE_VERDICT_LIMITS, MAKE_VIEW, 0};
     static const int end[] = {MAKE_VERDICT_LIMITS, MAKE_VIEW, MAKE_N, MAKE_N};
@@ -116,18 +115,18 @@ static int encode(struct lab02_case *c, struct hidden_case *out, struct err *e) 
 static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
                 struct err *e) {
     static struct lab02_case c;
-    struct lab02_making a = {.k = k, .c = &c, .kind = out->kind};
+    struct lab02_making m = {.k = k, .c = &c, .kind = out->kind};
     enum lab02_maker which = (enum lab02_maker)def->maker;
     int rc = -1;
-    rng_seed(&a.rng, case_sequence(seed, def->id, k));
-    if (which >= MAKE_N) which = borrowed(def->maker, &a.k);
+    rng_seed(&m.rng, case_sequence(seed, def->id, k));
+    if (which >= MAKE_N) which = borrowed(def->maker, &m.k);
     lab02_case_init(&c);
     if (which == MAKE_VIEW)
-        ask_view(&a);
+        make_view_case(&m);
     else if (which >= MAKE_VERDICT_LIMITS)
-        lab02_make_capacity(&a, which);
+        lab02_make_capacity(&m, which);
     else
-        lab02_make_analysis(&a, which);
+        lab02_make_analysis(&m, which);
     if (def->kind == CHECK_READ_ONLY) c.memory = MEMORY_READ_ONLY;
     if (def->kind == CHECK_HEAP) c.memory = MEMORY_REPEAT;
     out->n_wants = lab02_case_slots(&c);
@@ -138,7 +137,7 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
         rc = encode(&c, out, e);
     if (!rc) {
         lab02_oracle(&c, out->wants);
-        case_set_care(def, a.focus, out->wants, out->n_wants);
+        case_set_care(def, m.focus, out->wants, out->n_wants);
         lab02_describe(&c, out->input, sizeof out->input);
     }
     lab02_case_release(&c);

@@ -1,5 +1,4 @@
-/* describe.c: a question, or a play, in words, for someone who reruns it with a practice seed. See
- * lab02.h and play.h. */
+/* describe.c: a case or a play as text, for a practice seed. See lab02.h and play.h. */
 #include "lab02/lab02.h"
 #include "lab02/play.h"
 
@@ -91,8 +90,8 @@ void lab02_describe(const struct lab02_case *c, char *text, size_t cap) {
     if (c->fn == FN_PLAN) say_view(&o, c);
 }
 
-/* A trace has no maximal length: the simulator then takes its longest answer for all of them. Would
- * that make one of them impossible? */
+/* A trace has no max_output_tokens: the simulator takes the longest answer of the trace for all
+ * requests. Whether every request can still run then. */
 static bool plays_as_trace(const struct play *p) {
     int32_t longest = 1;
     for (size_t i = 0; i < p->n; i++)
@@ -102,7 +101,7 @@ static bool plays_as_trace(const struct play *p) {
     return true;
 }
 
-/* The same as a trace in the form of Azure's, and the command that plays it. */
+/* The play as a trace in the form of Azure's, with the command that plays it. */
 static void say_command(struct out *o, const struct play *p) {
     SAY(o, "\nto watch it (`make mine LAB=02` builds the program):\n  printf "
            "'TIMESTAMP,ContextTokens,GeneratedTokens\\n");

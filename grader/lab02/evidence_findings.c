@@ -1,11 +1,11 @@
-/* evidence_findings.c: see findings.h. */
+/* evidence_findings.c: see evidence_findings.h. */
 #include "lab02/evidence_findings.h"
 
 #include "base/strict.h"
 
 #include <string.h>
 
-/* Times in the form are milliseconds up to ten minutes, so that no run of it takes long. */
+/* milliseconds, at most ten minutes, so that no run takes long */
 static const double MAX_MS = 600000, MAX_SETUP_MS = 1000, MAX_RPS = 1e9;
 
 static int read_finding(const cJSON *v, const char *path, struct finding *out, struct err *e) {

@@ -1,6 +1,5 @@
-/* evidence_protocol.c: the form of protocol.json, read strictly. See protocol.h; protocol_check.c
- * examines what was read.
- */
+/* evidence_protocol.c: reads protocol.json strictly. See evidence_protocol.h.
+ * evidence_protocol_check.c examines the content. */
 #include "lab02/evidence_protocol.h"
 
 #include "base/strict.h"
@@ -9,11 +8,11 @@
 
 const char *const lab02_protocol_factors[PROTOCOL_FACTORS + 1] = {
     "policy", "model", "gpu", "weight_bits", "kv_blocks", "token_budget", "max_running", NULL};
-enum { TEXT_FACTORS = 3 }; /* the first so many are texts */
+enum { TEXT_FACTORS = 3 }; /* the first factors are texts */
 
-static const int64_t MOST = 1000000000; /* of anything counted */
+static const int64_t MOST = 1000000000; /* the largest count */
 
-/* One part of the document while it is being read. */
+/* The part of the document that is being read. */
 struct part {
     const cJSON *v;
     const char *path;
@@ -45,7 +44,7 @@ static int take_text(const struct part *p, const char *key, size_t least, char *
     return strict_text(strict_at(p->v, key), place(p, key, at), least, dst, cap, p->e);
 }
 
-/* Opens an object within the document. */
+/* Enters an object of the document. */
 static int open_part(struct part *p, const cJSON *doc, const char *key, const char *const *known,
                      struct err *e) {
     *p = (struct part){strict_at(doc, key), key, e};
@@ -84,7 +83,7 @@ static int read_fixed(struct protocol *p, const cJSON *doc, struct err *e) {
     char at[STRICT_PATH_BYTES];
     struct protocol_value ignored;
     int n = 0;
-    /* the varied factor isn't asked for, and its presence is a contradiction, no misspelling */
+    /* not required here; if it is present, that is a contradiction, not an unknown member */
     p->fixed_twice = strict_at(fixed, lab02_protocol_factors[p->factor]) != NULL;
     for (int i = 0; i < PROTOCOL_FACTORS; i++)
         if (i != p->factor || cJSON_GetObjectItemCaseSensitive(fixed, lab02_protocol_factors[i]))
@@ -126,7 +125,7 @@ static int read_output(struct protocol *p, const cJSON *doc, struct err *e) {
     return take_int(&part, "max_tokens", 1, &p->output.max_tokens);
 }
 
-/* The levels of a load; *n is -1 where the list is null. */
+/* Reads the levels of a load; *n is -1 for null. */
 static int read_levels(const struct part *part, const char *key, bool whole, double *levels, int *n,
                        struct err *e) {
     char list_at[STRICT_PATH_BYTES], at[STRICT_PATH_BYTES];

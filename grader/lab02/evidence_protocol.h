@@ -146,8 +146,9 @@ extern const char *const lab02_protocol_factors[PROTOCOL_FACTORS + 1];
  */
 int lab02_protocol_read(struct protocol *p, const cJSON *doc, struct err *e);
 
-/* Everything there that a benchmark needs? And does nothing of it contradict another part? Each
- * returns how many faults there are, and leaves the first, with its field, in *e. */
+/* lab02_protocol_gaps: what a benchmark needs and the protocol does not state.
+ * lab02_protocol_contradictions: parts that contradict each other. Each returns the number of
+ * faults, and the first, with its field, in *e. */
 int lab02_protocol_gaps(const struct protocol *p, struct err *e);
 int lab02_protocol_contradictions(const struct protocol *p, struct err *e);
 

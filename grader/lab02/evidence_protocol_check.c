@@ -1,6 +1,6 @@
-/* evidence_protocol_check.c: is a protocol complete, and does it contradict itself? See protocol.h.
- * Each fault is one sentence that says what would go wrong with the measurement.
- */
+/* evidence_protocol_check.c: checks that a protocol is complete and does not contradict itself. See
+ * evidence_protocol.h. Each fault is one sentence that says what would go wrong with the
+ * measurement. */
 #include "lab02/evidence_protocol.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The faults found so far: how many, and the first. */
+/* The number of faults found so far, and the first. */
 struct faults {
     int n;
     struct err *first;

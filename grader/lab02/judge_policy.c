@@ -1,5 +1,5 @@
-/* judge_policy.c: does a policy keep its promises, and how much useful work does it get done? By
- * invariants and by goodput, never by comparing plans. See play.h and lab02.h. */
+/* judge_policy.c: judges a policy by its promises (invariants) and by its goodput, never by
+ * comparing plans. See play.h and lab02.h. */
 #include "lab02/lab02.h"
 #include "lab02/make_policy.h"
 #include "lab02/oracle.h"
@@ -13,12 +13,12 @@
 
 enum { PAR_PERCENT = 100, MARGIN_PERCENT = 125, BATCH_MARGIN_PERCENT = 110 };
 
-/* What a request must meet to be good, in every play. */
+/* The limits of a good request, in every play. */
 static const struct point_limits limits = {2000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX};
 
 /* ---- violations ------------------------------------------------------------------------------ */
 
-/* For an instructor's seed: what, and nothing of the case. */
+/* For an instructor's seed: the violation, and nothing of the case. */
 static const char *general(enum violation v) {
     static const char *const texts[] = {
         [VIOLATION_DIED] = "plan() ended the program instead of returning",
@@ -45,7 +45,7 @@ static void lose(struct check_result *r, const char *fmt, ...) {
     r->outcome = OUTCOME_LOST;
 }
 
-/* Was this very violation shrunk for another check of this run? Once is enough. */
+/* The id of a check of this run that has shown the same violation already, or NULL. */
 static const char *told_before(const struct dialogue *d, const struct check_result *r,
                                const struct play_result *out) {
     const struct check_result *other = NULL;
@@ -60,7 +60,7 @@ static void tell_violation(struct dialogue *d, struct check_result *r, struct pl
                            struct play_result *out) {
     const char *before = d->practice ? told_before(d, r, out) : NULL;
     r->endless = out->violation == VIOLATION_LOOP;
-    if (out->violation >= VIOLATION_TODO) return; /* the core says it */
+    if (out->violation >= VIOLATION_TODO) return; /* the core reports it */
     if (!d->practice) {
         lose(r, "%s", general(out->violation));
     } else if (before) {
@@ -76,12 +76,12 @@ static void tell_violation(struct dialogue *d, struct check_result *r, struct pl
     }
 }
 
-/* Plays p; true when nothing was violated. */
+/* Plays p; true when there was no violation. */
 static bool good_play(struct dialogue *d, struct check_result *r, struct play *p,
                       struct play_result *out) {
     lab02_play_remote(p, d, out);
     if (out->violation == VIOLATION_NONE && out->n == p->n) return true;
-    if (out->violation == VIOLATION_NONE) { /* the simulator counts; this can't happen */
+    if (out->violation == VIOLATION_NONE) { /* the simulator counts them; this can't happen */
         out->violation = VIOLATION_STUCK;
         snprintf(out->text, sizeof out->text, "requests are lost");
     }
@@ -99,7 +99,7 @@ static void case_of(const struct check_def *def, const struct dialogue *d, enum 
     p->ask_always = k % 3 == 1;
     p->batch = def->maker == JUDGE_BATCH || def->maker == JUDGE_BATCH_MARGIN;
     if (def->maker == JUDGE_BATCH) p->group = 1 + k % 9;
-    /* a budget that lets a whole group in at once: then the cache is what is short */
+    /* a budget for a whole group at once, so that the cache is the limit */
     if (def->maker == JUDGE_BATCH && k % 4 == 0) p->token_budget = 512;
 }
 
@@ -130,9 +130,9 @@ static void judge_same_plan(const struct check_def *def, struct dialogue *d,
         case_of(def, d, k % 2 ? PLAY_ROOMY : PLAY_TIGHT, 4 + k, &p, r->kind);
         p.batch = k % 3 == 2;
         p.ask_twice = true;
-        if (k % 2) p.token_budget = 2048; /* so that limits of the policy's own show, too */
+        if (k % 2) p.token_budget = 2048; /* so that the policy's own limits show, too */
         if (!good_play(d, r, &p, &out)) return;
-        /* a second policy in the same process must not know of the first */
+        /* a second policy in the same process must not depend on the first */
         if (!good_play(d, r, &p, &again)) return;
         if (memcmp(out.record, again.record, p.n * sizeof *out.record) != 0) {
             lose(r, "the same workload, played twice, ends differently: something is kept in mind "
@@ -151,7 +151,7 @@ static bool can_never_run(const struct policy_view *v, const struct policy_reque
     return policy_blocks_for(c->prompt_tokens + c->max_output_tokens) > v->total_kv_blocks;
 }
 
-/* Reads the plan's slots: is exactly that refused which can never run? */
+/* Whether the plan (its slots) refuses exactly the requests that can never run. */
 static bool refuses_rightly(const struct policy_view *v, const int64_t *slots,
                             struct check_result *r) {
     for (size_t i = 0; i < v->n_waiting; i++) {
@@ -232,13 +232,13 @@ struct scores {
     int64_t all, mine, rival[N_RIVALS];
 };
 
-/* The last one is the course's own. */
+/* The last one is the course's own policy. */
 static const char *const rivals[N_RIVALS] = {"static:8", "wait-for-n:8", "continuous", "chunked",
                                              "reference"};
 static const char *const batch_rivals[N_RIVALS] = {"single", "static:8", "wait-for-n:8",
                                                    "wait-for-time:50,8", "reference-batch:8"};
 
-/* Plays all loads. False when a violation, or a fault of ours, has settled the check. */
+/* Plays all loads. False when a violation, or a grader fault, has settled the check. */
 static bool take_scores(const struct check_def *def, struct dialogue *d, struct check_result *r,
                         struct scores *s) {
     static struct play p;
@@ -249,7 +249,7 @@ static bool take_scores(const struct check_def *def, struct dialogue *d, struct 
         case_of(def, d, batch ? PLAY_LIGHT : PLAY_LOAD, k, &p, r->kind);
         p.ask_always = false;
         struct play whole = p;
-        dialogue_fresh(d); /* each load has all the CPU time of a process */
+        dialogue_fresh(d); /* each load gets a process with full CPU time */
         if (!good_play(d, r, &p, &out)) return false;
         s->mine += good_of(&whole, &out);
         s->all += (int64_t)whole.n;

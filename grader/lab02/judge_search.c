@@ -1,8 +1,7 @@
-/* judge_search.c: does a search find the highest load within the limits? The search runs in the
- * child; each load that it wants measured comes back here and is measured here, on a curve or on a
- * trace that the child never sees. Judged by what was measured: the answer met the limits, and
- * something within the resolution above it did not; then by the truth, which is known.
- */
+/* judge_search.c: judges a search for the highest load within the limits. The search runs in the
+ * child. Each load that it probes is sent here and measured here, on a curve or on a trace that the
+ * child never sees. First the measurements decide: the answer met the limits, and a load within the
+ * resolution above it did not. Then the known truth decides. */
 #include "lab02/lab02.h"
 #include "lab02/make_policy.h"
 #include "lab02/oracle.h"
@@ -23,7 +22,7 @@ enum bound {
     BY_STABILITY,
     BY_FAILURES,
     BOUNDS,
-    BY_EMPTINESS /* above it nothing arrives: not computable; only among the edges */
+    BY_EMPTINESS /* above it no request arrives: not computable; only in the edge cases */
 };
 
 struct measured {
@@ -32,17 +31,17 @@ struct measured {
     struct operating_point point;
 };
 
-/* One hidden server, and what was asked of it. */
+/* One hidden server, and the loads that were probed. */
 struct server {
     struct lab02_case c;
     bool by_trace;
-    struct play trace; /* arrivals at one request a second */
-    enum bound bound;  /* otherwise a curve, whose verdict changes */
-    double truth_rps;  /* here: met below, missed from here on */
-    int fail_at;       /* the probe with this number fails; 0: none does */
+    struct play trace; /* with arrivals for 1 request/s */
+    enum bound bound;  /* without a trace: a curve with this bound */
+    double truth_rps;  /* the verdict changes here: met below, missed from here on */
+    int fail_at;       /* this probe fails (1, 2, ...); 0: none */
     struct measured asked[CAPACITY_MAX_PROBES + 1];
     int n_asked;
-    char wrong[200]; /* what was asked that nobody may ask */
+    char wrong[200]; /* a probe that is not allowed, in words */
 };
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -99,7 +98,7 @@ static bool measure(const struct server *s, double rps, struct operating_point *
     return lab02_oracle_verdict(out, &s->c.limits) == SLO_MET;
 }
 
-/* The probe, from the channel. */
+/* Answers a probe, which came over the channel. */
 static int serve(void *ctx, const void *bytes, size_t n, void *reply, size_t cap) {
     struct server *s = ctx;
     struct wire r = wire_reader(bytes, n), w = wire_writer(reply, cap);
@@ -158,7 +157,7 @@ static void edge_case(struct rng *r, int k, struct server *s) {
     case 1:
         s->truth_rps = c->hi_rps * uniform(r, 1.1, 4);
         break;
-    case 2: /* exactly at the lowest: it misses */
+    case 2: /* the truth is the lowest load: it misses */
         s->bound = BY_STABILITY;
         s->truth_rps = c->lo_rps;
         break;
@@ -172,7 +171,7 @@ static void edge_case(struct rng *r, int k, struct server *s) {
         c->hi_rps = c->lo_rps * 1.02;
         s->truth_rps = c->lo_rps * 2;
         break;
-    case 5: /* as far as point.h allows: no mean of the two, and no product, gets there */
+    case 5: /* as far apart as point.h allows: the mean and the product of the two overflow */
         c->lo_rps = 1e-300;
         c->hi_rps = 1e300;
         s->truth_rps = pow(10, k / EDGES % 2 ? uniform(r, -250, -170) : uniform(r, 170, 250));
@@ -182,7 +181,8 @@ static void edge_case(struct rng *r, int k, struct server *s) {
     }
 }
 
-/* On a fine grid, does the verdict change once, well within lo and hi? Then that is the truth. */
+/* Finds the truth on a fine grid. False when the verdict does not change exactly once, well within
+ * lo and hi. */
 static bool trace_truth(struct server *s) {
     double step = 1 + s->c.resolution / 3, last_met = 0, first_missed = 0;
     struct operating_point p;
@@ -213,7 +213,7 @@ static void trace_case(struct rng *r, int k, struct server *s) {
                 (int64_t)((double)s->trace.request[i].arrival_ns * rate);
         if (trace_truth(s)) return;
     }
-    s->truth_rps = 0; /* unknown: what was measured decides alone */
+    s->truth_rps = 0; /* unknown: the measurements decide alone */
 }
 
 static void bad_case(struct rng *r, int k, struct server *s) {
@@ -242,7 +242,7 @@ static void bad_case(struct rng *r, int k, struct server *s) {
     case 6:
         c->hi_rps = bad[2 + k / 8 % 2];
         break;
-    default: /* so that no constant is right */
+    default: /* no constant earns the check */
         break;
     }
 }
@@ -265,14 +265,14 @@ static bool near(double a, double b) {
         return false;                                                                              \
     } while (0)
 
-/* The last time that `rps` was measured, or NULL. */
+/* The last measurement at `rps`, or NULL. */
 static const struct measured *asked_at(const struct server *s, double rps) {
     for (int i = s->n_asked; i-- > 0;)
         if (near(s->asked[i].rps, rps)) return &s->asked[i];
     return NULL;
 }
 
-/* The answer's point is the one that was measured there. */
+/* Whether the answer's point is the one that was measured there. */
 static bool same_point(const int64_t *slots, const struct operating_point *p) {
     const struct percentile *t = &p->ttft_p99;
     return near(real(slots[0]), p->offered_rps) && slots[1] == p->requests &&
@@ -299,7 +299,7 @@ static bool found_rightly(const struct server *s, const int64_t *slots, struct c
             "true answer may be higher");
     if (!same_point(slots + FIND_POINT, &m->point))
         WRONG("the point that it gives isn't the one that was measured at that load");
-    /* on a trace the verdict may waver between two points of the grid that the truth comes from */
+    /* on a trace the verdict may change back and forth between two points of the grid */
     double room = s->by_trace ? pow(1 + s->c.resolution, 3) : 1 + 1e-9;
     if (s->truth_rps > 0 && !slots[FIND_AT_TOP] &&
         (rps >= s->truth_rps * room || top * room < s->truth_rps))
@@ -321,7 +321,7 @@ static bool not_found_rightly(const struct server *s, const int64_t *slots,
     return true;
 }
 
-/* The truth by the definition, and the answer against it. */
+/* Compares the answer with the truth. */
 static bool right(struct server *s, const int64_t *slots, struct check_result *r) {
     struct operating_point p;
     bool lo_met = measure(s, s->c.lo_rps, &p), hi_met = measure(s, s->c.hi_rps, &p);
@@ -415,7 +415,7 @@ static bool search_case(const struct check_def *def, struct dialogue *d, int k,
     enum dialogue_answer a =
         dialogue_ask(d, bytes, sizeof bytes - w.left, slots, sizeof slots / sizeof *slots, &server);
     bool good = false;
-    r->got[0] = r->want[0] = '\0'; /* the case before left its own */
+    r->got[0] = r->want[0] = '\0'; /* delete those of the case before */
     r->endless = a == DIALOGUE_LATE;
     if (a != DIALOGUE_OK)
         snprintf(r->message, sizeof r->message, "the search gave no answer: %.280s",
@@ -430,7 +430,7 @@ static bool search_case(const struct check_def *def, struct dialogue *d, int k,
 
 void lab02_judge_search(const struct check_def *def, struct dialogue *d, struct check_result *r) {
     for (int k = 0; k < def->n_cases; k++) {
-        if (!search_case(def, d, k, r)) return; /* the outcome is "lost" until it is earned */
+        if (!search_case(def, d, k, r)) return; /* the outcome is "lost" until the last case */
         r->cases_right++;
     }
     r->kind[0] = r->got[0] = r->want[0] = '\0';

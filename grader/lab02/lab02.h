@@ -1,8 +1,7 @@
-/* lab02.h: the parts of lab 02's hidden tests, for one another. Makers (make_*.c) build a question
- * that one answer settles; oracle.h says what is right; the judges (judge_*.c) hold dialogues with
- * a policy and with a search; checks.c ties them to the rubric. Only questions leave the grader's
- * process.
- */
+/* lab02.h: what the files of lab 02's grader declare for each other. make_*.c make a case, oracle.h
+ * computes its right answer, describe.c shows it as text, judge_*.c hold dialogues with a policy
+ * and with a search, evidence*.c examine the data files, rubric.c lists the checks, checks.c joins
+ * them for the core. Only cases leave the grader's process. */
 #ifndef SERVELAB_GRADER_LAB02_LAB02_H
 #define SERVELAB_GRADER_LAB02_LAB02_H
 
@@ -14,7 +13,7 @@
 
 /* How the cases of one check are made, or which judge holds its dialogue. */
 enum lab02_maker {
-    /* one answer settles it */
+    /* single cases */
     MAKE_QUEUE_DELAY,
     MAKE_TTFT,
     MAKE_TPOT,
@@ -41,10 +40,10 @@ enum lab02_maker {
     MAKE_KNEE,
     MAKE_SATURATION,
     MAKE_REGION,
-    MAKE_SEARCH, /* a search whose probe the child answers itself */
+    MAKE_SEARCH, /* a search with the child's own probe */
     MAKE_VIEW,   /* one plan for one view */
     MAKE_N,
-    /* a case of any maker of one file, or of all: for the safety checks */
+    /* for the safety checks: the cases of other makers in turn */
     MAKE_ANY_ANALYSIS = MAKE_N,
     MAKE_ANY_CAPACITY,
     MAKE_ANY_POLICY,
@@ -65,30 +64,31 @@ enum lab02_maker {
     JUDGE_SEARCH_FAILS
 };
 
-/* A question under construction. */
+/* A case under construction. */
 struct lab02_making {
     struct rng rng;
-    int k; /* which of the check's cases: the first ones are the edges, each kind in turn */
+    int k; /* the case's number in its check: the first ones are the edges, one kind each */
     struct lab02_case *c;
-    char *kind;        /* CASE_KIND_BYTES; what kind of case it became */
-    const char *focus; /* prefixes of the slots that the check asks about, with '|'; NULL for all */
+    char *kind; /* (CASE_KIND_BYTES) the kind of case, in words */
+    const char
+        *focus; /* prefixes of the slots that the check compares, separated by '|'; NULL: all */
 };
 
-void lab02_make_analysis(struct lab02_making *a,
+void lab02_make_analysis(struct lab02_making *m,
                          enum lab02_maker which); /* MAKE_QUEUE_DELAY .. MAKE_GOOD */
-void lab02_make_capacity(struct lab02_making *a,
+void lab02_make_capacity(struct lab02_making *m,
                          enum lab02_maker which); /* MAKE_VERDICT_LIMITS .. MAKE_SEARCH */
 
-void lab02_make_kind(struct lab02_making *a, const char *fmt, ...)
+void lab02_make_kind(struct lab02_making *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-int64_t lab02_make_between(struct lab02_making *a, int64_t lo,
+int64_t lab02_make_between(struct lab02_making *m, int64_t lo,
                            int64_t hi); /* uniform, both ends included */
-bool lab02_make_chance(struct lab02_making *a, int percent);
+bool lab02_make_chance(struct lab02_making *m, int percent);
 
-/* The question in a few lines, for a practice seed. */
+/* The case in a few lines, for a practice seed. */
 void lab02_describe(const struct lab02_case *c, char *out, size_t cap);
 
-/* Sets r->outcome and says why; see lab.h. */
+/* Set r->outcome and r->message; see lab.h. */
 void lab02_judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r);
 void lab02_judge_search(const struct check_def *def, struct dialogue *d, struct check_result *r);
 

@@ -1,4 +1,4 @@
-/* make_policy.c: see make_plays.h. */
+/* make_policy.c: see make_policy.h. */
 #include "lab02/make_policy.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ static int32_t largest(const struct play *p) {
     return most;
 }
 
-/* n requests with gaps of up to gap_ms; one in three comes together with the one before. */
+/* n requests with gaps of up to gap_ms; one in three arrives together with the one before. */
 static void requests(struct rng *r, struct play *p, size_t n, int32_t prompt, int32_t output,
                      int64_t gap_ms) {
     int64_t t = 0;
@@ -48,16 +48,17 @@ static void make_roomy(struct rng *r, int k, struct play *p) {
     requests(r, p, sizes[k % N_SIZES], k % 3 == 2 ? 40 : 300, 16, 60);
     p->token_budget = budgets[k % 6];
     p->max_running = positions[(k + k / 6) % 6];
-    if (p->token_budget < 8 && p->n > 9) p->n = 9; /* a budget of few tokens takes many plans */
+    if (p->token_budget < 8 && p->n > 9) p->n = 9; /* a small budget needs many plans */
     p->kv_blocks = 6000;
 }
 
 static void make_tight(struct rng *r, int k, struct play *p) {
-    bool long_answers = k % 3 == 2; /* which are as long as they may be: whoever hopes is wrong */
+    bool long_answers =
+        k % 3 == 2; /* as long as max_output_tokens: a policy that hopes for less fails */
     requests(r, p, sizes[k % N_SIZES] + 1, 120, long_answers ? 240 : 48, 30);
     if (k % 3 == 1)
         for (size_t i = 0; i < p->n; i++) p->request[i].arrival_ns = 0;
-    if (k % 4 == 3) /* prompts that fill whole blocks: the first token needs a new one */
+    if (k % 4 == 3) /* prompts that fill whole blocks: the first token needs a new block */
         for (size_t i = 0; i < p->n; i++)
             p->request[i].prompt_tokens = KV_BLOCK_TOKENS * between32(r, 1, 6);
     if (long_answers)
@@ -69,9 +70,9 @@ static void make_tight(struct rng *r, int k, struct play *p) {
     if (long_answers) p->kv_blocks += between32(r, 0, 2 * largest(p));
 }
 
-/* A stream of short ones that never lets the server run empty, and a long one in it. With an even k
- * it needs almost the whole cache, in which the short ones would fit beside each other for ever;
- * with an odd one the positions are what is rare. */
+/* A stream of short requests that never ends, and a long one among them. Even k: the long one needs
+ * almost the whole cache, in which the short ones fit beside each other for ever. Odd k: positions
+ * are scarce. */
 static void make_crowd(struct rng *r, int k, struct play *p) {
     int64_t t = 0;
     size_t at = (size_t)between(r, 2, 6);
@@ -87,9 +88,9 @@ static void make_crowd(struct rng *r, int k, struct play *p) {
     p->kv_blocks = k % 2 ? 4000 : blocks_of(&p->request[at]) + between32(r, 0, 2);
 }
 
-/* Poisson arrivals; chat with answers of very different length, or documents. At the lower two
- * loads groups are overloaded and continuous batching isn't; at the higher two, which are four
- * times as high, everybody is. */
+/* Poisson arrivals; chat with answers of very different lengths, or documents. At the lower two
+ * loads groups are overloaded and continuous batching is not; at the higher two, four times as
+ * high, every policy is overloaded. */
 static void make_load(struct rng *r, int k, struct play *p, bool light) {
     static const double loads[] = {8.8, 3.8, 48, 16}, light_loads[] = {2.3, 2.0, 2.3, 2.0};
     bool documents = k % 2 == 1;
@@ -156,7 +157,7 @@ void lab02_make_view(struct rng *r, int k, size_t impossible, struct policy_view
         if (k % 5 == 3 && i == 0) waiting[i].generated_tokens = 1;
     }
     int32_t total = used + 25 + between32(r, 0, k % 2 ? 4 : 90);
-    for (size_t i = 0; i < impossible; i++) { /* some by the prompt alone, some by one token */
+    for (size_t i = 0; i < impossible; i++) { /* some for the prompt alone, some for one token */
         struct policy_request *c = &waiting[rng_below(r, n_waiting)];
         c->prompt_tokens = total * KV_BLOCK_TOKENS - c->max_output_tokens + 1;
         if (i % 2) c->prompt_tokens = total * KV_BLOCK_TOKENS + between32(r, 1, 5000);

@@ -1,5 +1,5 @@
-/* oracle.c: see oracle.h. Every definition is followed word for word, one request at a time; where
- * the learner may sort or sweep, this counts. */
+/* oracle.c: see oracle.h. Each definition is followed word for word, one request at a time; it
+ * counts where the learner may sort or sweep. */
 #include "lab02/oracle.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@ enum point_class lab02_oracle_class(const struct point_request *r) {
     return r->output_tokens >= r->wanted_tokens ? POINT_COMPLETE : POINT_TRUNCATED;
 }
 
-/* Rounds half away from zero; both are positive here. */
+/* Rounds half away from zero; both arguments are positive here. */
 static int64_t nearest(int64_t n, int64_t d) {
     int64_t c = n / d, rest = n % d;
     return rest >= d - rest ? c + 1 : c;
@@ -39,14 +39,14 @@ static int ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* values[0..n_ok), sorted here, and n_failed infinite ones. */
+/* The percentile of values[0..n_ok), which are sorted here, and n_failed infinite ones. */
 static struct percentile rank(int64_t *values, size_t n_ok, size_t n_failed, int64_t p_milli) {
     size_t n = n_ok + n_failed;
     struct percentile out = {.n = n, .failed = n_failed};
     out.few = (int64_t)n * (100000 - p_milli) < 100000;
     if (n == 0) return out;
     qsort(values, n_ok, sizeof *values, ascending);
-    size_t at = 1; /* the smallest rank with at least p % at or below it */
+    size_t at = 1; /* the smallest rank with at least p % at or below */
     while ((int64_t)at * 100000 < p_milli * (int64_t)n) at++;
     out.present = true;
     out.infinite = at > n_ok;
@@ -58,7 +58,7 @@ static bool inside(int64_t t, int64_t from_ns, int64_t to_ns) {
     return t >= from_ns && t < to_ns;
 }
 
-/* An absent TPOT meets every limit, an absent TTFT only the one that is none. */
+/* An absent TPOT meets every limit; an absent TTFT meets a limit only if there is none. */
 static bool is_good(const struct point_request *r, const struct point_limits *l) {
     struct point_intervals iv;
     lab02_oracle_point_intervals(r, &iv);
@@ -182,7 +182,7 @@ bool lab02_oracle_stable(const struct point_request *list, size_t n, int64_t fro
 
 /* ---- comparing points ------------------------------------------------------------------------ */
 
-/* Does a percentile miss a limit? */
+/* Whether a percentile misses a limit. */
 static bool misses(const struct percentile *p, int64_t below_ns) {
     if (!p->present) return false;
     if (p->infinite) return true;
@@ -201,8 +201,8 @@ enum slo_answer lab02_oracle_verdict(const struct operating_point *p,
 size_t lab02_oracle_knee(const struct operating_point *points, size_t n) {
     size_t best = n;
     double power = 0;
-    for (size_t i = n; i-- > 0;) { /* from the back, so that the first of equal ones stays */
-        if (!(points[i].mean_latency_ns > 0)) continue; /* not a number isn't, either */
+    for (size_t i = n; i-- > 0;) { /* from the back, so that the first of equal points stays */
+        if (!(points[i].mean_latency_ns > 0)) continue; /* false for NaN, too */
         double here = points[i].throughput_rps / points[i].mean_latency_ns;
         if (best == n || here >= power) best = i, power = here;
     }
@@ -259,7 +259,7 @@ static void next_percentile(struct wants *w, const char *const names[6],
     next(w, names[0], SLOT_INT, p->present);
     next(w, names[1], SLOT_INT, p->infinite);
     next_ns(w, names[2], p->ns);
-    if (!p->present || p->infinite) w->at[-1].care = false; /* it means nothing then */
+    if (!p->present || p->infinite) w->at[-1].care = false; /* the value has no meaning then */
     next(w, names[3], SLOT_INT, (int64_t)p->n);
     next(w, names[4], SLOT_INT, (int64_t)p->failed);
     next(w, names[5], SLOT_INT, p->few);

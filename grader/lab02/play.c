@@ -27,19 +27,20 @@ int64_t lab02_play_id(size_t index) {
     return 2000 + (int64_t)((index * 617 + 5) % IDS);
 }
 
-/* Who plays, and what is known of the game so far. */
+/* The policy that plays, and the state of the play. */
 struct player {
     const struct play *play;
     struct play_result *out;
     struct dialogue *d;           /* a submission's policy */
-    const struct policy_ops *ops; /* or one of ours */
+    const struct policy_ops *ops; /* or a policy of this program */
     void *state;
     bool begun;
     int most_calls;
     int64_t now_ns;
     bool admitted[PLAY_MAX_REQUESTS];
     int overtaken[PLAY_MAX_REQUESTS];
-    size_t group_n, group_began; /* members let in, and outcomes before the first of them */
+    size_t group_n,
+        group_began; /* members that were admitted, and outcomes before the first of them */
 };
 
 static int violate(struct player *p, enum violation v, struct err *e, const char *fmt, ...)
@@ -87,8 +88,8 @@ static int no_plan(struct player *p, enum dialogue_answer a, struct err *e) {
     }
 }
 
-/* From the answer's slots to a plan. What no plan can hold is refused here; whether it respects its
- * view is policy_check's business. */
+/* Decodes the answer's slots into a plan. Refuses what no plan can be; policy_check compares the
+ * plan with its view. */
 static int decode(struct player *p, const int64_t *slots, struct policy_plan *plan, struct err *e) {
     if (!slots[PLAN_CREATED])
         return violate(p, VIOLATION_GAVE_UP, e, "create() gave no state, so there is no policy");
@@ -146,7 +147,7 @@ static bool runs(const struct policy_plan *plan, int64_t id) {
     return false;
 }
 
-/* A newcomer was let in: whoever came earlier and still waits was overtaken. */
+/* For a newly admitted request: every earlier arrival that still waits was overtaken. */
 static int count_overtaken(struct player *p, const struct policy_view *v,
                            const struct policy_plan *plan, size_t newcomer, struct err *e) {
     for (size_t i = 0; i < v->n_waiting; i++) {
@@ -162,8 +163,8 @@ static int count_overtaken(struct player *p, const struct policy_view *v,
     return 0;
 }
 
-/* learner-batch:N lets somebody in. A prompt in pieces may leave some members for a later plan; but
- * once one of them has ended, nobody joins until all have. */
+/* For learner-batch:N, which admits a request. With a prompt in pieces, some members may come in a
+ * later plan; once one member has ended, no request joins until all have ended. */
 static int join_group(struct player *p, int64_t id, struct err *e) {
     if (!p->play->batch) return 0;
     size_t ended = p->out->n - p->group_began;
@@ -239,8 +240,8 @@ static void take_outcome(void *ctx, const struct sim_outcome *o) {
                                .end = o->end == SIM_COMPLETED ? POINT_DONE : POINT_REJECTED};
 }
 
-/* Twice what asking before every iteration takes, one request at a time, a prompt in pieces of
- * 32, or of the budget where that is smaller. */
+/* The bound on calls: twice the calls for one request at a time, asked before every iteration, with
+ * prompts in pieces of 32 tokens, or of the budget if that is smaller. */
 static int most_calls(const struct play *p) {
     int32_t piece = p->token_budget < 32 ? p->token_budget : 32;
     int64_t sum = 50;

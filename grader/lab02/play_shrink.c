@@ -1,4 +1,4 @@
-/* play_shrink.c: the smallest workload that shows a violation. Delta debugging (Zeller and
+/* play_shrink.c: finds a small workload that still shows a violation. Delta debugging (Zeller and
  * Hildebrandt, 2002) over the requests, then over their lengths, their arrivals and the cache. See
  * play.h. */
 #include "lab02/play.h"
@@ -15,7 +15,7 @@ struct shrinking {
     struct play_result *result; /* of *best */
     int tries, loops;
     int64_t until_ns;
-    bool level; /* every answer may be as long as the longest is: a trace can say no more */
+    bool level; /* every max_output_tokens is the longest answer: a trace can't state more */
 };
 
 static void make_level(struct play *p) {
@@ -25,7 +25,7 @@ static void make_level(struct play *p) {
     for (size_t i = 0; i < p->n; i++) p->request[i].max_output_tokens = longest;
 }
 
-/* A loop costs a second of CPU each time it is shown. */
+/* Each endless loop costs a second of CPU time. */
 static bool spent(const struct shrinking *s) {
     return s->tries >= MAX_TRIES || s->loops >= MAX_LOOPS || clock_monotonic_ns() > s->until_ns ||
            s->d->fault;
@@ -39,7 +39,7 @@ static bool fits(const struct play *p) {
     return p->n > 0 && p->kv_blocks > 0;
 }
 
-/* Keeps the candidate when it still shows the fault. */
+/* Keeps the candidate if it still shows the violation. */
 static bool attempt(struct shrinking *s, struct play *candidate) {
     static struct play_result r;
     if (s->level) make_level(candidate);
@@ -60,7 +60,7 @@ static void drop(struct play *p, size_t from, size_t n) {
     p->n -= n;
 }
 
-/* What arrives after the fault can't have caused it. */
+/* Drops what arrives after the violation: it can't be the cause. */
 static void drop_later(struct shrinking *s) {
     struct play c = *s->best;
     while (c.n > 1 && c.request[c.n - 1].arrival_ns > s->result->at_ns) c.n--;
@@ -79,7 +79,7 @@ static void drop_requests(struct shrinking *s) {
     }
 }
 
-/* All at once first; then each number of each request, in halves. */
+/* Halves all numbers at once first, then each number of each request. */
 static void shorten(struct shrinking *s) {
     struct play c = *s->best;
     for (size_t i = 0; i < c.n; i++) c.request[i].arrival_ns = 0;

@@ -1,13 +1,13 @@
-/* rubric.c: lab 02's checks and what each is worth. Hints go from where to look, over what to ask
- * oneself, to an example worked by hand, and never say what to write. Points are all or nothing for
- * a check (grade.h says why); each dimension's sum is checked before anything runs.
+/* rubric.c: lab 02's checks with their points. The three hints of a check say where to look, what
+ * to ask oneself, and give an example worked by hand; none says what to write. A check's points are
+ * all or nothing (grade.h); each dimension's sum is checked before anything runs.
  *
  * Intervals: the analysis of simulated records. Quality: what became of each request, and that the
- * policies keep their promises, since a request that is lost or starved is the worst quality there
- * is. SLO: the verdict at each load, the search for the highest, and the policies' goodput under
- * limits, with a part of the points below the full margin.
+ * policies keep their promises, since a request that is lost or starved is the worst quality. SLO:
+ * the verdict at each load, the search for the highest load, and the policies' goodput under
+ * limits; a lower margin earns a part of the points.
  *
- * Not formatted by clang-format: a table of one field a line could not be read.
+ * Not formatted by clang-format: it would put one field on each line.
  */
 #include "lab02/lab02.h"
 

@@ -1,7 +1,7 @@
-/* card.c: `servelab grade 03 --device cuda`: compiles with nvcc, gives each kernel a process that
- * drives the card (card_run.c), waits for it with a limit, prints the table. Gives no points: the
- * counted run does. Not here: anything of CUDA in this process, which a kernel could take along.
- */
+/* card.c: `servelab grade 03 --device cuda`: compiles with nvcc, starts a process for each kernel
+ * that drives the card (card_run.c), waits for it with a limit, and prints the table. Gives no
+ * points; the counted run does. Makes no CUDA call in this process, since a failing kernel would
+ * break its context. */
 #include "lab03/card.h"
 
 #include "core/build.h"
@@ -10,7 +10,8 @@
 #include "labs.h"
 #include "lab03/kernel_source.h"
 #include "core/render.h"
-#include "core/run_check.h"
+#include "core/grading.h"
+
 #include "base/text.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ static int64_t now_ns(void) {
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* SERVELAB_GPU_LIMIT_S: seconds one launch may take; the tests' are shorter. */
+/* SERVELAB_GPU_LIMIT_S: how many seconds one launch may take; tests set it. */
 static int64_t launch_limit_ns(void) {
     const char *set = getenv("SERVELAB_GPU_LIMIT_S");
     int s = set ? atoi(set) : 0;
@@ -75,7 +76,8 @@ static void ended_badly(struct card_result *r, bool endless, bool late, int stat
     }
 }
 
-/* Runs job, or only looks at the card, in a process; r is what it left. -1 with *e: our fault. */
+/* Runs job in a process, or only looks at the card if job is NULL; r is the process's result. -1
+ * with *e: the grader's fault. */
 static int in_process(struct run *run, const struct card_job *job, struct card_result *r,
                       struct err *e) {
     volatile struct card_result *shared = run->shared;
@@ -113,7 +115,8 @@ static int in_process(struct run *run, const struct card_job *job, struct card_r
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* SERVELAB_NVCC, or the first in PATH. The compiler runs in the sandbox, which shows it /usr. */
+/* SERVELAB_NVCC, or the first nvcc in PATH. The compiler runs in the sandbox, where it sees /usr
+ * only. */
 static int find_nvcc(struct run *run, struct err *e) {
     const char *set = getenv("SERVELAB_NVCC"), *path = getenv("PATH");
     char found[1024] = "", real[4096];
@@ -145,7 +148,7 @@ static int make_folder(char *out, size_t cap, const char *parent, const char *na
     return 0;
 }
 
-/* given/card: the interface's header and the reference's files. */
+/* Fills given/card with the interface's header and the reference's files. */
 static int give(struct run *run, struct err *e) {
     char from[600], to[330], name[64];
     if (make_folder(run->given, sizeof run->given, run->g->place->given, "card", e) ||
@@ -161,7 +164,8 @@ static int give(struct run *run, struct err *e) {
     return 0;
 }
 
-/* Both files at once. nvcc writes FILE.cu(17), which build_errors.h reads as FILE.cu:17. */
+/* Compiles both files at once. nvcc writes FILE.cu(17), which build_errors.h expects as FILE.cu:17.
+ */
 static int compile(struct run *run, const char *kernel, struct err *e) {
     const struct workplace *w = run->g->place;
     char script[6000];
@@ -187,7 +191,7 @@ static void refuse(struct card_result *r, const char *why) {
     snprintf(r->why, sizeof r->why, "%.390s", why);
 }
 
-/* The same refusals as in the counted run. False: nothing to compile. */
+/* Refuses what the counted run refuses. False: nothing to compile. */
 static bool look_at_text(const struct run *run, const char *kernel, struct card_result *r,
                          bool *absent) {
     char name[64];
@@ -250,7 +254,7 @@ static void print_head(const struct card_result *r) {
            "speed", "roofline", "verdict");
 }
 
-/* Wrong scores zero before speed is read: no time is shown either. */
+/* A wrong kernel scores zero before its speed is read, so no time is shown. */
 static void print_row(struct run *run, const char *kernel, const struct card_result *r,
                       bool absent) {
     char why[400];

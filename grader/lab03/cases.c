@@ -1,4 +1,4 @@
-/* cases.c: see questions.h. Compiled into both sides. */
+/* cases.c: see cases.h. Compiled into the grader and the child. */
 #include "lab03/cases.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* cases.h: one question to lab 03's C functions and the shape of its answer. Both sides include
- * it: the grader makes the question and knows what is expected, the child only sees the question.
- * The number of an answer's slots follows from the question; doubles travel as their bits.
- */
+/* cases.h: one case of lab 03 (a call of one of the learner's C functions) and the shape of its
+ * answer. Grader and child include it: the grader makes the case and knows the expected answer, the
+ * child gets the case only. The number of an answer's slots follows from the case; doubles are sent
+ * as their bits. */
 #ifndef SERVELAB_GRADER_LAB03_CASES_H
 #define SERVELAB_GRADER_LAB03_CASES_H
 
@@ -42,7 +42,7 @@ struct lab03_case {
     double tolerance;
 };
 
-/* Writes or reads; 0, or -1 when it didn't fit or the bytes are no question. */
+/* Writes or reads; 0, or -1 when it does not fit or the bytes are not a case. */
 int lab03_case_codec(struct wire *w, struct lab03_case *c);
 size_t lab03_case_slots(const struct lab03_case *c);
 

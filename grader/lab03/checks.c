@@ -1,6 +1,5 @@
-/* checks.c: lab 03 as the grader's core sees it, and the way from a check and a seed to its
- * questions. The rubric stands in rubric.c, what is asked of kernels in judge.c.
- */
+/* checks.c: lab 03's struct lab, and the cases of a check for a seed. rubric.c lists the checks;
+ * judge_kernel.c judges kernels. */
 #include "lab03/lab03.h"
 #include "labs.h"
 #include "lab03/oracle.h"

@@ -1,4 +1,4 @@
-/* describe.c: a question in words, for someone who reruns it with a practice seed. See lab03.h. */
+/* describe.c: a case as text, for a practice seed. See lab03.h. */
 #include "lab03/lab03.h"
 #include "lab03/cases.h"
 

@@ -1,13 +1,12 @@
-/* evidence.c: reads roofline.json, and works out from kernel_spec.h what it should say for the
- * sizes and the card that the learner states. Two per cent either way: nobody counts the last
- * bytes.
+/* evidence.c: reads roofline.json and computes, with kernel_spec.h, the right values for the sizes
+ * and the card that the learner states. Two per cent of tolerance: the last bytes are not counted.
  */
 #include "lab03/lab03.h"
 
 #include "core/collect.h"
 #include "base/strict.h"
-#include "base/text.h"
 
+#include "base/text.h"
 #include "backend/kernel_case.h"
 #include "backend/kernel_spec.h"
 #include "base/json.h"
@@ -49,7 +48,7 @@ struct entry {
 
 struct form {
     struct card card;
-    struct entry *entry; /* beside kernel_specs */
+    struct entry *entry; /* parallel to kernel_specs */
 };
 
 static const char *const bounds[] = {"memory", "compute", NULL};
@@ -120,7 +119,7 @@ static int read_form(const cJSON *doc, struct form *f, struct err *e) {
  */
 
 static bool near(double got, double want) {
-    return fabs(got - want) <= TOLERANCE * fabs(want); /* only 0 is near 0 */
+    return fabs(got - want) <= TOLERANCE * fabs(want); /* for 0, only 0 passes */
 }
 
 static bool card_is_right(const struct card *c) {

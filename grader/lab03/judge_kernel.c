@@ -1,12 +1,11 @@
-/* judge_kernel.c: lab 03's checks of kernels: builds what the chosen checks need, runs each kernel
- * once, and says what its run is worth. A kernel's checks share one run.
- */
+/* judge_kernel.c: judges lab 03's kernels: builds the kernels of the chosen checks, runs each once,
+ * and sets the outcomes. All checks of a kernel share one run. */
 #include "lab03/kernel_build.h"
 #include "lab03/lab03.h"
 #include "labs.h"
 #include "lab03/kernel_trial.h"
-#include "base/text.h"
 
+#include "base/text.h"
 #include "base/json.h"
 
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #include <string.h>
 
 struct own {
-    struct kernel_program *programs; /* beside kernel_specs, as is the next */
+    struct kernel_program *programs; /* parallel to kernel_specs, like the next */
     struct trial *trials;
 };
 
@@ -106,8 +105,8 @@ static void say_budget(const struct trial *t, const struct kernel_budget *b, cha
                 (long long)t->counts.value[b->counter], (long long)limit);
 }
 
-/* Counts and limits give the hidden sizes away, so they are told for practice only. A budget that
- * is kept by leaving out a barrier that the kernel needs isn't kept. */
+/* Counts and limits would reveal the hidden sizes, so they are shown for practice seeds only. A
+ * budget does not count if it is kept by leaving out a barrier that the kernel needs. */
 static void judge_version(const struct check_def *def, const struct kernel_spec *k,
                           const struct trial *t, bool practice, struct check_result *r) {
     const struct kernel_budget *missed = NULL;
@@ -176,7 +175,8 @@ void lab03_run(const struct check_def *def, const struct grading *g, struct chec
         struct check_result one = *r;
         one.outcome = OUTCOME_NOT_RUN;
         judge(def, g, &o->programs[i], &o->trials[i], &one);
-        /* of several kernels: a loss says more than one that isn't written; all must be earned */
+        /* of several kernels: a lost one is shown before one that isn't written; all must be earned
+         */
         bool worse = !any || one.outcome == OUTCOME_GRADER_FAULT ||
                      (one.outcome == OUTCOME_LOST && worst.outcome != OUTCOME_GRADER_FAULT &&
                       worst.outcome != OUTCOME_LOST) ||

@@ -5,6 +5,7 @@
 #include "core/build_errors.h"
 #include "lab03/kernel_object.h"
 #include "lab03/kernel_source.h"
+
 #include "base/text.h"
 
 #include <dirent.h>
@@ -32,7 +33,7 @@ static int make_folder(const char *parent, const char *name, char *out, size_t c
     return 0;
 }
 
-/* Every file of a folder; folders in it too, one level deep. */
+/* Copies every file of a folder, and of its folders, one level deep. */
 static int give_folder(const char *from, const char *to, int depth, struct err *e) {
     DIR *d = opendir(from);
     int rc = 0;
@@ -53,7 +54,7 @@ static int give_folder(const char *from, const char *to, int depth, struct err *
     return rc ? -1 : 0;
 }
 
-/* given/cuda holds what a kernel file includes, and the tools. */
+/* Fills given/cuda with the headers of kernel files and the tools. */
 static int give(const char *home, const char *given, char *cuda, size_t cap, struct err *e) {
     char bin[500], from[560], to[500], include[560];
     snprintf(bin, sizeof bin, "%s/build/bin", home);
@@ -90,7 +91,7 @@ static void refuse(struct kernel_program *p, struct collected *c, const char *wh
     snprintf(c->message, sizeof c->message, "%s", why);
 }
 
-/* Leaves the state KERNEL_BUILT where there is something to compile: that is its goal from here. */
+/* Sets the state KERNEL_BUILT if there is something to compile; compile errors change it later. */
 static void look_at_text(const struct lab *lab, struct workplace *w, struct kernel_program *p) {
     char name[64];
     size_t n = 0;
@@ -114,9 +115,9 @@ static const char compile_flags[] =
     "--check -w -fmax-errors=5 -fno-diagnostics-show-caret -fdiagnostics-color=never "
     /* a jump table is a jump through a pointer */
     "-fno-jump-tables "
-    /* it becomes puts where it can */
+    /* the compiler would turn it into puts */
     "-fno-builtin-printf "
-    /* local arrays that never leave a thread aren't seen by the memory hooks */
+    /* the memory hooks do not see local arrays that never leave a thread */
     "-fsanitize=bounds-strict -fno-sanitize-recover=all -save-temps=obj";
 
 static void append(char *script, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -135,8 +136,8 @@ static void compile_line(char *script, const struct kernel_program *p) {
            compile_flags, p->spec->name, p->spec->name, p->spec->name);
 }
 
-/* All of the object's names but the kernel's are hidden first, so that none can stand in for one of
- * ours. */
+/* Hides all names of the object but the kernel's, so that none can replace a function of the
+ * grader. */
 static void link_line(char *script, const struct kernel_program *p) {
     append(script,
            "objcopy --keep-global-symbol=%s $O/%s.o && $G/simtcc --check $O/%s.o "
@@ -144,7 +145,7 @@ static void link_line(char *script, const struct kernel_program *p) {
            p->spec->name, p->spec->name, p->spec->name, p->spec->name, p->spec->name);
 }
 
-/* One line for each program that is still to be built, in LANES rows at a time. */
+/* Runs one line for each program that is still to be built, LANES at a time. */
 static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,
                      const struct kernel_program *programs,
                      void (*line)(char *, const struct kernel_program *), struct err *e) {

@@ -1,4 +1,4 @@
-/* kernel_report.c: see report.h. */
+/* kernel_report.c: see kernel_report.h. */
 #include "lab03/kernel_report.h"
 
 #include "base/text.h"
@@ -48,7 +48,7 @@ static int add(const cJSON *k, const char *key, int64_t times, int64_t *to, stru
     return 0;
 }
 
-/* Atomics count as what they are: a request, and sectors that are moved. */
+/* An atomic counts as a request and as the sectors that it moves. */
 static int read_counts(const cJSON *k, struct kernel_counts *c, struct err *e) {
     int64_t dropped = 0, *v = c->value;
     bool found;
@@ -88,7 +88,7 @@ int lab03_report_read(const char *text, size_t n, const char *kernel, bool pract
     cJSON *doc = json_parse(text, n, 1, e);
     if (!doc) return -1;
     int rc = read_errors(doc, practice, finding, cap, e);
-    /* a launch that was refused leaves a finding and no counts */
+    /* a refused launch leaves a finding and no counts */
     if (!rc && !(finding[0] && !counts)) rc = read_kernel(doc, kernel, counts, e);
     cJSON_Delete(doc);
     return rc;

@@ -1,8 +1,7 @@
-/* kernel_shapes.c: see shapes.h. A template holds {lo..hi} or {lo..hi/step} where a number is
- * drawn. Small enough that a launch takes a few hundredths of a second under the checks, and that
- * its data fits into one question and its answer (WIRE_MAX_PAYLOAD). Where that is cheap, a kernel
- * meets more rows or values than 64 blocks take, so that a grid which doesn't look at the sizes
- * isn't enough.
+/* kernel_shapes.c: see kernel_shapes.h. A template has {lo..hi} or {lo..hi/step} where a number is
+ * drawn. Shapes are so small that a launch takes a few hundredths of a second under the checks, and
+ * that the data fits into one question and its answer (WIRE_MAX_PAYLOAD). Where it costs little, a
+ * kernel gets more rows or values than 64 blocks process, so that a grid of a fixed size fails.
  *
  * Not formatted by clang-format: a table.
  */
@@ -112,7 +111,7 @@ int lab03_shape_count(const struct kernel_spec *kernel) {
     return n;
 }
 
-/* {lo..hi/step} at *p: draws, and moves *p behind it. */
+/* Draws a number for {lo..hi/step} at *p, and moves *p behind it. */
 static long draw_number(const char **p, struct rng *rng) {
     char *at;
     long lo = strtol(*p + 1, &at, 10), hi = strtol(at + 2, &at, 10), step = 1;

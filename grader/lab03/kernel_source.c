@@ -1,9 +1,9 @@
-/* kernel_source.c: see source.h. First every token by itself, then directives, then what stands at
- * file level.
- */
+/* kernel_source.c: see kernel_source.h. Examines each token first, then directives, then
+ * declarations at file level. */
 #include "lab03/kernel_source.h"
 
 #include "lab03/kernel_source_tokens.h"
+
 #include "base/text.h"
 
 #include <stdio.h>
@@ -131,7 +131,7 @@ static int check_mark(const struct source *s, const struct source_token *t) {
     return 0;
 }
 
-/* What of the library is device code and of use; the rest could move memory unseen. */
+/* The useful device code of the C++ library; the rest could move memory without the hooks. */
 static const char *const library[] = {"numeric_limits",
                                       "min",
                                       "max",
@@ -165,7 +165,7 @@ static int check_std(const struct source *s, const struct source_token *t) {
                   "mathematics");
 }
 
-/* Our own vector types hold the compiler's vector in a member of this name. */
+/* The runtime's vector types hold the compiler's vector in a member of this name. */
 static bool is_inner_vector(const struct source *s, const struct source_token *t) {
     return lab03_source_is(t, "all") && t > s->list &&
            (lab03_source_is(&t[-1], ".") || lab03_source_is(&t[-1], "->"));
@@ -212,7 +212,7 @@ static const char *const headers[] = {"backend/kernels.h",
                                       "limits",
                                       "type_traits"};
 
-/* #include "x" or <x>: the tokens of <x> are put together again. */
+/* #include "x" or <x>; joins the tokens of <x>. */
 static int check_include(const struct source *s, const struct source_token *t) {
     char name[80] = "";
     const struct source_token *p = &t[2];
@@ -254,7 +254,7 @@ static bool is_keyword(const struct source_token *t) {
     return is_plain_type(t) || (t->n > 1 && t->at[0] == '_' && t->at[1] == '_');
 }
 
-/* A macro is a value or an expression: what holds declarations would hide them from the checks. */
+/* A macro must be a value or an expression: declarations in a macro would escape the checks. */
 static int check_define(const struct source *s, const struct source_token *t) {
     const struct source_token *name = &t[2];
     if (is_keyword(name)) return refuse(s, name, "this name has a meaning already; another one");
@@ -319,7 +319,7 @@ static const struct source_token *next(const struct source_token *t) {
     return t;
 }
 
-/* Past the bracket that closes *t; at the end token when none does. */
+/* The token after the bracket that closes *t; the end token when none does. */
 static const struct source_token *skip_group(const struct source_token *t) {
     int depth = 0;
     for (; t->kind != TOKEN_END; t = next(t)) {
@@ -337,7 +337,7 @@ static bool has(const struct head *h, const char *word) {
     return false;
 }
 
-/* Behind template <...>; t where there is none. */
+/* The token after template <...>; t when there is none. */
 static const struct source_token *skip_template(const struct source_token *t) {
     int depth = 0;
     while (lab03_source_is(t, "template")) {
@@ -378,8 +378,8 @@ static const struct source_token *first_word(const struct head *h) {
     return t;
 }
 
-/* Numbers, what joins them, and casts to plain types: known before the program starts, as no name
- * in it can mean anything else. */
+/* Allows numbers, operators and casts to plain types: the value is known before the program starts,
+ * since no name in it can have another meaning. */
 static int check_initialiser(const struct source *s, const struct head *h) {
     for (const struct source_token *t = h->equals ? next(h->equals) : h->end; t != h->end;
          t = next(t)) {
@@ -421,7 +421,8 @@ static int check_variable(const struct source *s, const struct head *h) {
 
 static int check_scope(const struct source *s, const struct source_token **at, bool members);
 
-/* Without a body, `int x(f());` and a prototype can't be told apart without knowing every name. */
+/* Without a body it is refused: `int x(f());` and a prototype can't be distinguished without
+ * knowing every name. */
 static int check_function(const struct source *s, const struct head *h, bool members) {
     const struct source_token *name = h->bracket > h->first ? h->bracket - 1 : h->first;
     bool body = lab03_source_is(h->end, "{");
@@ -442,7 +443,7 @@ static const struct source_token *type_name(const struct head *h) {
                                                                              : next(word);
 }
 
-/* struct X {...}, and what may follow it up to the semicolon. */
+/* struct X {...}, and the rest up to the semicolon. */
 static int check_type(const struct source *s, const struct head *h,
                       const struct source_token **at) {
     const struct source_token *name = type_name(h);
@@ -478,7 +479,7 @@ static bool is_type(const struct head *h) {
 
 static int check_declaration(const struct source *s, const struct source_token **at, bool members) {
     struct head h = read_head(*at);
-    if (h.end->kind == TOKEN_END) { /* the compiler will say what is missing */
+    if (h.end->kind == TOKEN_END) { /* the compiler will report what is missing */
         *at = h.end;
         return 0;
     }
@@ -508,7 +509,7 @@ static int check_declaration(const struct source *s, const struct source_token *
     return 0;
 }
 
-/* Up to the brace that closes the scope, or to the end. */
+/* Checks declarations up to the brace that closes the scope, or to the end. */
 static int check_scope(const struct source *s, const struct source_token **at, bool members) {
     while ((*at)->kind != TOKEN_END) {
         if (lab03_source_is(*at, "}")) {

@@ -1,4 +1,4 @@
-/* kernel_source_tokens.c: see source_tokens.h. */
+/* kernel_source_tokens.c: see kernel_source_tokens.h. */
 #include "lab03/kernel_source_tokens.h"
 
 #include <ctype.h>
@@ -14,10 +14,10 @@ struct reader {
     struct source_tokens *out;
     const int *line; /* of every byte */
     size_t room;
-    bool directive, fresh; /* in a directive; nothing but space in this line so far */
+    bool directive, fresh; /* in a directive; only blanks in this line so far */
 };
 
-/* Backslash-newline goes; line[i] is the line that byte i stood in. */
+/* Removes each backslash-newline; line[i] is the source line of byte i. */
 static size_t join_lines(const char *text, size_t n, char *to, int *line) {
     size_t k = 0;
     int at = 1;
@@ -47,7 +47,7 @@ static bool name_part(char c) {
     return name_start(c) || isdigit((unsigned char)c);
 }
 
-/* Past blanks and comments. */
+/* Skips blanks and comments. */
 static void skip_space(struct reader *r) {
     while (r->at < r->end) {
         if (isspace((unsigned char)*r->at)) {
@@ -85,7 +85,8 @@ static const char *end_of_number(const char *p, const char *end) {
     return p;
 }
 
-/* Marks of two bytes that mean something to source.c; all others are taken byte by byte. */
+/* Length of the mark at p: the two-byte marks that kernel_source.c needs; all others are one byte.
+ */
 static size_t mark_length(const char *p) {
     static const char *const two[] = {"##", "%:", "<%", "%>", "<:", ":>", "[[",
                                       "::", "==", "<=", ">=", "!=", "->", "&&"};

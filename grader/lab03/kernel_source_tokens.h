@@ -1,7 +1,6 @@
-/* kernel_source_tokens.h: C++ text as a row of tokens with their lines. Joins lines that end in a
- * backslash and drops comments, as the compiler does first. Not here: macros, numbers' values, what
- * tokens mean.
- */
+/* kernel_source_tokens.h: splits C++ text into tokens with their lines. Joins lines that end in a
+ * backslash and drops comments, as the compiler does first. Does not expand macros or interpret
+ * tokens. */
 #ifndef SERVELAB_GRADER_LAB03_KERNEL_SOURCE_TOKENS_H
 #define SERVELAB_GRADER_LAB03_KERNEL_SOURCE_TOKENS_H
 
@@ -16,17 +15,17 @@ struct source_token {
     size_t n;
     int line;       /* of the learner's file */
     bool directive; /* belongs to a line that began with # */
-    bool opens;     /* is that # */
+    bool opens;     /* is the # itself */
 };
 
 struct source_tokens {
     char *text;                /* the joined text */
     struct source_token *list; /* count of them, then one of kind TOKEN_END */
     size_t count;
-    int raw_line; /* of a raw string literal, which isn't read; 0: none */
+    int raw_line; /* line of a raw string literal, which is not supported; 0: none */
 };
 
-/* 0, or -1 when memory is out. lab03_source_tokens_release after success. */
+/* 0, or -1 when out of memory. Call lab03_source_tokens_release after success. */
 int lab03_source_tokens_read(const char *text, size_t n, struct source_tokens *out);
 void lab03_source_tokens_release(struct source_tokens *t);
 

@@ -1,14 +1,13 @@
-/* kernel_trial.c: see trial.h. Data and expected values come from backend/kernel_case.h, in this
- * process; the kernel's process sees the inputs only.
- */
+/* kernel_trial.c: see kernel_trial.h. Data and expected values come from backend/kernel_case.h, in
+ * the grader's process; the kernel's process gets the inputs only. */
 #include "lab03/kernel_trial.h"
 
 #include "core/channel.h"
 #include "lab03/kernel_wire.h"
 #include "lab03/kernel_report.h"
 #include "lab03/kernel_shapes.h"
-#include "base/text.h"
 
+#include "base/text.h"
 #include "backend/kernel_case.h"
 #include "backend/launch.h"
 
@@ -32,7 +31,7 @@ struct running {
     const struct kernel_program *p;
     struct trial *t;
     struct launch_rule rule;
-    double threads; /* of the launch that was asked for last */
+    double threads; /* of the last launch */
     struct sandbox_run run;
     struct channel ch;
 };
@@ -87,7 +86,7 @@ static void describe_case(struct trial *t, const struct shape *shape, bool pract
     if (practice) snprintf(t->input, sizeof t->input, "%s", shape->text);
 }
 
-/* 0, or -1 when the launch shape is no shape, which is the learner's. */
+/* 0, or -1: the learner's launch shape is invalid. */
 static int fill_question(struct running *r, struct kernel_case *c, struct lab03_launch *launch) {
     struct kernel_names names;
     struct launch_shape shape;
@@ -125,8 +124,8 @@ static int fill_question(struct running *r, struct kernel_case *c, struct lab03_
     return 0;
 }
 
-/* Says what is wrong with an output, for practice. A value that is as it was before the launch (a
- * NaN or -1, but in an array that is changed in place) says more than a number. */
+/* Describes a wrong output, for practice. An unchanged value (a NaN or -1, except in an array that
+ * is changed in place) is reported as such, which says more than a number. */
 static void tell_value(struct trial *t, const char *name, const struct kernel_tensor *tensor,
                        const void *got, const struct comparison *v) {
     char how[200];
@@ -145,7 +144,7 @@ static void tell_value(struct trial *t, const char *name, const struct kernel_te
     snprintf(t->want, sizeof t->want, "%s[%zu] %.9g", name, v->worst, v->want);
 }
 
-/* What came back, parameter by parameter. */
+/* Compares what came back, parameter by parameter. */
 static void compare(struct running *r, const struct kernel_case *c,
                     const struct lab03_launch *launch, const int64_t *slots) {
     char text[320];
@@ -170,7 +169,7 @@ static void compare(struct running *r, const struct kernel_case *c,
     }
 }
 
-/* The process gave no answer. */
+/* Describes why the process gave no answer. */
 static void no_answer(struct running *r, enum channel_answer a) {
     char text[320];
     sandbox_finish(&r->run, a == CHANNEL_LATE);
@@ -199,7 +198,7 @@ static void no_answer(struct running *r, enum channel_answer a) {
     wrong(r->t, text);
 }
 
-/* One shape: true when it was right and the process can be asked again. */
+/* Runs one shape; true when it was right and the process can be asked again. */
 static bool ask(struct running *r, struct kernel_case *c) {
     static unsigned char bytes[WIRE_MAX_PAYLOAD];
     static int64_t slots[WIRE_MAX_PAYLOAD / 8 + 1];
@@ -217,7 +216,7 @@ static bool ask(struct running *r, struct kernel_case *c) {
         no_answer(r, a);
         return false;
     }
-    if (slots[0] != 0) { /* what the checks found says it better, and comes with the report */
+    if (slots[0] != 0) { /* the report's finding says more, and comes later */
         wrong(r->t, "the launch failed");
         return false;
     }
@@ -227,7 +226,7 @@ static bool ask(struct running *r, struct kernel_case *c) {
 
 /* ---- a process's shapes ---------------------------------------------------------------------- */
 
-/* For whoever keeps the work folder: simtcc --annotate reads it. */
+/* Kept in the work folder (--keep), for simtcc --annotate. */
 static void keep_report(const struct running *r, const char *text, size_t n) {
     char path[400];
     snprintf(path, sizeof path, "%s/%s.report.json", r->g->place->root, r->p->spec->name);
@@ -237,7 +236,7 @@ static void keep_report(const struct running *r, const char *text, size_t n) {
     fclose(f);
 }
 
-/* After the last question: the report. */
+/* Takes the report after the last question. */
 static void take_report(struct running *r, bool judged) {
     size_t n = 0;
     char *text = channel_last_words(&r->ch, &r->run, KERNEL_WIRE_REPORT_BYTES, &n);
@@ -245,7 +244,7 @@ static void take_report(struct running *r, bool judged) {
     struct err e;
     if (!text || lab03_report_read(text, n, r->p->spec->name, r->g->practice, t->finding,
                                    sizeof t->finding, judged ? &t->counts : NULL, &e)) {
-        /* without a word at the end nobody can say that it was clean */
+        /* without a report the run can't be called clean */
         if (!t->wrong[0]) wrong(t, "the checks' report didn't arrive");
         if (!t->finding[0])
             snprintf(t->finding, sizeof t->finding, "the checks' report didn't arrive%s%.200s",
@@ -261,7 +260,7 @@ static void take_report(struct running *r, bool judged) {
     sandbox_finish(&r->run, false);
 }
 
-/* Shapes from .. to-1 in one process. False at the first that is wrong. */
+/* Runs shapes from .. to-1 in one process. False at the first wrong one. */
 static bool run_shapes(struct running *r, int from, int to, bool judged) {
     struct trial *t = r->t;
     bool good = true;

@@ -1,20 +1,19 @@
-/* kernel_trial.h: one learner's kernel, run on hidden data and looked at from outside: are the
- * outputs right, did the checks find anything, what was counted. What that is worth is judge.c's.
- */
+/* kernel_trial.h: runs one learner's kernel on hidden data: whether the outputs are right, what the
+ * checks found, and what was counted. judge_kernel.c turns that into points. */
 #ifndef SERVELAB_GRADER_LAB03_KERNEL_TRIAL_H
 #define SERVELAB_GRADER_LAB03_KERNEL_TRIAL_H
 
 #include "lab03/kernel_build.h"
-#include "core/run_check.h"
+#include "core/grading.h"
 
 struct trial {
     bool done;
-    bool todo; /* launch.json says nothing yet */
+    bool todo; /* launch.json has no entry yet */
     int shapes, shapes_right;
     bool right;       /* all of them */
-    bool endless;     /* wrong because it came to no end */
-    struct err fault; /* ours, when text isn't empty */
-    /* what was wrong first; input, got and want for practice only */
+    bool endless;     /* wrong because it did not end */
+    struct err fault; /* the grader's fault, when the text isn't empty */
+    /* the first fault; input, got and want for practice only */
     char wrong[320], kind[160], input[400], got[160], want[160];
     char finding[400]; /* of the checks, "" when there is none */
     char printed[400];

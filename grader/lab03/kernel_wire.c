@@ -1,4 +1,4 @@
-/* kernel_wire.c: see kernel_wire.h. Compiled into both sides. */
+/* kernel_wire.c: see kernel_wire.h. Compiled into the grader and the child. */
 #include "lab03/kernel_wire.h"
 
 #include <string.h>

@@ -19,7 +19,7 @@ static int rising(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The times that say something, in rising order; returns how many. */
+/* The valid times in rising order; returns how many. */
 static size_t oracle_times(const struct kernel_run *runs, size_t n, int64_t *sorted) {
     size_t said = 0;
     for (size_t i = 0; i < n; i++) {

@@ -1,11 +1,11 @@
-/* rubric.c: lab 03's checks and what each is worth. Hints go from where to look, over what to ask
- * oneself, to an example worked by hand, and never say what to write.
+/* rubric.c: lab 03's checks with their points. The three hints of a check say where to look, what
+ * to ask oneself, and give an example worked by hand; none says what to write.
  *
  * Intervals: from event stamps to a fraction of the roofline. Quality: the kernels against sums in
  * double, and the comparator. SLO: the counted budgets of the kernels' versions. Evidence: the
- * roofline worked out before anything is measured. Safety: the memory and race checks.
+ * roofline, computed before anything is measured. Safety: the memory and race checks.
  *
- * Not formatted by clang-format: a table of one field a line could not be read.
+ * Not formatted by clang-format: it would put one field on each line.
  */
 #include "lab03/lab03.h"
 

@@ -1,8 +1,8 @@
 /* fuzz_grader.c: any bytes, as a compiled object, as the compiler's text files, and as a text to
  * show. The first byte selects the reader. testing/fuzz.h names the two ways to run it. */
 #include "core/object.h"
-#include "base/text.h"
 
+#include "base/text.h"
 #include "testing/fuzz.h"
 
 static void count_name(const char *name, void *ctx) {

@@ -4,8 +4,8 @@
 #include "lab01/lab01.h"
 #include "labs.h"
 #include "core/object.h"
-#include "base/text.h"
 
+#include "base/text.h"
 #include "testing/check_main.h"
 
 #include <limits.h>
