@@ -6,9 +6,9 @@
 
 #include "core/collect.h"
 
-#include "base/text.h"
 #include "base/json.h"
 #include "base/lab_todo.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdarg.h>

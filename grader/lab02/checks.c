@@ -1,8 +1,8 @@
 /* checks.c: lab 02's struct lab, and the cases of a check for a seed. rubric.c lists the checks. */
 #include "lab02/lab02.h"
-#include "labs.h"
 #include "lab02/make_policy.h"
 #include "lab02/oracle.h"
+#include "labs.h"
 
 #include <stdarg.h>
 #include <stdio.h>

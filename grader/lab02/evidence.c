@@ -21,10 +21,10 @@
 
 #include "core/collect.h"
 
-#include "base/text.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/lab_todo.h"
+#include "base/text.h"
 #include "sched/policies.h"
 #include "sim/sim.h"
 

@@ -6,11 +6,11 @@
 
 #include "core/build.h"
 #include "core/build_errors.h"
+#include "core/grading.h"
+#include "core/render.h"
+#include "lab03/kernel_source.h"
 #include "lab03/lab03.h"
 #include "labs.h"
-#include "lab03/kernel_source.h"
-#include "core/render.h"
-#include "core/grading.h"
 
 #include "base/text.h"
 

@@ -1,8 +1,8 @@
 /* card_run.c: the process that drives the card. See card.h. It frees nothing: its end does. */
 #include "lab03/card.h"
 
-#include "lab03/lab03.h"
 #include "lab03/kernel_shapes.h"
+#include "lab03/lab03.h"
 
 #include "backend/kernel_case.h"
 #include "backend/kernel_reference.h"

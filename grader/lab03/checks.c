@@ -1,9 +1,9 @@
 /* checks.c: lab 03's struct lab, and the cases of a check for a seed. rubric.c lists the checks;
  * judge_kernel.c judges kernels. */
-#include "lab03/lab03.h"
-#include "labs.h"
-#include "lab03/oracle.h"
 #include "lab03/cases.h"
+#include "lab03/lab03.h"
+#include "lab03/oracle.h"
+#include "labs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* describe.c: a case as text, for a practice seed. See lab03.h. */
-#include "lab03/lab03.h"
 #include "lab03/cases.h"
+#include "lab03/lab03.h"
 
 #include "base/text.h"
 

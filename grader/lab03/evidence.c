@@ -3,14 +3,14 @@
  */
 #include "lab03/lab03.h"
 
-#include "core/collect.h"
 #include "base/strict.h"
+#include "core/collect.h"
 
-#include "base/text.h"
 #include "backend/kernel_case.h"
 #include "backend/kernel_spec.h"
 #include "base/json.h"
 #include "base/lab_todo.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdarg.h>

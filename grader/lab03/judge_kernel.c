@@ -1,12 +1,12 @@
 /* judge_kernel.c: judges lab 03's kernels: builds the kernels of the chosen checks, runs each once,
  * and sets the outcomes. All checks of a kernel share one run. */
 #include "lab03/kernel_build.h"
+#include "lab03/kernel_trial.h"
 #include "lab03/lab03.h"
 #include "labs.h"
-#include "lab03/kernel_trial.h"
 
-#include "base/text.h"
 #include "base/json.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

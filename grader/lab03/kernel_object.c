@@ -1,8 +1,8 @@
 /* kernel_object.c: see kernel_object.h. */
 #include "lab03/kernel_object.h"
 
-#include "lab03/kernel_source.h"
 #include "core/object.h"
+#include "lab03/kernel_source.h"
 
 #include "base/text.h"
 

@@ -3,13 +3,13 @@
 #include "lab03/kernel_trial.h"
 
 #include "core/channel.h"
-#include "lab03/kernel_wire.h"
 #include "lab03/kernel_report.h"
 #include "lab03/kernel_shapes.h"
+#include "lab03/kernel_wire.h"
 
-#include "base/text.h"
 #include "backend/kernel_case.h"
 #include "backend/launch.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>

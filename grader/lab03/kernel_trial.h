@@ -3,8 +3,8 @@
 #ifndef SERVELAB_GRADER_LAB03_KERNEL_TRIAL_H
 #define SERVELAB_GRADER_LAB03_KERNEL_TRIAL_H
 
-#include "lab03/kernel_build.h"
 #include "core/grading.h"
+#include "lab03/kernel_build.h"
 
 struct trial {
     bool done;

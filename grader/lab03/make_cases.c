@@ -1,8 +1,8 @@
 /* make_cases.c: cases for lab 03's C functions. The first ones of each kind are the edges. Values
  * at which the last bit would decide are avoided, except where the header defines the result
  * exactly there and the numbers are exact. */
-#include "lab03/lab03.h"
 #include "lab03/cases.h"
+#include "lab03/lab03.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,9 +3,9 @@
  * bounds. See testing/fuzz.h for the two ways to run it. */
 #include "lab03/cases.h"
 #include "lab03/kernel_object.h"
-#include "lab03/kernel_wire.h"
 #include "lab03/kernel_report.h"
 #include "lab03/kernel_source.h"
+#include "lab03/kernel_wire.h"
 
 #include "testing/fuzz.h"
 

@@ -18,8 +18,8 @@
  */
 #include "core/collect.h"
 #include "core/grade.h"
-#include "labs.h"
 #include "core/render.h"
+#include "labs.h"
 #include "tests/submission.h"
 
 #include "base/clock.h"

@@ -2,9 +2,9 @@
  * each of many bad ones is refused by the check that should, with the field, the line and a reason.
  */
 #include "core/collect.h"
-#include "lab02/lab02.h"
 #include "lab02/evidence_findings.h"
 #include "lab02/evidence_protocol.h"
+#include "lab02/lab02.h"
 
 #include "testing/check_main.h"
 

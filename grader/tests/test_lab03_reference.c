@@ -4,9 +4,9 @@
  */
 #include "core/grade.h"
 #include "lab03/kernel_build.h"
+#include "lab03/kernel_trial.h"
 #include "lab03/lab03.h"
 #include "labs.h"
-#include "lab03/kernel_trial.h"
 
 #include "testing/check_main.h"
 

@@ -1,9 +1,9 @@
 /* test_parts.c: the grader's small parts: totals and rubric, escaping, what an object may contain,
  * the codec, and the comparison of cases for one seed. */
 #include "core/grade.h"
+#include "core/object.h"
 #include "lab01/lab01.h"
 #include "labs.h"
-#include "core/object.h"
 
 #include "base/text.h"
 #include "testing/check_main.h"
