@@ -28,6 +28,29 @@ enum {
     ATTEMPTS = 3
 };
 
+static int stage(const struct lab *lab, const char *home, const char *given, bool sanitised,
+                 struct err *e);
+static int compile_all(const struct sandbox *sb, const struct lab *lab, const struct workplace *w,
+                       bool sanitised, struct err *e);
+static void examine(const struct lab *lab, struct workplace *w, bool trust);
+static int link_plain(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                      struct built *out, struct err *e);
+static int link_sanitised(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                          struct built *out, struct err *e);
+
+int build_submission(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                     const char *home, bool sanitised, bool trust_objects, struct built *out,
+                     struct err *e) {
+    memset(out, 0, sizeof *out);
+    if (access("/usr/bin/gcc", X_OK) || access("/usr/bin/objcopy", X_OK))
+        return err_set(e, "gcc isn't installed (package gcc); `make deps` installs it");
+    if (stage(lab, home, w->given, sanitised, e) || compile_all(sb, lab, w, sanitised, e))
+        return -1;
+    examine(lab, w, trust_objects);
+    if (link_plain(sb, lab, w, out, e)) return -1;
+    return sanitised && out->plain[0] ? link_sanitised(sb, lab, w, out, e) : 0;
+}
+
 /* ---- what is given: headers and the prebuilt child ------------------------------------------- */
 
 int build_find_home(char *home, size_t cap, struct err *e) {
@@ -395,17 +418,4 @@ static int link_sanitised(const struct sandbox *sb, const struct lab *lab, struc
                         run.output_len);
     sandbox_release(&run);
     return rc;
-}
-
-int build_submission(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
-                     const char *home, bool sanitised, bool trust_objects, struct built *out,
-                     struct err *e) {
-    memset(out, 0, sizeof *out);
-    if (access("/usr/bin/gcc", X_OK) || access("/usr/bin/objcopy", X_OK))
-        return err_set(e, "gcc isn't installed (package gcc); `make deps` installs it");
-    if (stage(lab, home, w->given, sanitised, e) || compile_all(sb, lab, w, sanitised, e))
-        return -1;
-    examine(lab, w, trust_objects);
-    if (link_plain(sb, lab, w, out, e)) return -1;
-    return sanitised && out->plain[0] ? link_sanitised(sb, lab, w, out, e) : 0;
 }

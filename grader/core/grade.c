@@ -14,6 +14,44 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+/* Signals that interrupt a grading. The handler only sets a flag. The run ends at its next check of
+ * the flag, its processes are killed, the work folder is removed, and then the signal is raised
+ * again with the caller's handler. */
+static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_INTERRUPTIONS = sizeof interruptions / sizeof *interruptions };
+
+static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]);
+static void describe_machine(char *out, size_t cap);
+static int grade_in(struct grade_options *o, struct workplace *w, const struct sandbox *sb,
+                    struct grade_verdict *v, bool *usage, struct err *e);
+static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS]);
+
+int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, struct err *e) {
+    struct sigaction before[N_INTERRUPTIONS];
+    struct sandbox sb;
+    struct workplace w;
+    memset(v, 0, sizeof *v);
+    *usage = false;
+    if (verdict_check_rubric(o->lab->checks, o->lab->n_checks, e)) return -1;
+    catch_interruptions(before);
+    sandbox_probe(&sb, o->force_rlimits);
+    snprintf(v->lab, sizeof v->lab, "%s", o->lab->name);
+    text_clean(v->folder, sizeof v->folder, o->folder, strlen(o->folder));
+    snprintf(v->sandbox, sizeof v->sandbox, "%s", sb.text);
+    describe_machine(v->machine_class, sizeof v->machine_class);
+    v->practice = o->practice;
+    v->seed = o->practice ? o->seed : 0;
+    int rc = workplace_create(&w, sb.drop, e);
+    if (!rc) rc = grade_in(o, &w, &sb, v, usage, e);
+    if (o->keep)
+        snprintf(o->kept, sizeof o->kept, "%s", w.root);
+    else
+        workplace_remove(&w);
+    if (sandbox_stopped() && o->progress) o->progress(NULL, 0, 0);
+    restore_interruptions(before);
+    return rc;
+}
+
 /* ---- which checks ---------------------------------------------------------------------------- */
 
 static bool item_chooses(const char *item, size_t n, const struct check_def *def) {
@@ -268,12 +306,6 @@ done:
 /* ---- interruptions -----------------------------------------------------------------------------
  */
 
-/* Signals that interrupt a grading. The handler only sets a flag. The run ends at its next check of
- * the flag, its processes are killed, the work folder is removed, and then the signal is raised
- * again with the caller's handler. */
-static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
-enum { N_INTERRUPTIONS = sizeof interruptions / sizeof *interruptions };
-
 static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]) {
     struct sigaction mark = {.sa_handler = sandbox_stop};
     sandbox_resume();
@@ -289,30 +321,4 @@ static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS]
     for (int i = 0; i < N_INTERRUPTIONS; i++) sigaction(interruptions[i], &before[i], NULL);
     sandbox_resume();
     if (sig) raise(sig);
-}
-
-int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, struct err *e) {
-    struct sigaction before[N_INTERRUPTIONS];
-    struct sandbox sb;
-    struct workplace w;
-    memset(v, 0, sizeof *v);
-    *usage = false;
-    if (verdict_check_rubric(o->lab->checks, o->lab->n_checks, e)) return -1;
-    catch_interruptions(before);
-    sandbox_probe(&sb, o->force_rlimits);
-    snprintf(v->lab, sizeof v->lab, "%s", o->lab->name);
-    text_clean(v->folder, sizeof v->folder, o->folder, strlen(o->folder));
-    snprintf(v->sandbox, sizeof v->sandbox, "%s", sb.text);
-    describe_machine(v->machine_class, sizeof v->machine_class);
-    v->practice = o->practice;
-    v->seed = o->practice ? o->seed : 0;
-    int rc = workplace_create(&w, sb.drop, e);
-    if (!rc) rc = grade_in(o, &w, &sb, v, usage, e);
-    if (o->keep)
-        snprintf(o->kept, sizeof o->kept, "%s", w.root);
-    else
-        workplace_remove(&w);
-    if (sandbox_stopped() && o->progress) o->progress(NULL, 0, 0);
-    restore_interruptions(before);
-    return rc;
 }

@@ -13,6 +13,38 @@
 
 enum { MAX_SLOTS = 4096 };
 
+static const struct collected *file_of(const struct grading *g, const char *name);
+static void run_evidence(const struct grading *g, const struct check_def *def,
+                         struct check_result *r);
+static void no_sanitisers(const struct grading *g, struct check_result *r);
+static bool waits_for_loop(const struct grading *g, const struct check_def *def,
+                           struct check_result *r);
+static void run_cases(struct session *s);
+
+void run_one_check(const struct grading *g, const struct check_def *def, struct check_result *r) {
+    const struct collected *file = file_of(g, def->file);
+    struct session s = {.g = g, .def = def, .r = r, .ch = {-1, -1}};
+    if (file && file->state != FILE_OK) {
+        r->outcome = OUTCOME_NOT_RUN;
+        snprintf(r->message, sizeof r->message, "%.300s", file->message);
+    } else if (def->kind == CHECK_EVIDENCE) {
+        run_evidence(g, def, r);
+    } else if (def->kind == CHECK_OWN) {
+        g->lab->run(def, g, r);
+    } else if (!g->built->plain[0]) {
+        r->outcome = OUTCOME_NOT_RUN;
+        snprintf(r->message, sizeof r->message, "nothing of the submission could be built");
+    } else if (def->kind == CHECK_SURVIVES && !g->built->sanitised[0]) {
+        no_sanitisers(g, r);
+    } else if (waits_for_loop(g, def, r)) {
+        return;
+    } else if (def->kind == CHECK_DIALOGUE) {
+        dialogue_run(&s);
+    } else {
+        run_cases(&s);
+    }
+}
+
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 /* Tests the exponent's bits, since a comparison with NaN can't be trusted. */
@@ -183,8 +215,6 @@ static void run_cases(struct session *s) {
     sandbox_release(&s->run);
 }
 
-/* ---- entry ----------------------------------------------------------------------------------- */
-
 static const struct collected *file_of(const struct grading *g, const char *name) {
     for (size_t i = 0; i < g->lab->n_files; i++)
         if (name && !strcmp(g->lab->files[i].name, name)) return &g->place->file[i];
@@ -237,28 +267,4 @@ static bool waits_for_loop(const struct grading *g, const struct check_def *def,
     snprintf(r->message, sizeof r->message,
              "not run: the same endless loop, most likely; end the one that %s shows", shown);
     return true;
-}
-
-void run_one_check(const struct grading *g, const struct check_def *def, struct check_result *r) {
-    const struct collected *file = file_of(g, def->file);
-    struct session s = {.g = g, .def = def, .r = r, .ch = {-1, -1}};
-    if (file && file->state != FILE_OK) {
-        r->outcome = OUTCOME_NOT_RUN;
-        snprintf(r->message, sizeof r->message, "%.300s", file->message);
-    } else if (def->kind == CHECK_EVIDENCE) {
-        run_evidence(g, def, r);
-    } else if (def->kind == CHECK_OWN) {
-        g->lab->run(def, g, r);
-    } else if (!g->built->plain[0]) {
-        r->outcome = OUTCOME_NOT_RUN;
-        snprintf(r->message, sizeof r->message, "nothing of the submission could be built");
-    } else if (def->kind == CHECK_SURVIVES && !g->built->sanitised[0]) {
-        no_sanitisers(g, r);
-    } else if (waits_for_loop(g, def, r)) {
-        return;
-    } else if (def->kind == CHECK_DIALOGUE) {
-        dialogue_run(&s);
-    } else {
-        run_cases(&s);
-    }
 }

@@ -18,6 +18,39 @@
 
 enum { MAX_BYTES = 4 * 1024 * 1024, PROMPT_TOKENS = 2048 };
 
+static void lost_because(struct evidence *out, const struct err *e, const char *file);
+static void lost(struct evidence *out, const char *fmt, ...);
+static void examine_record(const char *which, const cJSON *doc, struct evidence *out);
+static void examine_objective(const char *which, const cJSON *doc, struct evidence *out);
+
+void lab01_examine(const struct check_def *def, const char *folder, struct evidence *out) {
+    char where[160];
+    size_t n = 0;
+    struct err e;
+    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
+    const char *which = def->id + strlen("evidence.");
+    if (!text) {
+        out->outcome = OUTCOME_GRADER_FAULT;
+        snprintf(out->message, sizeof out->message, "%s was there and can't be read", def->file);
+        return;
+    }
+    cJSON *doc = json_parse(text, n, 1, &e);
+    free(text);
+    if (!doc) {
+        lost_because(out, &e, def->file);
+    } else if (lab_todo_find(doc, where, sizeof where)) {
+        out->todo = true;
+        out->outcome = OUTCOME_NOT_RUN;
+        lost(out, "%s still has a \"TODO\" at %s", def->file, where);
+        out->outcome = OUTCOME_NOT_RUN;
+    } else if (!strcmp(def->file, "record.json")) {
+        examine_record(which, doc, out);
+    } else {
+        examine_objective(which, doc, out);
+    }
+    cJSON_Delete(doc);
+}
+
 static void lost(struct evidence *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void lost(struct evidence *out, const char *fmt, ...) {
     char text[sizeof out->message];
@@ -360,34 +393,4 @@ static void examine_objective(const char *which, const cJSON *doc, struct eviden
         check_limits(doc, out);
     else
         check_verdict(doc, out);
-}
-
-/* ---- entry ----------------------------------------------------------------------------------- */
-
-void lab01_examine(const struct check_def *def, const char *folder, struct evidence *out) {
-    char where[160];
-    size_t n = 0;
-    struct err e;
-    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
-    const char *which = def->id + strlen("evidence.");
-    if (!text) {
-        out->outcome = OUTCOME_GRADER_FAULT;
-        snprintf(out->message, sizeof out->message, "%s was there and can't be read", def->file);
-        return;
-    }
-    cJSON *doc = json_parse(text, n, 1, &e);
-    free(text);
-    if (!doc) {
-        lost_because(out, &e, def->file);
-    } else if (lab_todo_find(doc, where, sizeof where)) {
-        out->todo = true;
-        out->outcome = OUTCOME_NOT_RUN;
-        lost(out, "%s still has a \"TODO\" at %s", def->file, where);
-        out->outcome = OUTCOME_NOT_RUN;
-    } else if (!strcmp(def->file, "record.json")) {
-        examine_record(which, doc, out);
-    } else {
-        examine_objective(which, doc, out);
-    }
-    cJSON_Delete(doc);
 }

@@ -51,7 +51,7 @@ const struct lab lab02 = {
     .number = "02",
     .name = "02_queue_sim",
     .first_step = "read the beginning of labs/02_queue_sim/README.md, then write point_classify "
-                  "and point_intervals in analysis.c: they are short, and the measurement stands "
+                  "and point_intervals in analysis.c: they are short, and the measurement builds "
                   "on them",
     .first_check = "intervals.ttft",
     .files = files,

@@ -58,6 +58,37 @@ struct examined {
     const cJSON *doc;
 };
 
+static void lost(struct evidence *out, const struct examined *x, const struct err *e, int more);
+static void examine_findings(const struct examined *x, const char *which, struct evidence *out);
+static void examine_protocol(const struct examined *x, const char *which, struct evidence *out);
+
+void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out) {
+    struct examined x = {.file = def->file};
+    char where[160];
+    struct err e;
+    const char *which = def->id + strlen("evidence.");
+    char *text = collect_read(folder, def->file, MAX_BYTES, &x.n);
+    if (!text) {
+        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
+        return;
+    }
+    x.text = text;
+    cJSON *doc = json_parse(text, x.n, 1, &e);
+    x.doc = doc;
+    if (!doc) {
+        lost(out, &x, &e, 0);
+    } else if (lab_todo_find(doc, where, sizeof where)) {
+        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
+        out->todo = true;
+    } else if (!strcmp(def->file, "findings.json")) {
+        examine_findings(&x, which, out);
+    } else {
+        examine_protocol(&x, which, out);
+    }
+    cJSON_Delete(doc);
+    free(text);
+}
+
 static int line_of(const struct examined *x, const char *field) {
     return json_line_of(x->text, x->n, 1, field);
 }
@@ -230,7 +261,7 @@ static int check_answers(const struct examined *x, const struct findings *f, str
         return -1;
     if (fabs(single.mean_latency_ms - grouped.mean_latency_ms) > TOLERANCE && wrong++ == 0)
         err_at(&first, 0, "break_even_setup_ms",
-               "is no such set-up: with %g ms the two mean latencies differ",
+               "is not such a set-up: with %g ms the two mean latencies differ",
                f->break_even_setup_ms);
     if (!speaks_of_both(f->conclusion) && wrong++ == 0)
         err_at(&first, 0, "conclusion",
@@ -283,33 +314,4 @@ static void examine_protocol(const struct examined *x, const char *which, struct
                                                      : lab02_protocol_contradictions(&p, &e);
     out->outcome = OUTCOME_EARNED;
     if (faults > 0) lost(out, x, &e, faults - 1);
-}
-
-/* ---- entry ----------------------------------------------------------------------------------- */
-
-void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out) {
-    struct examined x = {.file = def->file};
-    char where[160];
-    struct err e;
-    const char *which = def->id + strlen("evidence.");
-    char *text = collect_read(folder, def->file, MAX_BYTES, &x.n);
-    if (!text) {
-        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
-        return;
-    }
-    x.text = text;
-    cJSON *doc = json_parse(text, x.n, 1, &e);
-    x.doc = doc;
-    if (!doc) {
-        lost(out, &x, &e, 0);
-    } else if (lab_todo_find(doc, where, sizeof where)) {
-        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
-        out->todo = true;
-    } else if (!strcmp(def->file, "findings.json")) {
-        examine_findings(&x, which, out);
-    } else {
-        examine_protocol(&x, which, out);
-    }
-    cJSON_Delete(doc);
-    free(text);
 }

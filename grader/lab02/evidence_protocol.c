@@ -213,7 +213,7 @@ static int read_failures(struct protocol *p, const cJSON *doc, struct err *e) {
         strict_path(at, "failures.counted", NULL, i);
         if (strict_choice(cJSON_GetArrayItem(strict_at(part.v, "counted"), i), at, kinds, &kind, e))
             return -1;
-        if (p->failures.counted[kind]) return err_at(e, 0, at, "stands there twice");
+        if (p->failures.counted[kind]) return err_at(e, 0, at, "is listed twice");
         p->failures.counted[kind] = true;
     }
     if (take_number(&part, "timeout_s", 0.001, 86400, &p->failures.timeout_s)) return -1;

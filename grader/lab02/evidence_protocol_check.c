@@ -46,7 +46,7 @@ static bool reports(const struct protocol *p, int one, int other) {
 int lab02_protocol_gaps(const struct protocol *p, struct err *e) {
     struct faults f = {0, e};
     if (p->question[strlen(p->question) - 1] != '?')
-        fault(&f, "question", "is no question; end it with a question mark");
+        fault(&f, "question", "is not a question; end it with a question mark");
     if (levels(p) >= 0 && levels(p) < 3)
         fault(&f, levels_field(p),
               "has %d levels; the knee takes at least 3: below it, near it and beyond it",
@@ -63,11 +63,12 @@ int lab02_protocol_gaps(const struct protocol *p, struct err *e) {
               (int)p->repeats.count);
     if (p->repeats.spread == SPREAD_NONE)
         fault(&f, "repeats.spread",
-              "is \"none\": without a spread nobody can tell a difference from noise");
+              "is \"none\": without a spread a difference can't be distinguished from noise");
     static const char *const must[] = {"rejected", "timed_out", "internal_error"};
     for (int i = FAILURE_REJECTED; i <= FAILURE_INTERNAL_ERROR; i++)
         if (!p->failures.counted[i])
-            fault(&f, "failures.counted", "leaves out \"%s\", which is no answer either", must[i]);
+            fault(&f, "failures.counted", "leaves out \"%s\", which is not an answer either",
+                  must[i]);
     if (!reports(p, PROTOCOL_CLIENT_TTFT, PROTOCOL_SERVER_TTFT))
         fault(&f, "percentiles",
               "hold no time to first token at p99, which decision.ttft_below_ms needs");
@@ -84,7 +85,7 @@ static void check_varied(const struct protocol *p, struct faults *f) {
     char field[64];
     if (p->fixed_twice) {
         snprintf(field, sizeof field, "fixed.%s", lab02_protocol_factors[p->factor]);
-        fault(f, field, "is said to be fixed, and varied.factor says that it varies");
+        fault(f, field, "is stated as fixed, but varied.factor varies it");
     }
     for (int i = 0; i < p->n_values; i++)
         for (int k = 0; k < i; k++)
@@ -98,8 +99,8 @@ static void check_varied(const struct protocol *p, struct faults *f) {
 static void check_prompts(const struct protocol *p, struct faults *f) {
     if (!p->prompts.same)
         fault(f, "prompts.same_for_every_run",
-              "is false: then the prompts vary together with %s, and nobody knows which of the two "
-              "it was",
+              "is false: then the prompts vary together with %s, and the cause of a difference is "
+              "unknown",
               lab02_protocol_factors[p->factor]);
     if (p->prompts.cold && p->prompts.count < p->load.requests)
         fault(f, "prompts.count",
@@ -164,9 +165,9 @@ static void check_load(const struct protocol *p, struct faults *f) {
         fault(f, "load.arrivals", "is null, but the loop is open: how do requests arrive?");
     if (!closed && p->load.n_concurrency >= 0)
         fault(f, "load.concurrency",
-              "fixes how many requests are under way, but in an open loop nobody can");
+              "fixes how many requests are under way, but in an open loop that can't be fixed");
     if (!closed && p->load.think_s >= 0)
-        fault(f, "load.think_s", "is stated, but in an open loop nobody waits for an answer");
+        fault(f, "load.think_s", "is stated, but in an open loop no client waits for an answer");
     check_levels(p->load.concurrency, p->load.n_concurrency, "concurrency", f);
     check_levels(p->load.offered_rps, p->load.n_offered, "offered_rps", f);
 }

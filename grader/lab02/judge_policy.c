@@ -16,6 +16,30 @@ enum { PAR_PERCENT = 100, MARGIN_PERCENT = 125, BATCH_MARGIN_PERCENT = 110 };
 /* The limits of a good request, in every play. */
 static const struct point_limits limits = {2000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX};
 
+static void judge_same_plan(const struct check_def *def, struct dialogue *d,
+                            struct check_result *r);
+static void judge_refuses(const struct check_def *def, struct dialogue *d, struct check_result *r);
+static void judge_goodput(const struct check_def *def, struct dialogue *d, struct check_result *r);
+static void judge_promises(const struct check_def *def, struct dialogue *d, struct check_result *r);
+
+void lab02_judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r) {
+    switch (def->maker) {
+    case JUDGE_SAME_PLAN:
+        judge_same_plan(def, d, r);
+        break;
+    case JUDGE_REFUSES:
+        judge_refuses(def, d, r);
+        break;
+    case JUDGE_PAR:
+    case JUDGE_MARGIN:
+    case JUDGE_BATCH_MARGIN:
+        judge_goodput(def, d, r);
+        break;
+    default:
+        judge_promises(def, d, r);
+    }
+}
+
 /* ---- violations ------------------------------------------------------------------------------ */
 
 /* For an instructor's seed: the violation, and nothing of the case. */
@@ -23,7 +47,7 @@ static const char *general(enum violation v) {
     static const char *const texts[] = {
         [VIOLATION_DIED] = "plan() ended the program instead of returning",
         [VIOLATION_LOOP] = "plan() didn't come back: an endless loop?",
-        [VIOLATION_STRANGE] = "something that is no plan came through the answer channel",
+        [VIOLATION_STRANGE] = "the bytes on the answer channel are not a plan",
         [VIOLATION_GAVE_UP] = "create() or plan() reports a failure where there is none",
         [VIOLATION_RULE] = "a plan breaks a rule of sched/policy.h",
         [VIOLATION_REFUSED] = "the policy refuses a request that could run",
@@ -301,22 +325,4 @@ static void judge_goodput(const struct check_def *def, struct dialogue *d, struc
          best ? (double)s.mine / (double)best : 0.0, against, percent / 100.0);
     list_scores(def, &s, r->got, sizeof r->got);
     snprintf(r->want, sizeof r->want, "at least %lld", (long long)((best * percent + 99) / 100));
-}
-
-void lab02_judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r) {
-    switch (def->maker) {
-    case JUDGE_SAME_PLAN:
-        judge_same_plan(def, d, r);
-        break;
-    case JUDGE_REFUSES:
-        judge_refuses(def, d, r);
-        break;
-    case JUDGE_PAR:
-    case JUDGE_MARGIN:
-    case JUDGE_BATCH_MARGIN:
-        judge_goodput(def, d, r);
-        break;
-    default:
-        judge_promises(def, d, r);
-    }
 }

@@ -44,6 +44,18 @@ struct server {
     char wrong[200]; /* a probe that is not allowed, in words */
 };
 
+static bool search_case(const struct check_def *def, struct dialogue *d, int k,
+                        struct check_result *r);
+
+void lab02_judge_search(const struct check_def *def, struct dialogue *d, struct check_result *r) {
+    for (int k = 0; k < def->n_cases; k++) {
+        if (!search_case(def, d, k, r)) return; /* the outcome is "lost" until the last case */
+        r->cases_right++;
+    }
+    r->kind[0] = r->got[0] = r->want[0] = '\0';
+    r->outcome = OUTCOME_EARNED;
+}
+
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 static struct percentile ordinary_percentile(double ns) {
@@ -426,13 +438,4 @@ static bool search_case(const struct check_def *def, struct dialogue *d, int k,
         good = right(&s, slots, r);
     if (!good) describe_server(&s, r->input, sizeof r->input);
     return good;
-}
-
-void lab02_judge_search(const struct check_def *def, struct dialogue *d, struct check_result *r) {
-    for (int k = 0; k < def->n_cases; k++) {
-        if (!search_case(def, d, k, r)) return; /* the outcome is "lost" until the last case */
-        r->cases_right++;
-    }
-    r->kind[0] = r->got[0] = r->want[0] = '\0';
-    r->outcome = OUTCOME_EARNED;
 }

@@ -280,7 +280,7 @@ static void make_in_system(struct lab02_making *m) {
     } else if (m->k % 8 == 5) {
         for (size_t i = 0; i < c->n_list; i++)
             shift(&c->list[i], c->to_ns + NS_PER_S - c->list[i].arrival_ns);
-        lab02_make_kind(m, "nobody is in the system");
+        lab02_make_kind(m, "the system is empty");
     }
 }
 

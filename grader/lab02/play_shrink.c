@@ -18,6 +18,26 @@ struct shrinking {
     bool level; /* every max_output_tokens is the longest answer: a trace can't state more */
 };
 
+static bool attempt(struct shrinking *s, struct play *candidate);
+static void drop_later(struct shrinking *s);
+static void drop_requests(struct shrinking *s);
+static void shrink_cache(struct shrinking *s);
+static void shorten(struct shrinking *s);
+
+int lab02_play_shrink(struct play *p, struct dialogue *d, struct play_result *result) {
+    struct shrinking s = {.d = d, .best = p, .result = result, .level = true};
+    s.until_ns = clock_monotonic_ns() + MAX_SHRINK_MS * NS_PER_MS;
+    struct play c = *p;
+    s.level = attempt(&s, &c);
+    drop_later(&s);
+    drop_requests(&s);
+    shrink_cache(&s);
+    shorten(&s);
+    shrink_cache(&s);
+    drop_requests(&s);
+    return s.tries;
+}
+
 static void make_level(struct play *p) {
     int32_t longest = 1;
     for (size_t i = 0; i < p->n; i++)
@@ -116,18 +136,4 @@ static void shrink_cache(struct shrinking *s) {
         c.kv_blocks = to;
         if (attempt(s, &c)) break;
     }
-}
-
-int lab02_play_shrink(struct play *p, struct dialogue *d, struct play_result *result) {
-    struct shrinking s = {.d = d, .best = p, .result = result, .level = true};
-    s.until_ns = clock_monotonic_ns() + MAX_SHRINK_MS * NS_PER_MS;
-    struct play c = *p;
-    s.level = attempt(&s, &c);
-    drop_later(&s);
-    drop_requests(&s);
-    shrink_cache(&s);
-    shorten(&s);
-    shrink_cache(&s);
-    drop_requests(&s);
-    return s.tries;
 }

@@ -52,7 +52,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
       "Arrival 3 ms, end 90 ms: which of the other stamps matter?"}},
     {"intervals.absent", DIM_INTERVALS, 2, "what didn't happen has no interval", PER_REQ, CHECK_CASES, 24,
      MAKE_ABSENT, 0, "analysis.c",
-     {"-1 stands for a stamp that isn't there, and for an interval that isn't there.",
+     {"-1 is an absent stamp, and an absent interval.",
       "Go through the four intervals for a refused request, and for one that broke after 3 tokens.",
       "Which of them needs the request to be done, and is 0 a stamp?"}},
     {"intervals.window", DIM_INTERVALS, 3, "who belongs to the window", MEASURE, CHECK_CASES, 24,
@@ -151,7 +151,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
      CHECK_DIALOGUE, 24, JUDGE_BATCH, 0, "policy.c",
      {"A group needs blocks for all that its members may ever write, and ends before the next one starts.",
       "Must a group run its prompts in pieces? What does the token budget say?",
-      "The last group is short. Who tells that nobody will come any more?"}},
+      "The last group is short. What says that no request will come any more?"}},
 
     /* ---- slo: 25 ---- */
     {"slo.limits", DIM_SLO, 2, "each limit, strict, and the queue", VERDICT, CHECK_CASES, 30, MAKE_VERDICT_LIMITS, 0,
@@ -217,7 +217,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
      {"The message names the member.", "Numbers are numbers, not texts.", "Times carry their unit in the name."}},
     {"evidence.findings_numbers", DIM_EVIDENCE, 2, "the numbers are those of the simulator", FINDINGS,
      CHECK_EVIDENCE, 0, 0, 0, "findings.json",
-     {"Run the setting that stands beside the number once more.", "Which interval is the throughput taken over?",
+     {"Run the setting that is stated with the number again.", "Which interval is the throughput taken over?",
       "Work out the four completions on paper."}},
     {"evidence.findings_answers", DIM_EVIDENCE, 2, "the answers follow from the numbers", FINDINGS,
      CHECK_EVIDENCE, 0, 0, 0, "findings.json",
@@ -251,7 +251,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
      MAKE_ANY_POLICY, QUALITY, "policy.c",
      {"The message names the kind of error and the line.",
       "How many actions has the plan room for?",
-      "An empty queue, and nobody running, are the usual ones."}},
+      "An empty queue and no running request are the usual ones."}},
     {"safety.inputs_unchanged", DIM_SAFETY, 2, "inputs are only read", "Exercise 3", CHECK_READ_ONLY, 140, MAKE_ANY,
      EVERYTHING, NULL,
      {"This check lends you inputs that can't be written.",
@@ -266,7 +266,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
       "A library leaves the terminal to its caller.", "Search your files for printf."}},
     {"safety.same_plan", DIM_SAFETY, 1, "equal views, equal plans", POLICY, CHECK_DIALOGUE, 6, JUDGE_SAME_PLAN, QUALITY,
      "policy.c",
-     {"A policy has no clock and no randomness of its own.", "Is there a static variable that remembers?",
+     {"A policy has no clock and no random numbers.", "Is there a static variable that remembers?",
       "The view holds all that a plan may depend on."}},
 };
 // clang-format on

@@ -42,6 +42,38 @@ struct run {
     int right, lost, absent, faults; /* kernels */
 };
 
+static bool is_chosen(const bool *chosen, const char *kernel);
+static int in_process(struct run *run, const struct card_job *job, struct card_result *r,
+                      struct err *e);
+static int find_nvcc(struct run *run, struct err *e);
+static int give(struct run *run, struct err *e);
+static int run_chosen(struct run *run, const bool *chosen, int n,
+                      void (*progress)(const char *, size_t, size_t), struct err *e);
+
+int lab03_on_card(const struct grading *g, const char *home, const bool *chosen,
+                  void (*progress)(const char *, size_t, size_t), int *status, bool *usage,
+                  struct err *e) {
+    struct run run = {.g = g, .home = home};
+    int n = 0;
+    for (int i = 0; i < kernel_spec_count; i++) n += is_chosen(chosen, kernel_specs[i].name);
+    *usage = true;
+    if (n == 0) return err_at(e, 0, "--check", "chooses no kernel; only kernels run on a GPU");
+    run.shared =
+        mmap(NULL, sizeof *run.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (run.shared == MAP_FAILED) return err_set(e, "no memory");
+    int rc = in_process(&run, NULL, &run.about, e);
+    if (!rc && run.about.verdict != CARD_TIMED)
+        rc = err_set(e, "%.300s. `make grade LAB=03` grades without a GPU", run.about.why);
+    if (!rc) rc = find_nvcc(&run, e);
+    if (!rc) {
+        *usage = false;
+        rc = give(&run, e) || run_chosen(&run, chosen, n, progress, e) ? -1 : 0;
+    }
+    munmap(run.shared, sizeof *run.shared);
+    *status = run.faults ? 4 : run.absent == n ? 3 : run.lost || run.absent ? 1 : 0;
+    return rc;
+}
+
 /* ---- a process that drives the card ---------------------------------------------------------- */
 
 static int64_t now_ns(void) {
@@ -308,8 +340,6 @@ static bool is_chosen(const bool *chosen, const char *kernel) {
     return false;
 }
 
-/* ---- entry ----------------------------------------------------------------------------------- */
-
 static int run_chosen(struct run *run, const bool *chosen, int n,
                       void (*progress)(const char *, size_t, size_t), struct err *e) {
     size_t done = 0;
@@ -328,28 +358,4 @@ static int run_chosen(struct run *run, const bool *chosen, int n,
     }
     print_foot(run, n);
     return render_flush(e);
-}
-
-int lab03_on_card(const struct grading *g, const char *home, const bool *chosen,
-                  void (*progress)(const char *, size_t, size_t), int *status, bool *usage,
-                  struct err *e) {
-    struct run run = {.g = g, .home = home};
-    int n = 0;
-    for (int i = 0; i < kernel_spec_count; i++) n += is_chosen(chosen, kernel_specs[i].name);
-    *usage = true;
-    if (n == 0) return err_at(e, 0, "--check", "chooses no kernel; only kernels run on a GPU");
-    run.shared =
-        mmap(NULL, sizeof *run.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (run.shared == MAP_FAILED) return err_set(e, "no memory");
-    int rc = in_process(&run, NULL, &run.about, e);
-    if (!rc && run.about.verdict != CARD_TIMED)
-        rc = err_set(e, "%.300s. `make grade LAB=03` grades without a GPU", run.about.why);
-    if (!rc) rc = find_nvcc(&run, e);
-    if (!rc) {
-        *usage = false;
-        rc = give(&run, e) || run_chosen(&run, chosen, n, progress, e) ? -1 : 0;
-    }
-    munmap(run.shared, sizeof *run.shared);
-    *status = run.faults ? 4 : run.absent == n ? 3 : run.lost || run.absent ? 1 : 0;
-    return rc;
 }

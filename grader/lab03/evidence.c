@@ -51,6 +51,35 @@ struct form {
     struct entry *entry; /* parallel to kernel_specs */
 };
 
+static int read_form(const cJSON *doc, struct form *f, struct err *e);
+static void examine_form(const struct check_def *def, const char *text, size_t n,
+                         const struct form *f, struct evidence *out);
+
+void lab03_examine(const struct check_def *def, const char *folder, struct evidence *out) {
+    size_t n = 0;
+    char where[160], shown[600];
+    struct err e;
+    struct form f = {.entry = calloc((size_t)kernel_spec_count, sizeof *f.entry)};
+    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
+    cJSON *doc = text ? json_parse(text, n, 1, &e) : NULL;
+    if (!text || !f.entry) {
+        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
+    } else if (!doc) {
+        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
+    } else if (lab_todo_find(doc, where, sizeof where)) {
+        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
+        out->todo = true;
+    } else if (read_form(doc, &f, &e)) {
+        if (e.line == 0) e.line = json_line_of(text, n, 1, e.field);
+        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
+    } else {
+        examine_form(def, text, n, &f, out);
+    }
+    cJSON_Delete(doc);
+    free(text);
+    free(f.entry);
+}
+
 static const char *const bounds[] = {"memory", "compute", NULL};
 
 static int read_card(const cJSON *v, struct card *c, struct err *e) {
@@ -181,29 +210,4 @@ static void examine_form(const struct check_def *def, const char *text, size_t n
         def->maker == EV_BYTES && small
             ? "Take sizes of a server: at least a megabyte to move"
             : "The handout gives the closed forms; put the sizes of this entry in");
-}
-
-void lab03_examine(const struct check_def *def, const char *folder, struct evidence *out) {
-    size_t n = 0;
-    char where[160], shown[600];
-    struct err e;
-    struct form f = {.entry = calloc((size_t)kernel_spec_count, sizeof *f.entry)};
-    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
-    cJSON *doc = text ? json_parse(text, n, 1, &e) : NULL;
-    if (!text || !f.entry) {
-        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
-    } else if (!doc) {
-        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
-    } else if (lab_todo_find(doc, where, sizeof where)) {
-        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
-        out->todo = true;
-    } else if (read_form(doc, &f, &e)) {
-        if (e.line == 0) e.line = json_line_of(text, n, 1, e.field);
-        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
-    } else {
-        examine_form(def, text, n, &f, out);
-    }
-    cJSON_Delete(doc);
-    free(text);
-    free(f.entry);
 }

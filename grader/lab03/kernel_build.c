@@ -24,6 +24,42 @@ enum {
     LANES = 2 /* compilers at a time: more would only wait for each other on a laptop */
 };
 
+static void look_at_text(const struct lab *lab, struct workplace *w, struct kernel_program *p);
+static int give(const char *home, const char *given, char *cuda, size_t cap, struct err *e);
+static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,
+                     const struct kernel_program *programs,
+                     void (*line)(char *, const struct kernel_program *), struct err *e);
+static void compile_line(char *script, const struct kernel_program *p);
+static void examine(const struct lab *lab, struct workplace *w, struct kernel_program *p);
+static void link_line(char *script, const struct kernel_program *p);
+
+int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                       const char *home, struct kernel_program *programs, struct err *e) {
+    char cuda[320];
+    bool any = false;
+    for (int i = 0; i < kernel_spec_count; i++) {
+        if (programs[i].state != KERNEL_UNWANTED) look_at_text(lab, w, &programs[i]);
+        any |= programs[i].state == KERNEL_BUILT;
+    }
+    if (!any) return 0;
+    if (access("/usr/bin/g++", X_OK) || access("/usr/bin/objcopy", X_OK))
+        return err_set(e, "g++ isn't installed (package g++); `make deps` installs it");
+    if (give(home, w->given, cuda, sizeof cuda, e) ||
+        run_lines(sb, w, cuda, programs, compile_line, e))
+        return -1;
+    for (int i = 0; i < kernel_spec_count; i++)
+        if (programs[i].state == KERNEL_BUILT) examine(lab, w, &programs[i]);
+    if (run_lines(sb, w, cuda, programs, link_line, e)) return -1;
+    for (int i = 0; i < kernel_spec_count; i++) {
+        struct kernel_program *p = &programs[i];
+        if (p->state != KERNEL_BUILT) continue;
+        snprintf(p->path, sizeof p->path, "%s/k_%s", w->out, p->spec->name);
+        if (access(p->path, X_OK))
+            return err_set(e, "%s.cu: its accepted object could not be linked", p->spec->name);
+    }
+    return 0;
+}
+
 /* ---- what is given: simtcc, its headers, the runtime, the prebuilt child --------------------- */
 
 static int make_folder(const char *parent, const char *name, char *out, size_t cap, struct err *e) {
@@ -193,31 +229,4 @@ static void examine(const struct lab *lab, struct workplace *w, struct kernel_pr
     free(text);
     free(elf);
     free(source);
-}
-
-int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
-                       const char *home, struct kernel_program *programs, struct err *e) {
-    char cuda[320];
-    bool any = false;
-    for (int i = 0; i < kernel_spec_count; i++) {
-        if (programs[i].state != KERNEL_UNWANTED) look_at_text(lab, w, &programs[i]);
-        any |= programs[i].state == KERNEL_BUILT;
-    }
-    if (!any) return 0;
-    if (access("/usr/bin/g++", X_OK) || access("/usr/bin/objcopy", X_OK))
-        return err_set(e, "g++ isn't installed (package g++); `make deps` installs it");
-    if (give(home, w->given, cuda, sizeof cuda, e) ||
-        run_lines(sb, w, cuda, programs, compile_line, e))
-        return -1;
-    for (int i = 0; i < kernel_spec_count; i++)
-        if (programs[i].state == KERNEL_BUILT) examine(lab, w, &programs[i]);
-    if (run_lines(sb, w, cuda, programs, link_line, e)) return -1;
-    for (int i = 0; i < kernel_spec_count; i++) {
-        struct kernel_program *p = &programs[i];
-        if (p->state != KERNEL_BUILT) continue;
-        snprintf(p->path, sizeof p->path, "%s/k_%s", w->out, p->spec->name);
-        if (access(p->path, X_OK))
-            return err_set(e, "%s.cu: its accepted object could not be linked", p->spec->name);
-    }
-    return 0;
 }

@@ -17,6 +17,24 @@ struct source {
     struct err *e;
 };
 
+static int check_tokens(const struct source *s);
+static const struct source_token *next(const struct source_token *t);
+static int check_scope(const struct source *s, const struct source_token **at, bool members);
+
+int lab03_source_check(const char *file, const char *text, size_t n, struct err *e) {
+    struct source_tokens t;
+    if (lab03_source_tokens_read(text, n, &t)) return err_set(e, "%s: no memory to read it", file);
+    struct source s = {file, t.list, t.count, e};
+    const struct source_token *at = t.list;
+    int rc = 0;
+    if (t.raw_line) rc = err_set(e, "%s:%d: no raw string literals, please", file, t.raw_line);
+    if (!rc) rc = check_tokens(&s);
+    if (at->directive) at = next(at);
+    while (!rc && at->kind != TOKEN_END) rc = check_scope(&s, &at, false);
+    lab03_source_tokens_release(&t);
+    return rc;
+}
+
 static int refuse(const struct source *s, const struct source_token *t, const char *why) {
     char shown[60];
     return err_set(s->e, "%s:%d: `%s`: %s", s->file, t->line,
@@ -75,11 +93,11 @@ static const struct {
     {"cudaMalloc", true, HOST_CALL},
     {"cudaMemcpy", true, HOST_CALL},
     {"cudaLaunch", true, HOST_CALL},
-    {"_Pragma", false, "write #pragma unroll in a line of its own"},
-    {"__pragma", false, "write #pragma unroll in a line of its own"},
+    {"_Pragma", false, "write #pragma unroll on a separate line"},
+    {"__pragma", false, "write #pragma unroll on a separate line"},
     {"__host__", false, "a kernel file is device code only; take it out"},
     {"thread_local", false, "a kernel's thread has its local variables; take it out"},
-    {"goto", false, "a loop or a condition, please: what jumps can't be told apart in the counts"},
+    {"goto", false, "use a loop or a condition: the counts can't distinguish jumps"},
     {"try", false, "device code has no exceptions"},
     {"throw", false, "device code has no exceptions"},
     {"virtual", false, "calls through a table can't be followed; call the function by its name"},
@@ -290,8 +308,7 @@ static int check_directive(const struct source *s, const struct source_token *t)
             s, word,
             "the file must say the same everywhere: without conditions, and without parts "
             "that are switched off");
-    return refuse(s, word,
-                  "this directive isn't needed in a kernel, and can hide where code stands");
+    return refuse(s, word, "this directive isn't needed in a kernel, and can hide where code is");
 }
 
 static int check_tokens(const struct source *s) {
@@ -523,22 +540,6 @@ static int check_scope(const struct source *s, const struct source_token **at, b
             return -1;
     }
     return 0;
-}
-
-/* ---- entry ----------------------------------------------------------------------------------- */
-
-int lab03_source_check(const char *file, const char *text, size_t n, struct err *e) {
-    struct source_tokens t;
-    if (lab03_source_tokens_read(text, n, &t)) return err_set(e, "%s: no memory to read it", file);
-    struct source s = {file, t.list, t.count, e};
-    const struct source_token *at = t.list;
-    int rc = 0;
-    if (t.raw_line) rc = err_set(e, "%s:%d: no raw string literals, please", file, t.raw_line);
-    if (!rc) rc = check_tokens(&s);
-    if (at->directive) at = next(at);
-    while (!rc && at->kind != TOKEN_END) rc = check_scope(&s, &at, false);
-    lab03_source_tokens_release(&t);
-    return rc;
 }
 
 int lab03_source_line_of(const char *text, size_t n, const char *name) {

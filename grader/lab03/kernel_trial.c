@@ -36,6 +36,28 @@ struct running {
     struct channel ch;
 };
 
+static bool run_shapes(struct running *r, int from, int to, bool judged);
+
+void lab03_trial_run(const struct grading *g, const struct kernel_program *p, struct trial *t) {
+    struct running r = {.g = g, .p = p, .t = t, .run = {.output_fd = -1}};
+    struct err e;
+    char path[400];
+    *t = (struct trial){.done = true, .shapes = lab03_shape_count(p->spec)};
+    snprintf(path, sizeof path, "%s/launch.json", g->place->src);
+    if (launch_rule_read(path, p->spec->name, &r.rule, &e)) {
+        snprintf(t->wrong, sizeof t->wrong, "launch.json: %s%s%.200s", e.field,
+                 e.field[0] ? ": " : "", e.text);
+        return;
+    }
+    if (!strcmp(r.rule.grid[0], "TODO") || !strcmp(r.rule.block[0], "TODO")) {
+        t->todo = true;
+        return;
+    }
+    bool good = run_shapes(&r, 0, t->shapes - 1, false);
+    if (good) good = run_shapes(&r, t->shapes - 1, t->shapes, true);
+    t->right = good && !t->wrong[0];
+}
+
 static void wrong(struct trial *t, const char *text) {
     if (!t->wrong[0]) snprintf(t->wrong, sizeof t->wrong, "%s", text);
 }
@@ -96,7 +118,7 @@ static int fill_question(struct running *r, struct kernel_case *c, struct lab03_
     if (launch_shape_of(&r->rule, &(struct launch_names){names.name, names.value, names.n}, &shape,
                         &e)) {
         snprintf(text, sizeof text, "launch.json: %s: %s%s%.200s", c->spec->name, e.field,
-                 e.field[0] ? ": " : "", r->g->practice ? e.text : "is no launch shape for it");
+                 e.field[0] ? ": " : "", r->g->practice ? e.text : "is not a valid launch shape");
         wrong(r->t, text);
         return -1;
     }
@@ -136,7 +158,7 @@ static void tell_value(struct trial *t, const char *name, const struct kernel_te
     if (same)
         snprintf(t->wrong, sizeof t->wrong,
                  "%s: element %zu of %zu is as it was before the launch%s: no thread wrote it, or "
-                 "it was worked out from what nobody wrote",
+                 "it was computed from memory that was not written",
                  name, v->worst, v->n, isnan(v->got) ? " (NaN)" : "");
     else
         snprintf(t->wrong, sizeof t->wrong, "%s: %s", name, comparison_text(v, how, sizeof how));
@@ -287,24 +309,4 @@ static bool run_shapes(struct running *r, int from, int to, bool judged) {
         text_clean(t->printed, sizeof t->printed, r->run.output, r->run.output_len);
     sandbox_release(&r->run);
     return good && !t->fault.text[0];
-}
-
-void lab03_trial_run(const struct grading *g, const struct kernel_program *p, struct trial *t) {
-    struct running r = {.g = g, .p = p, .t = t, .run = {.output_fd = -1}};
-    struct err e;
-    char path[400];
-    *t = (struct trial){.done = true, .shapes = lab03_shape_count(p->spec)};
-    snprintf(path, sizeof path, "%s/launch.json", g->place->src);
-    if (launch_rule_read(path, p->spec->name, &r.rule, &e)) {
-        snprintf(t->wrong, sizeof t->wrong, "launch.json: %s%s%.200s", e.field,
-                 e.field[0] ? ": " : "", e.text);
-        return;
-    }
-    if (!strcmp(r.rule.grid[0], "TODO") || !strcmp(r.rule.block[0], "TODO")) {
-        t->todo = true;
-        return;
-    }
-    bool good = run_shapes(&r, 0, t->shapes - 1, false);
-    if (good) good = run_shapes(&r, t->shapes - 1, t->shapes, true);
-    t->right = good && !t->wrong[0];
 }

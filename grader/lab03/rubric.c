@@ -27,7 +27,7 @@
 #define CLEAN(NAME, TITLE, FILE, SECTION)                                                          \
     {"safety." NAME, DIM_SAFETY, 1, TITLE, SECTION, CHECK_OWN, 4, JUDGE_KERNEL_CLEAN, 0, FILE,       \
      {"The message names the line and both threads.",                                              \
-      "Which barrier, or which comparison with a size, stands between the two?",                   \
+      "Which barrier, or which comparison with a size, is between the two?",                   \
       "Two threads, one word, and at least one of them writes: what orders them?"}}
 
 const struct check_def lab03_checks[LAB03_CHECKS] = {
@@ -39,7 +39,7 @@ const struct check_def lab03_checks[LAB03_CHECKS] = {
     {"intervals.not_timed", DIM_INTERVALS, 2, "repetitions that say nothing", "Exercise 1: kernel_run_ns", CHECK_CASES, 22, MAKE_RUN_EMPTY, 0, "kernel_time.c",
      {"kernel_time.h lists them in one sentence.",
       "What does the host's clock know about when a launch began?",
-      "A start of 0 is a stamp. Which number stands for one that isn't there?"}},
+      "A start of 0 is a stamp. Which number is an absent one?"}},
     {"intervals.median", DIM_INTERVALS, 3, "the median", "Exercise 1: kernel_time_ns", CHECK_CASES, 20, MAKE_TIME, 0, "kernel_time.c",
      {"Lab 01's nearest rank: an observation, never a mean of two.",
       "Of 4 times, which one is the smallest with at least half at or below it?",
@@ -82,7 +82,7 @@ const struct check_def lab03_checks[LAB03_CHECKS] = {
       "Least 80 ns, took 100 ns: 0.8."}},
     {"intervals.verdict", DIM_INTERVALS, 3, "may the timing be believed", "Exercise 2: kernel_time_verdict", CHECK_CASES, 28, MAKE_VERDICT, 0, "kernel_time.c",
      {"kernel_time.h gives the order in which the verdicts are asked.",
-      "Noisy and impossible at once: which is said?",
+      "Noisy and impossible at once: which is reported?",
       "A fraction of 1.2 means that something wasn't done, or wasn't timed."}},
 
     /* ---- quality: 25 ---- */
@@ -96,7 +96,7 @@ const struct check_def lab03_checks[LAB03_CHECKS] = {
     RIGHT("gemm", 2, "m is free: what do tiles do at the edges, in loads and in stores?"),
     RIGHT("gemv", 1, "Every lane has a part of the row's sum: who adds them up, and who writes?"),
     RIGHT("gemv_int8", 1, "Where does the row's scale go, inside the sum or after it?"),
-    RIGHT("attention_prefill", 2, "Token t stands at pos0 + t. How many keys does it see, and in which block is each?"),
+    RIGHT("attention_prefill", 2, "Token t is at position pos0 + t. How many keys does it see, and in which block is each?"),
     RIGHT("attention_decode", 2, "What does a split leave that has no keys?"),
     RIGHT("attention_merge", 1, "A split with a sum of 0 has no maximum either."),
     RIGHT("argmax", 1, "On a tie the lowest index wins: also between warps."),

@@ -38,7 +38,7 @@ static void fuzz_clean(const char *text, size_t n) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
-    /* the readers are promised a NUL behind the bytes */
+    /* the readers expect a NUL after the bytes */
     char *text = malloc(size);
     INVARIANT(text != NULL);
     memcpy(text, data + 1, size - 1);

@@ -1,6 +1,6 @@
-/* fuzz_lab03.c: any bytes as a kernel file, as the compiler's assembly, as an object, as the
- * checking runtime's report, and as a launch on the wire: refused with words, or read within
- * bounds. See testing/fuzz.h for the two ways to run it. */
+/* fuzz_lab03.c: any bytes, as a kernel file, as the compiler's assembly, as an object, as the
+ * checking runtime's report, and as a case and a launch on the channel: refused with a message, or
+ * read within bounds. testing/fuzz.h names the two ways to run it. */
 #include "lab03/cases.h"
 #include "lab03/kernel_object.h"
 #include "lab03/kernel_report.h"
@@ -49,7 +49,7 @@ static void check_report(const char *text, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct err e = {0};
-    char *text = malloc(size + 1); /* exactly: a read beyond it is seen */
+    char *text = malloc(size + 1); /* of the exact size, so that a read beyond it is detected */
     if (!text) return 0;
     memcpy(text, data, size);
     text[size] = '\0';

@@ -141,7 +141,7 @@ def changes(tokens, first, last):
 
 
 def split_arguments(tokens, first, last):
-    """Index pairs of what stands between the commas of one bracket."""
+    """Index pairs of the arguments between the commas of one bracket."""
     start, i = first, first
     while i <= last:
         if tokens[i].text in "([{":

@@ -62,7 +62,7 @@ static void find_attacks(const struct target *target) {
     if (d) closedir(d);
 }
 
-/* "key: value" from the comment on top, into out. */
+/* Copies the value of "key: value" in the opening comment to out. */
 static bool header(const char *text, const char *key, char *out, size_t cap) {
     char line[64];
     snprintf(line, sizeof line, "\n * %s: ", key);
@@ -75,7 +75,7 @@ static bool header(const char *text, const char *key, char *out, size_t cap) {
     return true;
 }
 
-/* Is one of the parts "A|B" within the text? */
+/* Whether the text contains one of the parts "A|B". */
 static bool says(const char *text, const char *parts) {
     for (const char *p = parts; *p;) {
         char part[80];

@@ -1,6 +1,5 @@
-/* test_fuzz_lab03.c: some thousand fixed mutations of kernel files and of a report, for `make
- * test`.
- */
+/* test_fuzz_lab03.c: fixed mutations of kernel files, of a report and of lab 03's cases, for `make
+ * test`. */
 #include "fuzz_lab03.c"
 #include "tests/fuzz_bytes.h"
 

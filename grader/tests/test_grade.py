@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_grade.py: `servelab grade` as a person meets it: feedback, evidence, both renderings, hidden seeds, exit statuses,
-messages, surroundings. Folders as they are handed in: test_grade_folders.py. Only the standard library. Prints TAP."""
+"""test_grade.py: the command line of `servelab grade`: feedback, evidence, both renderings, hidden seeds, exit statuses,
+messages, surroundings. test_grade_folders.py has the folders that are handed in. Only the standard library. Prints TAP."""
 
 import concurrent.futures
 import glob

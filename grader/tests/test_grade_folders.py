@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_grade_folders.py: folders as people hand them in to `servelab grade`: unchanged starters, debris, links, bombs,
-code that doesn't compile, data that is none. Only the standard library. Prints TAP."""
+code that doesn't compile, broken data. Only the standard library. Prints TAP."""
 
 import json
 import os

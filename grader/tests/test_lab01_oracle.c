@@ -1,7 +1,6 @@
 /* test_lab01_oracle.c: lab 01's oracle against numbers worked out on paper, from the definitions of
- * the headers and the examples of the handout. What every grade rests on must not rest on itself.
- * The names carry the numbers of the measuring errors that each example would show.
- */
+ * the headers and the examples of the handout. Every grade depends on the oracle, so it is checked
+ * independently. */
 #include "lab01/lab01.h"
 
 #include "testing/check_main.h"
@@ -57,13 +56,13 @@ START_TEST(between_on_one_clock) {
 }
 END_TEST
 
-START_TEST(m12_negative_is_an_error) {
+START_TEST(negative_is_an_error) {
     between(40, CLOCK_SERVER, 39, CLOCK_SERVER);
     ck_assert_int_eq(want("status"), INTERVAL_NEGATIVE);
 }
 END_TEST
 
-START_TEST(m11_two_clocks) {
+START_TEST(two_clocks) {
     /* the handout's example: 1000 on the browser's clock, 55 on the server's, browser - server =
      * 960 */
     between(1000, CLOCK_BROWSER, 55, CLOCK_SERVER);
@@ -106,7 +105,7 @@ static void four_tokens(void) {
     c.rec[0].workload.max_output_tokens = 256;
 }
 
-START_TEST(m03_m05_tpot_of_four_tokens) {
+START_TEST(tpot_of_four_tokens) {
     four_tokens();
     ask(FN_COMPUTE);
     ck_assert_int_eq(want("tpot.ns"), 40);
@@ -115,7 +114,7 @@ START_TEST(m03_m05_tpot_of_four_tokens) {
 }
 END_TEST
 
-START_TEST(m02_one_token_has_no_tpot) {
+START_TEST(one_token_has_no_tpot) {
     event(EV_FIRST_BYTE_RECEIVED, CLOCK_BROWSER, 10, 0, NULL);
     event(EV_FINAL_BYTE_RECEIVED, CLOCK_BROWSER, 31, 0, NULL);
     for (int tokens = -1; tokens < 2; tokens++) {
@@ -131,7 +130,7 @@ START_TEST(m02_one_token_has_no_tpot) {
 }
 END_TEST
 
-START_TEST(m04_gaps_are_pooled_per_token) {
+START_TEST(gaps_are_pooled_per_token) {
     four_tokens();
     c.cap = 8;
     ask(FN_ITL);
@@ -140,7 +139,7 @@ START_TEST(m04_gaps_are_pooled_per_token) {
     ck_assert_int_eq(w[2].value, 30);
     ck_assert_int_eq(w[3].value, 60);
     ck_assert(!w[4].care);
-    ck_assert(w[9].care); /* memory after the room that was given */
+    ck_assert(w[9].care); /* the memory after the given room */
 }
 END_TEST
 
@@ -176,7 +175,7 @@ static int64_t reason(int status, const char *error, const char *finish) {
     return w[0].value;
 }
 
-START_TEST(m15_the_handouts_table_of_reasons) {
+START_TEST(the_handouts_table_of_reasons) {
     six();
     ck_assert_int_eq(reason(200, "", "stop"), REASON_DELIVERED);
     ck_assert_int_eq(reason(200, "out of blocks", "stop"), REASON_IN_BAND_ERROR);
@@ -197,7 +196,7 @@ START_TEST(m15_the_handouts_table_of_reasons) {
 }
 END_TEST
 
-START_TEST(m16_retries_count_once_as_work) {
+START_TEST(retries_count_once_as_work) {
     six();
     c.rec[0].attempt = 2;
     c.rec[0].outcome.http_status = 200;
@@ -244,10 +243,10 @@ static void rank(size_t n_ok, size_t n_failed, int32_t milli) {
     c.n_failed = n_failed;
     c.percentile_milli = milli;
     ask(FN_RANK);
-    c.obs = NULL; /* not the case's to free */
+    c.obs = NULL; /* the case must not free it */
 }
 
-START_TEST(m14_failures_stay_in) {
+START_TEST(failures_stay_in) {
     rank(10, 0, 90000);
     ck_assert_int_eq(want("ns"), 9);
     rank(10, 1, 90000);
@@ -258,7 +257,7 @@ START_TEST(m14_failures_stay_in) {
 }
 END_TEST
 
-START_TEST(m18_few_and_none) {
+START_TEST(few_and_none) {
     rank(8, 0, 99000);
     ck_assert_int_eq(want("ns"), 8);
     ck_assert_int_eq(want("few"), 1);
@@ -328,7 +327,7 @@ START_TEST(missed_beats_not_computable) {
     c.n_pct = 2;
     c.pct[0] = (struct percentile){true, false, 799999999, 1000, 0, false};
     c.pct[1] = (struct percentile){true, false, 170000000, 1000, 0, false};
-    c.obj.quality.min_pass_rate = 0.95; /* nobody counted */
+    c.obj.quality.min_pass_rate = 0.95; /* nothing was counted */
     ask(FN_VERDICT);
     ck_assert_int_eq(w[0].value, SLO_MISSED);
     c.pct[1].ns = 79999999;
@@ -348,18 +347,18 @@ int main(void) {
     TCase *tc = tcase_create("on paper");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, between_on_one_clock);
-    tcase_add_test(tc, m12_negative_is_an_error);
-    tcase_add_test(tc, m11_two_clocks);
+    tcase_add_test(tc, negative_is_an_error);
+    tcase_add_test(tc, two_clocks);
     tcase_add_test(tc, divide);
-    tcase_add_test(tc, m03_m05_tpot_of_four_tokens);
-    tcase_add_test(tc, m02_one_token_has_no_tpot);
-    tcase_add_test(tc, m04_gaps_are_pooled_per_token);
+    tcase_add_test(tc, tpot_of_four_tokens);
+    tcase_add_test(tc, one_token_has_no_tpot);
+    tcase_add_test(tc, gaps_are_pooled_per_token);
     tcase_add_test(tc, gpu_ranges_nest);
-    tcase_add_test(tc, m15_the_handouts_table_of_reasons);
-    tcase_add_test(tc, m16_retries_count_once_as_work);
+    tcase_add_test(tc, the_handouts_table_of_reasons);
+    tcase_add_test(tc, retries_count_once_as_work);
     tcase_add_test(tc, good_is_below);
-    tcase_add_test(tc, m14_failures_stay_in);
-    tcase_add_test(tc, m18_few_and_none);
+    tcase_add_test(tc, failures_stay_in);
+    tcase_add_test(tc, few_and_none);
     tcase_add_test(tc, rates_may_reach_their_bounds);
     tcase_add_test(tc, the_handouts_value);
     tcase_add_test(tc, missed_beats_not_computable);

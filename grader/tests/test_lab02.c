@@ -1,7 +1,5 @@
-/* test_lab02.c: lab 02's questions, and the plays that policies are judged by: what travels comes
- * back the same, nothing is earned by a constant, the margins divide the policies as the handout
- * says, and a play through the channel is quick.
- */
+/* test_lab02.c: lab 02's cases and plays: cases survive the codec, a constant earns nothing, the
+ * margins separate the policies as the handout says, violations are shown small. */
 #include "core/grade.h"
 #include "lab02/lab02.h"
 #include "lab02/make_policy.h"
@@ -22,8 +20,7 @@ static bool made_here(const struct check_def *def) {
     return def->kind != CHECK_EVIDENCE && def->kind != CHECK_DIALOGUE;
 }
 
-/* Every case of every check: decodes to the same bytes, asks for something, says what kind it is.
- */
+/* Every case of every check decodes to the same bytes, asks for something, and names its kind. */
 START_TEST(questions_survive_the_codec) {
     static unsigned char again[WIRE_MAX_PAYLOAD];
     for (size_t i = 0; i < lab02.n_checks; i++) {
@@ -61,7 +58,7 @@ START_TEST(questions_survive_the_codec) {
 }
 END_TEST
 
-/* A check whose answers are all alike would be earned by a constant. */
+/* A check in which all answers are equal would be earned by a constant. */
 START_TEST(no_check_is_earned_by_a_constant) {
     for (size_t i = 0; i < lab02.n_checks; i++) {
         const struct check_def *def = &lab02.checks[i];
@@ -114,8 +111,8 @@ static double margin(uint64_t seed, enum play_kind which, const char *policy) {
     return (double)mine / (double)(fixed > groups ? fixed : groups);
 }
 
-/* Over many seeds: the course's own policies are far above what full marks ask for, and what
- * mustn't reach it stays below. */
+/* Over many seeds: the course's own policies are far above the margin for full marks, and the
+ * others stay below it. */
 START_TEST(margins_divide_the_policies) {
     static const char *const below[] = {"static:8",       "wait-for-n:8",       "single",
                                         "shortest-first", "wait-for-time:50,8", "static:16"};
@@ -142,8 +139,8 @@ START_TEST(margins_divide_the_policies) {
 }
 END_TEST
 
-/* The named policies keep what the handout promises of them in the plays, and the reference does in
- * all of them: otherwise a play would ask for the impossible. */
+/* In the plays, the named policies keep what the handout says about them, and the reference keeps
+ * every promise: so no play asks for the impossible. */
 START_TEST(the_reference_keeps_every_promise) {
     static const enum play_kind kinds[] = {PLAY_ROOMY, PLAY_TIGHT, PLAY_CROWD};
     static struct play p;
@@ -189,7 +186,7 @@ static void grade_policy(const char *text, const char *check, bool practice,
     submission_remove(&s);
 }
 
-/* Continuous batching without a look at the cache. */
+/* Continuous batching that ignores the cache. */
 static const char no_look[] =
     "#include \"sched/policy.h\"\n"
     "static int nothing;\n"
@@ -216,8 +213,8 @@ static const char no_look[] =
     "const struct policy_ops *policy_learner(void) { return &ops; }\n"
     "const struct policy_ops *policy_learner_batch(void) { return &ops; }\n";
 
-/* A cache that overflows takes two requests, or one that grows: the workload is that small, and the
- * same each time. With an instructor's seed nothing of it is shown. */
+/* Two requests, or one that grows, overflow a cache: the workload is that small, and the same each
+ * time. With an instructor's seed none of it is shown. */
 START_TEST(a_violation_is_shown_small) {
     struct grade_verdict v, again;
     grade_policy(no_look, "quality.keeps_cache", true, &v);
@@ -277,7 +274,7 @@ START_TEST(references_under_another_name_miss_the_margin) {
 }
 END_TEST
 
-/* What was measured is said though it is earned; the course's own doesn't beat itself. */
+/* The measurement is shown though the check is earned; the course's policy does not beat itself. */
 START_TEST(goodput_is_noted) {
     struct grade_verdict v;
     grade_policy(NULL, "slo.goodput_margin", true, &v);

@@ -1,6 +1,5 @@
 /* test_lab02_oracle.c: lab 02's oracle against numbers worked out on paper, from the definitions of
- * objective/point.h. What every grade rests on must not rest on itself.
- */
+ * objective/point.h. Every grade depends on the oracle, so it is checked independently. */
 #include "lab02/oracle.h"
 
 #include "base/clock.h"
@@ -20,7 +19,7 @@ static struct point_request done(int64_t arrival, int64_t first, int64_t end, in
 START_TEST(classes_in_their_order) {
     struct point_request r = {0, 0, 5, 9, 12, 20, POINT_DONE};
     ck_assert_int_eq(lab02_oracle_class(&r), POINT_TRUNCATED);
-    r.end = POINT_FAILED; /* it wasn't cut, it broke */
+    r.end = POINT_FAILED; /* broken, not cut */
     ck_assert_int_eq(lab02_oracle_class(&r), POINT_BROKEN);
     r.end = POINT_REJECTED;
     ck_assert_int_eq(lab02_oracle_class(&r), POINT_SHED);
@@ -98,7 +97,7 @@ START_TEST(a_window_by_hand) {
     ck_assert_int_eq(p.good, 1);
     l = (struct point_limits){INT64_MAX, 8 * ms, INT64_MAX};
     lab02_oracle_measure(list, 4, 10 * ms, 30 * ms, &l, &p);
-    ck_assert_int_eq(p.good, 1); /* c has no TPOT to miss a limit with */
+    ck_assert_int_eq(p.good, 1); /* c has no TPOT that could miss a limit */
 }
 END_TEST
 
@@ -117,13 +116,13 @@ START_TEST(ends_of_the_window) {
 }
 END_TEST
 
-START_TEST(m14_failures_are_infinite) {
+START_TEST(failures_are_infinite) {
     struct point_request list[100];
     struct operating_point p;
     for (int bad = 1; bad <= 2; bad++) {
         for (int i = 0; i < 100; i++) {
             list[i] = done(i, i + 1 + i, i + 200, 2);
-            if (i < bad) list[i].wanted_tokens = 3; /* cut short */
+            if (i < bad) list[i].wanted_tokens = 3; /* truncated */
         }
         lab02_oracle_measure(list, 100, 0, 1000, &none, &p);
         ck_assert(p.ttft_p99.infinite == (bad == 2)); /* the 99th of 100 */
@@ -136,8 +135,8 @@ END_TEST
 
 /* ---- stable ---------------------------------------------------------------------------------- */
 
-/* 50 arrive in the second half, [500, 1000), and `ends` of them end there; the others come in its
- * middle and stay. */
+/* 50 requests arrive in the second half, [500, 1000), and `ends` of them end there; the others come
+ * in its middle and stay. */
 static bool fifty(int ends) {
     struct point_request list[50];
     for (int i = 0; i < 50; i++) {
@@ -169,7 +168,7 @@ START_TEST(slope_and_its_error) {
 }
 END_TEST
 
-/* One more arrives just at each of the 32 instants, and nobody leaves: a rise without any error. */
+/* One request arrives at each of the 32 instants, and none leaves: a rise without any error. */
 START_TEST(a_straight_rise_is_not_stable) {
     struct point_request list[32];
     for (int i = 0; i < 32; i++) list[i] = done(3200 + 100 * i, 9000, 9000, 1);
@@ -207,7 +206,7 @@ START_TEST(verdicts) {
     p = at(1, 1, 1, true);
     p.ttft_p99 = (struct percentile){.few = true};
     ck_assert_int_eq(lab02_oracle_verdict(&p, &none), SLO_NOT_COMPUTABLE);
-    p.requests = 0; /* before all else */
+    p.requests = 0; /* checked first */
     p.stable = false;
     ck_assert_int_eq(lab02_oracle_verdict(&p, &none), SLO_NOT_COMPUTABLE);
     p = at(1, 1, 1, true);
@@ -228,13 +227,13 @@ START_TEST(knee_saturation_regions) {
     for (size_t i = 0; i < 4; i++) ck_assert_int_eq(lab02_oracle_region(c, 4, i), want[i]);
     c[0].stable = false;
     ck_assert_int_eq(lab02_oracle_region(c, 4, 0), REGION_OVERLOADED);
-    c[3] = c[1]; /* as much power once more: the first is the knee */
+    c[3] = c[1]; /* the same power twice: the first is the knee */
     ck_assert_uint_eq(lab02_oracle_knee(c, 4), 1);
     for (size_t i = 0; i < 4; i++) c[i].mean_latency_ns = (double)NAN, c[i].stable = false;
     ck_assert_uint_eq(lab02_oracle_knee(c, 4), 4);
     ck_assert_uint_eq(lab02_oracle_saturation(c, 4), 4);
     ck_assert_uint_eq(lab02_oracle_knee(c, 0), 0);
-    c[2].mean_latency_ns = 0; /* a quotient that is none */
+    c[2].mean_latency_ns = 0; /* division by 0 */
     ck_assert_uint_eq(lab02_oracle_knee(c, 4), 4);
 }
 END_TEST
@@ -247,7 +246,7 @@ int main(void) {
     tcase_add_test(tc, tpot_rounds_to_nearest);
     tcase_add_test(tc, a_window_by_hand);
     tcase_add_test(tc, ends_of_the_window);
-    tcase_add_test(tc, m14_failures_are_infinite);
+    tcase_add_test(tc, failures_are_infinite);
     tcase_add_test(tc, stable_by_share);
     tcase_add_test(tc, slope_and_its_error);
     tcase_add_test(tc, a_straight_rise_is_not_stable);

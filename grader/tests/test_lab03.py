@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_lab03.py [all]: lab 03 as a learner meets it: starters, versions, honest variants, messages, and the handout.
+"""test_lab03.py [all]: lab 03 for a learner: starters, versions, honest variants, messages, and the handout.
 
 Each earlier version of a kernel (solutions/03_kernels/steps) is handed in and must reach exactly the version that it is:
 some of them here, every one with `all` (make check-mutants). TAP."""

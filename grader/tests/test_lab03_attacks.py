@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_lab03_attacks.py [NAME...]: hostile and broken kernel files: no point of copy's, the reason said, no hang.
+"""test_lab03_attacks.py [NAME...]: hostile and broken kernel files get no point of copy's, a message with the reason, and do not hang.
 
 lab03/attacks/NAME.cu is handed in as copy.cu. Its comment says `expect: TEXT`: one of the texts (parted by |) stands in
 what the grader says; and `points: N` where it isn't 0, for those that are right and only hope to be counted less. TAP.

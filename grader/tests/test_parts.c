@@ -1,5 +1,5 @@
-/* test_parts.c: the grader's small parts: totals and rubric, escaping, what an object may contain,
- * the codec, and the comparison of cases for one seed. */
+/* test_parts.c: the small parts of the grader's core: totals and rubric, escaping, what an object
+ * may contain; and lab 01's codec and cases. */
 #include "core/grade.h"
 #include "core/object.h"
 #include "lab01/lab01.h"
@@ -25,7 +25,7 @@ START_TEST(four_outcomes) {
     struct grade_verdict v = {.checks = c, .n = 4, .attempted = true};
     struct totals t = verdict_totals(&v);
     ck_assert_int_eq(t.earned, 30);
-    ck_assert_int_eq(t.total, 80); /* only our own fault leaves the total */
+    ck_assert_int_eq(t.total, 80); /* only a grader fault leaves the total */
     ck_assert_int_eq(t.faults, 20);
     ck_assert(!t.complete);
     ck_assert_int_eq(verdict_exit_status(&v), 4);
@@ -212,8 +212,7 @@ END_TEST
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* Every case of every check: decodes to the same bytes, asks for something, says what kind it is.
- */
+/* Every case of every check decodes to the same bytes, asks for something, and names its kind. */
 START_TEST(cases_survive_the_codec) {
     static unsigned char again[WIRE_MAX_PAYLOAD];
     for (size_t i = 0; i < lab01.n_checks; i++) {
@@ -251,7 +250,7 @@ START_TEST(cases_survive_the_codec) {
 }
 END_TEST
 
-/* A check whose answers are all alike would be earned by a constant. */
+/* A check in which all answers are equal would be earned by a constant. */
 START_TEST(no_check_is_earned_by_a_constant) {
     for (size_t i = 0; i < lab01.n_checks; i++) {
         const struct check_def *def = &lab01.checks[i];

@@ -1,7 +1,5 @@
-/* test_reference.c: what is right gets full marks: each lab's reference with 20 seeds, and
- * submissions that do the same in other ways. Run in MODE=asan as well, this
- * watches the grader itself.
- */
+/* test_reference.c: right submissions get full marks: each lab's reference with 20 seeds, and
+ * honest variants. In MODE=asan this also checks the grader's memory. */
 #include "core/grade.h"
 #include "labs.h"
 #include "tests/submission.h"
@@ -38,8 +36,8 @@ START_TEST(reference_has_full_marks) {
 }
 END_TEST
 
-/* A seed changes nothing about data files and little about memory: three in four do without those
- * checks. */
+/* A seed does not change the data files' checks, and hardly the memory checks: three seeds in four
+ * run without them. */
 START_TEST(reference_of_lab02_has_full_marks) {
     const char *most = "intervals,quality,slo,safety.same_plan";
     assert_full(&lab02, REFERENCE02, seed_of(_i), _i % 4 ? most : NULL);

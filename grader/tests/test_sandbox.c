@@ -1,6 +1,6 @@
 /* test_sandbox.c: what a program in the sandbox can and can't do, with bubblewrap and without; and
- * the child's own wall, seccomp. Programs are shell scripts: the sandbox doesn't know what it runs.
- */
+ * the child's seccomp filter. The programs are shell scripts: the sandbox does not depend on what
+ * it runs. */
 #include "core/sandbox.h"
 
 #include "child/child_seccomp.c"
@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* _i of a loop test: 0 bubblewrap (skipped silently where it doesn't work: the probe has a test of
- * its own), 1 rlimits */
+/* _i of a loop test: 0 bubblewrap (passes without a run on a machine without it: probe_says_which
+ * tests the probe), 1 rlimits */
 static bool mode(struct sandbox *sb, int i) {
     sandbox_probe(sb, i == 1);
     return i == 1 || sb->mode == SANDBOX_BWRAP;
@@ -90,7 +90,7 @@ START_TEST(starts_clean) {
     run_script(&sb, "env | grep -c SECRET; ls /proc/self/fd | tr '\\n' ' '; id -u", out,
                sizeof out);
     close(fd);
-    ck_assert_msg(strstr(out, "0\n0 1 2 3 "), "%s", out); /* 3 is ls's own, on /proc */
+    ck_assert_msg(strstr(out, "0\n0 1 2 3 "), "%s", out); /* 3 is opened by ls, for /proc */
     ck_assert_ptr_null(strstr(out, " 4 "));
     if (geteuid() == 0) ck_assert_ptr_nonnull(strstr(out, "65534")); /* as root: nobody */
 }
@@ -130,14 +130,14 @@ START_TEST(floods) { /* output without end, with and without newlines */
 }
 END_TEST
 
-/* How long the strays of this test program sleep: a number that no other program's do. */
+/* How long this program's leftover processes sleep: a number that no other program uses. */
 static const char *nap(void) {
     static char number[24];
     snprintf(number, sizeof number, "98765.%d", (int)getpid());
     return number;
 }
 
-/* A script in which NAP stands for that number. */
+/* The script with NAP replaced by that number. */
 static const char *with_nap(const char *script) {
     static char text[512];
     const char *p = script;
@@ -149,7 +149,7 @@ static const char *with_nap(const char *script) {
     return text;
 }
 
-/* Is a process that sleeps so long alive? */
+/* Whether a process that sleeps so long is alive. */
 static bool alive(void) {
     char command[128];
     snprintf(command, sizeof command, "grep -lsa -e '%s' /proc/[0-9]*/cmdline | grep -v -e self",
@@ -183,7 +183,7 @@ START_TEST(nothing_outlives_a_run) {
         run_with(&sb, &job, out, sizeof out);
         ck_assert_int_lt(clock_monotonic_ns() - start, 30 * NS_PER_S);
         ck_assert_msg(!alive(), "script %zu left a process behind", i);
-        ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child of ours, dead or alive */
+        ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child is left, dead or alive */
     }
 }
 END_TEST
@@ -294,7 +294,7 @@ START_TEST(channel_is_descriptor_three) {
     close(fds[1]);
     ck_assert_int_eq(read(fds[0], got, 6), 6);
     ck_assert_str_eq(got, "hello\n");
-    ck_assert_int_eq(read(fds[0], got, 1), 0); /* nobody holds the other end any more */
+    ck_assert_int_eq(read(fds[0], got, 1), 0); /* no process holds the other end */
     close(fds[0]);
 }
 END_TEST
@@ -322,7 +322,8 @@ START_TEST(probe_says_which) {
     sandbox_probe(&sb, false);
     ck_assert_int_eq(sb.mode, SANDBOX_RLIMITS);
     ck_assert_ptr_nonnull(strstr(sb.text, "bubblewrap isn't installed"));
-    char folder[] = "/tmp/probe-XXXXXX", file[64]; /* one that refuses, as in a container */
+    char folder[] = "/tmp/probe-XXXXXX",
+         file[64]; /* a bubblewrap that refuses, as in a container */
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/bwrap", folder);
     ck_assert_int_eq(symlink("/bin/false", file), 0);
