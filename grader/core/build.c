@@ -127,7 +127,7 @@ static int stage(const struct lab *lab, const char *home, const char *given, boo
  * exists, the compiler failed. */
 static int run_script(const struct sandbox *sb, const struct workplace *w, const char *script,
                       struct sandbox_run *run, struct err *e) {
-    char tmp[300], mark[300], said[200];
+    char tmp[300], mark[300], shown[200];
     snprintf(tmp, sizeof tmp, "TMPDIR=%s", w->out);
     snprintf(mark, sizeof mark, "%s/started", w->out);
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
@@ -150,8 +150,8 @@ static int run_script(const struct sandbox *sb, const struct workplace *w, const
             return err_set(e, "interrupted");
         }
         if (unlink(mark) == 0) return 0;
-        text_first_line(said, sizeof said, run->output, run->output_len);
-        err_set(e, "the compiler could not be started in the sandbox: %s", said);
+        text_first_line(shown, sizeof shown, run->output, run->output_len);
+        err_set(e, "the compiler could not be started in the sandbox: %s", shown);
         sandbox_release(run);
         nanosleep(&(struct timespec){attempt, 200000000}, NULL);
     }

@@ -49,10 +49,10 @@ void build_errors(const struct workplace *w, const char *source, struct collecte
         const char *end = memchr(p, '\n', (size_t)(text + n - p));
         size_t len = end ? (size_t)(end - p) : (size_t)(text + n - p);
         int at = 0;
-        const char *said = error_text(p, len, source, &at);
-        if (said && count++ == 0) {
+        const char *error = error_text(p, len, source, &at);
+        if (error && count++ == 0) {
             number = at;
-            text_clean(first, sizeof first, said, (size_t)(p + len - said));
+            text_clean(first, sizeof first, error, (size_t)(p + len - error));
         }
         p += len + 1;
     }

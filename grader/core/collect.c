@@ -82,15 +82,15 @@ int workplace_create(struct workplace *w, bool drop, struct err *e) {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
     struct err why;
-    bool told =
+    bool failed =
         false; /* whether *e holds the error of the first place tried, which is the one asked for */
     memset(w, 0, sizeof *w);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const char *tmp = places[i];
         if (!tmp || tmp[0] != '/' || strlen(tmp) > 150 || tmp[strspn(tmp, plain)]) continue;
         if (!create_below(w, tmp, drop, &why)) return 0;
-        if (!told) *e = why;
-        told = true;
+        if (!failed) *e = why;
+        failed = true;
     }
     return -1;
 }

@@ -238,8 +238,8 @@ static void list_problems(const struct lab *lab, const struct workplace *w,
                           struct grade_verdict *v) {
     for (size_t i = 0; i < lab->n_files; i++) {
         const struct collected *c = &w->file[i];
-        bool told = c->state == FILE_REFUSED || (c->state == FILE_MISSING && v->attempted);
-        if (told && !strstr(v->problem, c->message)) /* several files may have the same message */
+        bool shown = c->state == FILE_REFUSED || (c->state == FILE_MISSING && v->attempted);
+        if (shown && !strstr(v->problem, c->message)) /* several files may have the same message */
             text_append(v->problem, sizeof v->problem, "%s%s", v->problem[0] ? "\n" : "",
                         c->message);
     }

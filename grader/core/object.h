@@ -8,8 +8,8 @@
  *   the object            no constructor, no unusual section, no function named like one of the C
  *                         library's, no call of a function that isn't on the list
  *
- * Each refusal names what was found. In doubt a file is refused: its compiler is known, so whatever
- * does not look like that compiler's output was injected.
+ * Each refusal names what was found. In doubt a file is refused: its compiler is known, so text
+ * that this compiler does not write was injected.
  */
 #ifndef SERVELAB_GRADER_CORE_OBJECT_H
 #define SERVELAB_GRADER_CORE_OBJECT_H

@@ -58,14 +58,14 @@ static int session_launch(struct session *s, struct err *e) {
 }
 
 int session_start(struct session *s, struct err *e) {
-    char said[200];
+    char shown[200];
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         if (session_launch(s, e)) return -1;
         if (channel_greet(&s->ch, &s->run) == CHANNEL_OK) return 0;
         channel_close(&s->ch);
         sandbox_finish(&s->run, false);
-        text_first_line(said, sizeof said, s->run.output, s->run.output_len);
-        err_set(e, "the program could not be started in the sandbox: %s", said);
+        text_first_line(shown, sizeof shown, s->run.output, s->run.output_len);
+        err_set(e, "the program could not be started in the sandbox: %s", shown);
         sandbox_release(&s->run);
         if (sandbox_stopped()) return -1;
         nanosleep(&(struct timespec){attempt, 200000000}, NULL);

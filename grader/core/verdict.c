@@ -90,8 +90,7 @@ int verdict_check_rubric(const struct check_def *defs, size_t n, struct err *e) 
         if (defs[i].points < 1)
             return err_set(e, "%s: a check is worth a point at least", defs[i].id);
         if (defs[i].kind != CHECK_EVIDENCE && defs[i].n_cases < 1)
-            return err_set(e, "%s: a check without cases would pass whatever is handed in",
-                           defs[i].id);
+            return err_set(e, "%s: a check without cases would pass any submission", defs[i].id);
         points[defs[i].dimension] += defs[i].points;
         for (size_t k = 0; k < i; k++)
             if (!strcmp(defs[i].id, defs[k].id))

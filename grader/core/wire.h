@@ -68,7 +68,7 @@ void wire_text(struct wire *w, char *text, size_t cap);
 /* n signed integers; the caller provides the room (see wire_size). */
 void wire_i64_array(struct wire *w, int64_t *v, size_t n);
 
-/* Sends an enum as an int32, whatever the compiler's type for it. */
+/* Sends an enum as an int32, independent of the compiler's type for it. */
 #define WIRE_ENUM(w, member)                                                                       \
     do {                                                                                           \
         int32_t wire_enum_ = (w)->reading ? 0 : (int32_t)(member);                                 \

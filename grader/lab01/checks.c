@@ -50,7 +50,7 @@ const struct lab lab01 = {
     .name = "01_request_record",
     .first_step = "read \"Before you start\" in labs/01_request_record/README.md, then write "
                   "interval_between in intervals.c: it is the shortest function, and most others "
-                  "stand on it",
+                  "build on it",
     .first_check = "intervals.clock_offset",
     .files = files,
     .n_files = sizeof files / sizeof *files,

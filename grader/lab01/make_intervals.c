@@ -348,7 +348,7 @@ static void make_tpot(struct lab01_making *m) {
         break;
     case 5:
         reorder(r, of_a_token);
-        lab01_make_kind(m, "token_sent events stand first in the record");
+        lab01_make_kind(m, "token_sent events come first in the record");
         break;
     case 6: /* for example a restarted browser: its second clock is compared */
         lab01_make_drop(r, EV_TOKEN_SENT);
@@ -455,7 +455,7 @@ static void make_itl(struct lab01_making *m) {
     }
     case 4:
         reorder(r, of_a_token);
-        lab01_make_kind(m, "token_sent events stand first in the record");
+        lab01_make_kind(m, "token_sent events come first in the record");
         break;
     default:
         (lab01_make_find(r, EV_TOKEN_SENT) + 1)->clock = CLOCK_GPU;

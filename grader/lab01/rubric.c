@@ -51,11 +51,11 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
      24, MAKE_CROSS_CLOCK, 0, "intervals.c",
      {"An event carries its clock. Compare the clocks before the times.",
       "An offset helps only when it names both clocks in question.",
-      "What would the difference of a browser time and a GPU time mean if nobody ever compared "
+      "What would the difference of a browser time and a GPU time mean if the two clocks were never compared "
       "the two clocks?"}},
     {"intervals.clock_offset", DIM_INTERVALS, 2, "a stated offset, with its uncertainty", BETWEEN,
      CHECK_CASES, 20, MAKE_CLOCK_OFFSET, 0, "intervals.c",
-     {"The header says in which direction an offset is stated, and that it may stand the other way "
+     {"The header says in which direction an offset is stated, and that it may be stated the other way "
       "round.",
       "Convert the end to the start's clock first, in a separate variable; then subtract.",
       "The handout works out an example with 960, give or take 3. Put in your own two clocks and "
@@ -92,7 +92,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
       "Write down the gaps of three events at 10, 30 and 35."}},
     {"intervals.itl_tokens", DIM_INTERVALS, 1, "gaps are pooled per token", "Exercise 2: intervals_itl",
      CHECK_CASES, 20, MAKE_ITL_TOKENS, 0, "intervals.c",
-     {"M4 in the table of common errors: a gap between chunks is no gap between tokens.",
+     {"M4 in the table of common errors: a gap between chunks is not a gap between tokens.",
       "Which of the two events of a gap says by how many tokens it is shared?",
       "An event without a token is passed over. From where to where does the gap then run?"}},
     {"intervals.itl_capacity", DIM_INTERVALS, 1, "never writes past the room it was given",
@@ -200,7 +200,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
     {"slo.failures_infinite", DIM_SLO, 3, "failures stay in, as +infinity", RANK, CHECK_CASES, 32,
      MAKE_INFINITE, 0, "percentile.c",
      {"M14 in the table of common errors.",
-      "Where in the sorted row do the failures stand?",
+      "Where in the sorted list are the failures?",
       "98 successes and 2 failures: on which of the 100 does p99 fall?"}},
     {"slo.few", DIM_SLO, 1, "marked when there are too few", RANK, CHECK_CASES, 24, MAKE_FEW, 0,
      "percentile.c",

@@ -22,7 +22,7 @@
  *                "stragglers": "by_arrival" | "by_completion" | "dropped"},  a request that
  *                                            straddles an end of the measured part
  *    "repeats": {"count": N, "seeds": [N, ..], "spread": "range" | "standard_deviation" |
- *                "confidence_interval" | "none"},  what is said about the spread between repeats
+ *                "confidence_interval" | "none"},  how the spread between repeats is reported
  *    "failures": {"handling": "infinite_latency" | "drop" | "retry_until_done",
  *                 "counted": ["rejected", "timed_out", "internal_error", "truncated", ..],
  *                 "timeout_s": X, "retries": N},
@@ -34,7 +34,7 @@
  *
  * F: "policy", "model", "gpu" (texts), "weight_bits", "kv_blocks", "token_budget", "max_running"
  * (whole numbers). N: a whole number, X: a number, B: true or false. Every member is required, no
- * other is known; null only where said.
+ * other is known; null only where shown.
  *
  * Offers: the form, read, and two examinations of it. Refuses: to judge whether the benchmark is
  * interesting.

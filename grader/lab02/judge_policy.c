@@ -54,7 +54,7 @@ static const char *general(enum violation v) {
         [VIOLATION_DIFFERS] = "equal views don't give equal plans",
         [VIOLATION_STUCK] = "the policy stops although requests wait",
         [VIOLATION_ROUND] = "plan after plan, and the work doesn't get done",
-        [VIOLATION_GROUP] = "a group is too large, or somebody joins it late",
+        [VIOLATION_GROUP] = "a group is too large, or a request joins it late",
         [VIOLATION_STARVED] = "a request is overtaken by too many that arrived later"};
     return texts[v];
 }
@@ -70,8 +70,8 @@ static void lose(struct check_result *r, const char *fmt, ...) {
 }
 
 /* The id of a check of this run that has shown the same violation already, or NULL. */
-static const char *told_before(const struct dialogue *d, const struct check_result *r,
-                               const struct play_result *out) {
+static const char *shown_before(const struct dialogue *d, const struct check_result *r,
+                                const struct play_result *out) {
     const struct check_result *other = NULL;
     while ((other = dialogue_next_result(d, other))) {
         if (other == r || other->outcome != OUTCOME_LOST || !other->input[0]) continue;
@@ -80,9 +80,9 @@ static const char *told_before(const struct dialogue *d, const struct check_resu
     return NULL;
 }
 
-static void tell_violation(struct dialogue *d, struct check_result *r, struct play *p,
+static void show_violation(struct dialogue *d, struct check_result *r, struct play *p,
                            struct play_result *out) {
-    const char *before = d->practice ? told_before(d, r, out) : NULL;
+    const char *before = d->practice ? shown_before(d, r, out) : NULL;
     r->endless = out->violation == VIOLATION_LOOP;
     if (out->violation >= VIOLATION_TODO) return; /* the core reports it */
     if (!d->practice) {
@@ -109,7 +109,7 @@ static bool good_play(struct dialogue *d, struct check_result *r, struct play *p
         out->violation = VIOLATION_STUCK;
         snprintf(out->text, sizeof out->text, "requests are lost");
     }
-    tell_violation(d, r, p, out);
+    show_violation(d, r, p, out);
     return false;
 }
 

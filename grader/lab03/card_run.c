@@ -307,7 +307,7 @@ void lab03_card_judge(const struct kernel_sizes *sizes, struct card_result *r) {
         snprintf(
             r->why, sizeof r->why,
             "half of the launches lie %.0f %% of the median apart, the reference's %.0f %%; at "
-            "most %d %% says something. Is somebody else using the card?",
+            "most %d %% says something. Is another program using the card?",
             100 * r->yours.spread, 100 * r->reference.spread, CARD_SPREAD_PERCENT);
     }
 }

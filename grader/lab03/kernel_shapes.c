@@ -21,7 +21,7 @@ static const struct {
 } shapes[] = {
     {"copy", "n=1", "one value"},
     {"copy", "n={2..9}", "a few values"},
-    {"copy", "n={1001..1023}", "a length that is no multiple of anything"},
+    {"copy", "n={1001..1023}", "a length that is not a multiple of anything"},
     {"copy", "n={70000..80000}", "many values"},
 
     {"copy_strided", "rows=1 cols=8 stride=8", "one row, nothing between rows"},
@@ -31,13 +31,13 @@ static const struct {
 
     {"rmsnorm", "rows=1 d=8", "one narrow row"},
     {"rmsnorm", "rows={260..300} d={16..72/8}", "a width below that of a block, many rows"},
-    {"rmsnorm", "rows={2..3} d={1032..1600/8}", "a width that is no multiple of the block"},
+    {"rmsnorm", "rows={2..3} d={1032..1600/8}", "a width that is not a multiple of the block"},
     {"rmsnorm", "rows=1 d=8192", "the widest row"},
     {"rmsnorm", "rows={10..16} d={1024..2048/128}", "many rows"},
 
     {"softmax", "rows=1 d=8", "one narrow row"},
     {"softmax", "rows={260..300} d={16..72/8}", "rows of large and small logits"},
-    {"softmax", "rows={3..4} d={1032..1600/8}", "a width that is no multiple of the block"},
+    {"softmax", "rows={3..4} d={1032..1600/8}", "a width that is not a multiple of the block"},
     {"softmax", "rows={10..16} d={1024..2048/128}", "many rows"},
 
     {"rope", "tokens=1 q_heads=1 kv_heads=1 head_dim=8", "one token, one head"},
@@ -48,29 +48,29 @@ static const struct {
 
     {"swiglu", "rows=1 d=8", "one narrow row"},
     {"swiglu", "rows={260..270} d={264..304/8}", "many narrow rows"},
-    {"swiglu", "rows={2..3} d={1032..1600/8}", "a width that is no multiple of the block"},
+    {"swiglu", "rows={2..3} d={1032..1600/8}", "a width that is not a multiple of the block"},
     {"swiglu", "rows={10..16} d={1000..2000/8}", "many rows"},
 
     {"embedding", "tokens=1 d=8", "one token"},
     {"embedding", "tokens={260..300} d={248..320/8}", "many short tokens"},
-    {"embedding", "tokens={2..3} d={1032..1600/8}", "a width that is no multiple of the block"},
+    {"embedding", "tokens={2..3} d={1032..1600/8}", "a width that is not a multiple of the block"},
     {"embedding", "tokens={24..40} d={512..1024/64}", "many tokens"},
 
     {"gemm", "m=1 n=4 k=4", "one row"},
     {"gemm", "m={2..7} n={36..60/4} k={20..44/4}", "sizes below a tile"},
     {"gemm", "m={65..80} n={68..76/4} k={4..36/4}", "sizes just above a tile"},
-    {"gemm", "m=33 n={132..140/4} k={100..116/4}", "sizes that are no multiples of a tile"},
+    {"gemm", "m=33 n={132..140/4} k={100..116/4}", "sizes that are not multiples of a tile"},
     {"gemm", "m={260..270} n={516..520/4} k={4..8/4}", "many tiles"},
     {"gemm", "m=128 n=128 k={32..64/32}", "whole tiles"},
 
     {"gemv", "rows=1 cols=8", "one narrow row"},
     {"gemv", "rows={1030..1100} cols={72..136/8}", "many narrow rows"},
-    {"gemv", "rows={33..39} cols={1032..1096/8}", "a width that is no multiple of the warp's"},
+    {"gemv", "rows={33..39} cols={1032..1096/8}", "a width that is not a multiple of the warp's"},
     {"gemv", "rows={64..96/32} cols={1024..2048/128}", "many rows"},
 
     {"gemv_int8", "rows=1 cols=16", "one narrow row"},
     {"gemv_int8", "rows={1030..1100} cols={80..144/16}", "many narrow rows"},
-    {"gemv_int8", "rows={33..39} cols={1040..1104/16}", "a width that is no multiple of the warp's"},
+    {"gemv_int8", "rows={33..39} cols={1040..1104/16}", "a width that is not a multiple of the warp's"},
     {"gemv_int8", "rows={64..96/32} cols={1024..2048/128}", "many rows"},
 
     {"attention_prefill", "tokens=1 q_heads=1 kv_heads=1 head_dim=16", "one token, one head"},
@@ -92,7 +92,7 @@ static const struct {
 
     {"argmax", "rows=1 vocab=8", "one short row"},
     {"argmax", "rows={260..300} vocab={16..208/8}", "rows with ties"},
-    {"argmax", "rows=2 vocab={2056..3000/8}", "a length that is no multiple of the block"},
+    {"argmax", "rows=2 vocab={2056..3000/8}", "a length that is not a multiple of the block"},
     {"argmax", "rows={4..6} vocab={4096..8192/128}", "long rows"},
 
     {"sample", "rows=1 vocab=8", "one short row"},

@@ -321,7 +321,7 @@ static int check_tokens(const struct source *s) {
     return 0;
 }
 
-/* ---- what stands at file level --------------------------------------------------------------- */
+/* ---- declarations at file level -------------------------------------------------------------- */
 
 /* One declaration: its tokens up to the ; or { that ends its head. */
 struct head {

@@ -86,14 +86,14 @@ static int launch_process(struct running *r, struct err *e) {
 }
 
 static int start(struct running *r, struct err *e) {
-    char said[200];
+    char shown[200];
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         if (launch_process(r, e)) return -1;
         if (channel_greet(&r->ch, &r->run) == CHANNEL_OK) return 0;
         channel_close(&r->ch);
         sandbox_finish(&r->run, false);
-        text_first_line(said, sizeof said, r->run.output, r->run.output_len);
-        err_set(e, "the kernel's program could not be started in the sandbox: %s", said);
+        text_first_line(shown, sizeof shown, r->run.output, r->run.output_len);
+        err_set(e, "the kernel's program could not be started in the sandbox: %s", shown);
         sandbox_release(&r->run);
         if (sandbox_stopped()) return -1;
         nanosleep(&(struct timespec){attempt, 200000000}, NULL);

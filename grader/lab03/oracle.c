@@ -21,13 +21,13 @@ static int rising(const void *a, const void *b) {
 
 /* The valid times in rising order; returns how many. */
 static size_t oracle_times(const struct kernel_run *runs, size_t n, int64_t *sorted) {
-    size_t said = 0;
+    size_t valid = 0;
     for (size_t i = 0; i < n; i++) {
         int64_t ns = lab03_oracle_run_ns(&runs[i]);
-        if (ns >= 0) sorted[said++] = ns;
+        if (ns >= 0) sorted[valid++] = ns;
     }
-    qsort(sorted, said, sizeof *sorted, rising);
-    return said;
+    qsort(sorted, valid, sizeof *sorted, rising);
+    return valid;
 }
 
 struct timing {

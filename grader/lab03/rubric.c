@@ -15,7 +15,7 @@
 #define FILES   "Your two data files: roofline.json"
 
 #define RIGHT(KERNEL, POINTS, HINT)                                                                \
-    {"quality." KERNEL, DIM_QUALITY, POINTS, KERNEL " is right, whatever its sizes", "Kernel: " KERNEL, \
+    {"quality." KERNEL, DIM_QUALITY, POINTS, KERNEL " is right for all sizes", "Kernel: " KERNEL, \
      CHECK_OWN, 4, JUDGE_KERNEL_RIGHT, 0, KERNEL ".cu",                                              \
      {"backend/kernels.h says what goes in, what comes out, and what sizes may be.", HINT,         \
       "Take the smallest size that the header allows and go through one block by hand."}}

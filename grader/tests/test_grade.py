@@ -262,7 +262,7 @@ def test_lab02_broken_policy_leaves_the_rest():
     for f in ["analysis.c", "capacity.c", "findings.json", "protocol.json"]:
         shutil.copy(os.path.join(LAB02, f), folder)
     with open(os.path.join(folder, "policy.c"), "w", encoding="utf-8") as f:
-        f.write("this is no C\n")
+        f.write("this is not C\n")
     v = lab02(folder)
     # policy.c's own: 13 points of quality, 7 of SLO, 3 of safety; and the 4 that ask all three files
     assert v["exit_status"] == 1 and v["points_earned"] == 100 - 13 - 7 - 3 - 4, v["points_earned"]
@@ -305,7 +305,7 @@ def test_a_verdict_that_cannot_be_written_is_exit_4():
     lost = submission("unwritten", percentile_c=wrong_percentile())
     missing = os.path.join(TMP, "no folder", "verdict")
     full = "No space left on device"
-    for folder in (REFERENCE, lost):  # whatever the verdict is
+    for folder in (REFERENCE, lost):  # full marks and lost points
         few = ["01", "--seed", "5", "--check", "slo.strict,slo.percentile_rank", "--", folder]
         for form in ("text", "json"):
             for path, why in (("/dev/full", full), (missing, "No such file")):

@@ -101,7 +101,7 @@ def test_two_candidates_are_asked_about():
 
 
 def refused_file(make, *words, flags=()):
-    """percentile.c made by make(path): refused by name, the other files are graded. Returns what is said about it."""
+    """percentile.c made by make(path): refused by name, the other files are graded. Returns the message and the sandbox."""
     folder = submission("odd" + str(refused_file.n))
     refused_file.n += 1
     path = os.path.join(folder, "percentile.c")
@@ -206,9 +206,9 @@ def test_a_header_that_exists_elsewhere_is_not_given():
     write(b"int mine;\n")(outside)
     source = write(f"#include \"{outside}\"\n".encode())
     for mode in ("auto", "rlimits"):
-        said, sandbox = refused_file(source, "percentile.c", outside, "given ones can be included", flags=("--sandbox", mode))
+        message, sandbox = refused_file(source, "percentile.c", outside, "given ones can be included", flags=("--sandbox", mode))
         # in bubblewrap the compiler doesn't find the file; with resource limits alone it does, and its list of includes is refused
-        assert said.startswith("percentile.c:1:" if sandbox.startswith("bubblewrap") else "percentile.c includes"), (said, sandbox)
+        assert message.startswith("percentile.c:1:" if sandbox.startswith("bubblewrap") else "percentile.c includes"), (message, sandbox)
 
 
 def test_a_missing_file_is_told_once():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """test_lab03_card.py: `servelab grade 03 --device cuda` without a GPU: the driver is fake_cuda_driver.c, over simtcc's
-runtime on the CPU, with a clock of its own; nvcc is a script that calls simtcc. TAP."""
+runtime on the CPU, with a simulated clock; nvcc is a script that calls simtcc. TAP."""
 
 import os
 import re
@@ -124,9 +124,9 @@ def refusals():
     with Submission(launch={"copy": {"grid": ["0"], "block": [256]}}) as s:
         expect("a launch shape that is none", 1, r"refused: launch\.json: grid", s.path)
     expect("starters aren't attempted", 3, r"^copy - - - - - not written yet$", os.path.join(TOP, "labs/03_kernels"))
-    expect("without a driver: said, with the next step", 2, r"no CUDA driver here .*`make grade LAB=03`", REFERENCE, text=True,
+    expect("without a driver: reported with the next step", 2, r"no CUDA driver here .*`make grade LAB=03`", REFERENCE, text=True,
            SERVELAB_LIBCUDA="/nonexistent/libcuda.so")
-    expect("without nvcc: said, with the next step", 2, r"nvcc is not installed.*CUDA toolkit.*`make grade LAB=03`", REFERENCE,
+    expect("without nvcc: reported with the next step", 2, r"nvcc is not installed.*CUDA toolkit.*`make grade LAB=03`", REFERENCE,
            text=True, SERVELAB_NVCC="/nonexistent/nvcc")
     expect("a check without a kernel", 2, r"--check: chooses no kernel", REFERENCE, "intervals", text=True)
     expect("another lab", 2, r"--device cuda is for lab 03", REFERENCE, lab="01", text=True)
