@@ -2,7 +2,7 @@
 #include "base/strict.h"
 
 #include "base/nearest.h"
-#include "text.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
