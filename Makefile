@@ -56,7 +56,7 @@ lab_tree = $(if $(filter $(MINE)_%,$(1)),labs,$(IMPL))
 lab_sources = $(or $(wildcard $(call lab_tree,$(1))/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
 LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
 COMMON_SRC := $(filter-out common/cli/main.c common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
-GRADER_SRC := $(wildcard grader/*.c)
+GRADER_SRC := $(wildcard grader/*.c grader/core/*.c)
 
 LIB := $(OBJ)/libservelab$(MINE:%=-mine%).a
 
@@ -113,7 +113,7 @@ check-all: test ## maintainer: test, sanitizers, clang, and our figures against 
 	 common/testing/run_tests.sh $(FOREIGN_SCRIPT)
 
 check-headers: ## maintainer: every public header compiles alone
-	@for h in $(filter-out common/testing/%,$(wildcard common/*/*.h common/backend/*/*.h grader/*.h)); do \
+	@for h in $(filter-out common/testing/% grader/tests/%,$(wildcard common/*/*.h common/backend/*/*.h grader/*.h grader/*/*.h)); do \
 	  echo "#include \"$${h#*/}\"" | $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -Werror -fsyntax-only -x c - || exit 1; done
 
 FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh')

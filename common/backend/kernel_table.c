@@ -5,6 +5,10 @@
  */
 #include "backend/kernels.h"
 #include "backend/kernel_spec.h"
+#include "sched/policy.h"
+
+_Static_assert((int)KERNEL_BLOCK_TOKENS == (int)KV_BLOCK_TOKENS,
+               "kernels and policies share a block size");
 
 #define IN(name, dtype, shape)                                                                     \
     { name, KERNEL_IN, dtype, shape, 0 }

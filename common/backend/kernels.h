@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum {
-    KERNEL_BLOCK_TOKENS = 16, /* slots of a KV block; sched/policy.h's KV_BLOCK_TOKENS */
+    KERNEL_BLOCK_TOKENS = 16, /* slots of a KV block: KV_BLOCK_TOKENS (kernel_table.c checks) */
     KERNEL_MAX_NORM = 8192,   /* widest row of rmsnorm: 256 threads keep 32 values each */
     KERNEL_MAX_HEAD_DIM = 128
 };

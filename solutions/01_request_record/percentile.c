@@ -8,31 +8,13 @@
 //| #include "base/lab_todo.h"
 
 #include "base/err.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "base/select.h"
 
 enum { WHOLE = 100000 }; /* 100 % in thousandths of a per cent */
-
-static int ascending(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y); /* x - y would overflow */
-}
 
 /* ceil(milli * n / WHOLE). n is split so that the product can't overflow. */
 static size_t nearest_rank(size_t n, size_t milli) {
     return n / WHOLE * milli + (n % WHOLE * milli + WHOLE - 1) / WHOLE;
-}
-
-/* The value of 1-based `rank` in ascending order. */
-static int64_t ranked(const int64_t *obs_ns, size_t n, size_t rank) {
-    int64_t *sorted = malloc(n * sizeof *sorted);
-    INVARIANT(sorted != NULL);
-    memcpy(sorted, obs_ns, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, ascending);
-    int64_t value = sorted[rank - 1];
-    free(sorted);
-    return value;
 }
 // END SOLUTION
 
@@ -48,7 +30,7 @@ struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, si
     p.present = true;
     size_t rank = nearest_rank(p.n, (size_t)percentile_milli);
     p.infinite = rank > n_ok;
-    if (!p.infinite) p.ns = ranked(obs_ns, n_ok, rank);
+    if (!p.infinite) p.ns = select_i64(obs_ns, n_ok, rank - 1);
     return p;
     // END SOLUTION
 }

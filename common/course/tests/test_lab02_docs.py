@@ -102,7 +102,7 @@ def check_promises():
     limits = re.search(r"limits = \{(\d+) \* NS_PER_MS, (\d+) \* NS_PER_MS", judge).groups()
     said = [f"{constant['MARGIN_PERCENT'] / 100:g} times the goodput of the better one of `static:8` and `wait-for-n:8`",
             f"{constant['BATCH_MARGIN_PERCENT'] / 100:g} times the goodput of `single`",
-            f"more than {constant['PLAY_MAX_OVERTAKEN']} that came after it",
+            f"at most {constant['PLAY_MAX_OVERTAKEN']} requests that arrived later",
             f"first token came within {int(limits[0]) / 1000:g} s and each further one took below {limits[1]} ms, on average"]
     report(not [s for s in said if s not in handout], "what the handout promises is what the grader asks",
            [s for s in said if s not in handout])
