@@ -1,4 +1,4 @@
-/* check_main.h: how a Check program of ours ends: TAP on stdout for common/testing/run_tests.sh,
+/* check_main.h: how a Check program of ours ends: TAP on stdout for common/testing/run_tests.py,
  * every test in its own child with a timeout, exit status 1 when one failed.
  *
  *   int main(void) { return check_main(my_suite()); }

@@ -15,6 +15,7 @@
  * could not be started The line "//reference F G" stands for the reference file with its function F
  * called G, so that an attack can give right answers first.
  */
+/* servelab-test: long */
 #include "collect.h"
 #include "grade.h"
 #include "lab01/lab01.h"

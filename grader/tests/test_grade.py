@@ -2,6 +2,7 @@
 """test_grade.py: `servelab grade` as a person meets it: feedback, evidence, both renderings, hidden seeds, exit statuses,
 messages, surroundings. Folders as they are handed in: test_grade_folders.py. Only the standard library. Prints TAP."""
 
+# servelab-test: waits long
 import concurrent.futures
 import json
 import os

@@ -2,6 +2,7 @@
  * last version; the C functions with full marks. The kernels are built once, as their build has no
  * seed. LAB03_SEEDS sets another number.
  */
+/* servelab-test: long */
 #include "grade.h"
 #include "lab03/kernel_build.h"
 #include "lab03/lab03.h"

@@ -2,6 +2,7 @@
  * submissions that do the same in other ways. Run in MODE=asan as well, this
  * watches the grader itself.
  */
+/* servelab-test: long */
 #include "grade.h"
 #include "lab01/lab01.h"
 #include "lab02/lab02.h"

@@ -1,6 +1,7 @@
 /* test_sandbox.c: what a program in the sandbox can and can't do, with bubblewrap and without; and
  * the child's own wall, seccomp. Programs are shell scripts: the sandbox doesn't know what it runs.
  */
+/* servelab-test: waits long */
 #include "sandbox.h"
 
 #include "child/child_seccomp.c"

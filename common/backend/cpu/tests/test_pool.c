@@ -1,4 +1,5 @@
 /* test_pool.c: every item exactly once, with its writes visible, whatever the threads do. */
+/* servelab-test: waits */
 #include "backend/cpu/pool.h"
 #include "testing/check_main.h"
 
