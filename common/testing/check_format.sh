@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check_format.sh [fix]: would clang-format change a C or CUDA source of this tree? `fix` lets it.
-# Exit status: 0 no; 1 yes; 77 it can't be said, because this version of clang-format isn't installed.
+# Exit status: 0 no; 1 yes; 77 unknown, because this version of clang-format isn't installed.
 set -u
 cd "$(dirname "$0")/../.." || exit 4
 version=14 # the tree's; other versions break lines in other places
