@@ -45,9 +45,7 @@ grade: build ## learner: grade a lab: LAB=01 [DIR=folder] [DEVICE=cuda] [CHECK=i
 	  --device "$$DEVICE" $(if $(HINT),--hint "$$HINT") $(if $(KEEP),--keep) $(if $(DIR),-- "$$DIR")
 
 check-mutants: build ## maintainer: does every mutant of the reference lose points? (all of them, some minutes)
-	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_mutants.py all
-	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_lab03_mutants.py all
-	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_lab03.py all
-check-all: check-mutants
+	@$(TEST_ENV) MUTANTS=all TEST_TIMEOUT_S=14400 TEST_LOGS=build/test-logs/all \
+	 common/testing/run_tests.py grader/tests/test_mutants.py grader/tests/test_lab03_mutants.py grader/tests/test_lab03.py
 
 .PHONY: grade check-mutants

@@ -44,11 +44,12 @@ static void make_delivered(struct lab01_making *m) {
     for (int kind = 0; kind < EV_N; kind++)
         if (kind != EV_REQUEST_SUBMITTED && kind != EV_FIRST_BYTE_RECEIVED &&
             kind != EV_FINAL_BYTE_RECEIVED)
-            make_drop(r, (enum event_kind)kind);
-    make_kind(m, "a whole answer of a server that keeps no records");
+            lab01_make_drop(r, (enum event_kind)kind);
+    lab01_make_kind(m, "a whole answer of a server that keeps no records");
     if (m->k % 8 != 5) return;
-    make_drop(r, EV_FIRST_BYTE_RECEIVED);
-    make_kind(m, "a record of a client alone that lacks one of its three events, for comparison");
+    lab01_make_drop(r, EV_FIRST_BYTE_RECEIVED);
+    lab01_make_kind(
+        m, "a record of a client alone that lacks one of its three events, for comparison");
 }
 
 static void make_rejected(struct lab01_making *m) {

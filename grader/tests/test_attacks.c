@@ -16,6 +16,7 @@
  * The line "//reference F G" is replaced by the reference file with its function F renamed to G, so
  * that an attack can give right answers first.
  */
+/* servelab-test: long */
 #include "core/collect.h"
 #include "core/grade.h"
 #include "core/render.h"

@@ -2,6 +2,7 @@
 """test_grade.py: the command line of `servelab grade`: feedback, evidence, both renderings, hidden seeds, exit statuses,
 messages, surroundings. test_grade_folders.py has the folders that are handed in. Only the standard library. Prints TAP."""
 
+# servelab-test: waits long
 import concurrent.futures
 import glob
 import json

@@ -2,6 +2,7 @@
 """test_grade_folders.py: folders as people hand them in to `servelab grade`: unchanged starters, debris, links, bombs,
 code that doesn't compile, broken data. Only the standard library. Prints TAP."""
 
+# servelab-test: waits long
 import json
 import os
 import re

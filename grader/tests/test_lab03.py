@@ -4,6 +4,7 @@
 Each earlier version of a kernel (solutions/03_kernels/steps) is handed in and must reach exactly the version that it is:
 some of them here, every one with `all` (make check-mutants). TAP."""
 
+# servelab-test: waits long
 import concurrent.futures
 import filecmp
 import json
@@ -262,7 +263,7 @@ def check_speed():
 
 
 def main():
-    everything = "all" in sys.argv[1:]
+    everything = "all" in (os.environ.get("MUTANTS"), *sys.argv[1:])
     check_handout()
     check_annotate()
     check_starters()

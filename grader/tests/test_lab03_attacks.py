@@ -5,6 +5,7 @@ lab03/attacks/NAME.cu is handed in as copy.cu. Its comment says `expect: TEXT`: 
 what the grader says; and `points: N` where it isn't 0, for those that are right and only hope to be counted less. TAP.
 """
 
+# servelab-test: waits long
 import concurrent.futures
 import glob
 import os

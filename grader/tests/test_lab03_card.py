@@ -2,6 +2,7 @@
 """test_lab03_card.py: `servelab grade 03 --device cuda` without a GPU: the driver is fake_cuda_driver.c, over simtcc's
 runtime on the CPU, with a simulated clock; nvcc is a script that calls simtcc. TAP."""
 
+# servelab-test: long
 import os
 import re
 import shutil

@@ -6,6 +6,7 @@ mutate.py makes the mutants by rule, of the kernels and of the two C files; a fi
 Mutants that don't compile, or compile to the very same code, are none. A mutant that keeps full marks must be listed in
 lab03/survivors.txt with the reason why that is right; one that isn't listed fails the test. TAP."""
 
+# servelab-test: long
 import concurrent.futures
 import os
 import random

@@ -1,6 +1,7 @@
 /* test_lab03_reference.c: lab 03's reference with 20 seeds: every kernel right, clean, and at its
  * last version; the C functions with full marks. The kernels are built once, since their build does
  * not depend on the seed. LAB03_SEEDS sets another number. */
+/* servelab-test: long */
 #include "core/grade.h"
 #include "lab03/kernel_build.h"
 #include "lab03/kernel_trial.h"

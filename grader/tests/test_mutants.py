@@ -6,6 +6,7 @@ MUTANTS=all; `make check-mutants`) takes every one. Mutants that don't compile, 
 same code, are none. A mutant that keeps full marks must be listed in labNN/survivors.txt with the reason why
 that is right; one that isn't listed fails the test, and so does a listed one that is gone. TAP."""
 
+# servelab-test: long
 import concurrent.futures
 import json
 import os

@@ -1,5 +1,6 @@
 /* test_reference.c: right submissions get full marks: each lab's reference with 20 seeds, and
  * honest variants. In MODE=asan this also checks the grader's memory. */
+/* servelab-test: long */
 #include "core/grade.h"
 #include "labs.h"
 #include "tests/submission.h"

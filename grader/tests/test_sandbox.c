@@ -1,6 +1,7 @@
 /* test_sandbox.c: what a program in the sandbox can and can't do, with bubblewrap and without; and
  * the child's seccomp filter. The programs are shell scripts: the sandbox does not depend on what
  * it runs. */
+/* servelab-test: waits long */
 #include "core/sandbox.h"
 
 #include "child/child_seccomp.c"

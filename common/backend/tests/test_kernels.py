@@ -3,8 +3,9 @@
 no finding, and the version that its counts reach is the one that it is; each version betters the counter it names.
 
 Builds and runs in a temporary folder, two at a time. KERNELS="gemm gemv" selects. Environment: SERVELAB and OBJ as
-run_tests.sh sets them, CXX for the .cu files (default: all with g++, the fast versions with clang++ too).
+run_tests.py sets them, CXX for the .cu files (default: all with g++, the fast versions with clang++ too).
 """
+# servelab-test: long
 import concurrent.futures
 import json
 import os

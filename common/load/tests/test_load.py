@@ -2,6 +2,7 @@
 """test_load.py: `servelab load` against the real server over a fake backend, and against scripted servers: those of other
 makers, and those that misbehave.
 """
+# servelab-test: waits
 import json
 import os
 import socket

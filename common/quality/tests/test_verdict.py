@@ -1,6 +1,7 @@
 """test_verdict.py: the server's verdict on an answer, through the real model: a right answer passes, the answer to a
 question about another key fails, and a request without a check isn't evaluated. Prints TAP."""
 
+# servelab-test: waits
 import json
 import os
 import re

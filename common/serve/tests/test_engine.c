@@ -1,6 +1,7 @@
 /* test_engine.c: the engine over a fake backend, step by step, without HTTP and without threads:
  * order, chunks, blocks, cancellation, failures, preemption, and what is stamped.
  */
+/* servelab-test: waits */
 #include "testing/check_main.h"
 
 #include "base/buffer.h"

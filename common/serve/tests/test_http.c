@@ -9,6 +9,7 @@
  *   started N, finished N   answers "ok" once the N-th step (from the start) was started, finished
  *   drain, quit
  */
+/* servelab-test: waits */
 #include "testing/check_main.h"
 
 #include "record/log.h"

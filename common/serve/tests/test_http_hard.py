@@ -3,6 +3,7 @@
 
 Over the fake backend (harness.py): whether a position is free is asked of the engine's counters, not guessed from time.
 """
+# servelab-test: waits long
 import json
 import os
 import random

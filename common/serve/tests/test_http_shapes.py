@@ -3,6 +3,7 @@
 
 Over the fake backend (harness.py).
 """
+# servelab-test: waits
 import json
 import os
 import subprocess

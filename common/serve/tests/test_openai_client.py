@@ -3,6 +3,7 @@
 
 The fake backend (harness.py) gives answers that are known, the embedded model those that are sampled.
 """
+# servelab-test: waits
 import os
 import sys
 

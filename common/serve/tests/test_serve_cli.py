@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """test_serve_cli.py: `servelab serve` as a program: its flags, signals, log and page, with the embedded model."""
+# servelab-test: waits
 import json
 import os
 import resource

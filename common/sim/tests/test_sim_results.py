@@ -1,6 +1,7 @@
 """test_sim_results.py: the outputs of `servelab sim run` and `sim sweep`: every plotted point is the
 JSON's, records agree with the run, dollars with the formula, bad input is named, nothing partial is
 reported as whole."""
+# servelab-test: waits
 import glob, json, math, os, pty, re, shlex, signal, subprocess, sys, tempfile, time
 import xml.etree.ElementTree as ET
 

@@ -1,4 +1,5 @@
 /* test_sweep.c: jobs in processes of their own, and the sweeps made of them. */
+/* servelab-test: waits */
 #include "base/clock.h"
 #include "sim/jobs.h"
 #include "sim/sweep.h"

@@ -4,6 +4,7 @@
 Both files are then renamed (every identifier of theirs) and reformatted (one statement a line), and the findings must
 stay the same. With g++; with clang++ as the files stand. TAP on stdout.
 """
+# servelab-test: long
 import json
 import os
 import re

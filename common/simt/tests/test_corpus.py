@@ -10,6 +10,7 @@ Then the same once more with every identifier renamed and the layout changed. co
 
 TAP on stdout. A fault that isn't found stands in MISSED with the reason, and the test fails when it is found after all.
 """
+# servelab-test: long
 import concurrent.futures
 import glob
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # test_features.sh: features.cu and syntax.cu under g++ and clang++, fast; compiled by nvcc where it is installed; a kernel in C, on ARM too.
+# servelab-test: long
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 simtcc=$(dirname "${SERVELAB:-build/bin/servelab}")/simtcc

@@ -4,6 +4,7 @@ that waits on itself; bad usage. TAP.
 
 A file in refused/ carries "//! WORDS" on the line that the message must name; without a mark it must compile and run.
 """
+# servelab-test: waits
 import json
 import os
 import re

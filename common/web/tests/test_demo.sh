@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_demo.sh: `make demo` as a user sees it: it leaves a plausible record, fails loudly, and leaves nobody behind.
 # SERVELAB_TEST_MODEL names another GGUF file than the embedded one.
+# servelab-test: waits
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 export SERVELAB=${SERVELAB:-$PWD/build/bin/servelab}

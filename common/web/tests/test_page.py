@@ -5,6 +5,7 @@ The numbers of the real server are test_page_served.py's; here it is what the pa
 what the page says when something breaks, keyboard, size, contrast, and that nothing comes from outside.
 """
 
+# servelab-test: waits long
 import json
 import re
 import sys

@@ -4,6 +4,7 @@
 What the page does with every kind of broken answer is in test_page.py. SERVELAB_TEST_MODEL names another GGUF file.
 """
 
+# servelab-test: alone waits long
 import json
 import signal
 import statistics

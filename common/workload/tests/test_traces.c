@@ -3,6 +3,7 @@
  *
  *   test_traces --rows FORMAT FILE [skip]   prints the rows, for test_traces_published.py
  */
+/* servelab-test: waits */
 #include "workload/traces_internal.h"
 
 #include "base/clock.h"

@@ -2,6 +2,7 @@
 # test_other_kernels.sh: the kernels that this machine's own build doesn't use: the portable ones (no intrinsics, what an
 # unknown machine gets) and AVX2's. Each is built apart and runs the tests against the double reference and the
 # bit-for-bit invariance tests. Prints TAP.
+# servelab-test: long
 set -u
 cd "$(dirname "$0")/../../../.." || exit 4
 cc=${CC:-gcc}

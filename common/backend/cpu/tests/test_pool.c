@@ -1,5 +1,6 @@
 /* test_pool.c: every item runs exactly once, and its writes are visible, for any timing of threads.
  */
+/* servelab-test: waits */
 #include "backend/cpu/pool.h"
 #include "testing/check_main.h"
 
