@@ -55,8 +55,7 @@ LAB_DIRS := 01_request_record 02_queue_sim 03_kernels 04_serving
 lab_tree = $(if $(filter $(MINE)_%,$(1)),labs,$(IMPL))
 lab_sources = $(or $(wildcard $(call lab_tree,$(1))/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
 LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
-COMMON_SRC := $(filter-out common/cli/% common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
-CLI_SRC := $(wildcard common/cli/*.c)
+COMMON_SRC := $(filter-out common/cli/main.c common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
 GRADER_SRC := $(wildcard grader/*.c grader/core/*.c)
 
 LIB := $(OBJ)/libservelab$(MINE:%=-mine%).a
@@ -71,7 +70,7 @@ TEST_SCRIPT := $(wildcard common/*/tests/test_*.sh common/*/tests/test_*.py comm
 BENCH_BIN := $(patsubst %.c,$(OBJ)/%,$(wildcard common/*/bench/bench_*.c common/backend/*/bench/bench_*.c))
 PROGRAMS := $(BIN)/servelab $(EXTRA_PROGRAMS)
 
-build: $(PROGRAMS) ## compile the programs into build/bin
+build: $(PROGRAMS) ## learner: compile the programs into build/bin
 
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
@@ -81,7 +80,7 @@ $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BIN)/servelab: $(patsubst %.c,$(OBJ)/%.o,$(CLI_SRC)) $(LIB)
+$(BIN)/servelab: $(OBJ)/common/cli/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -105,51 +104,53 @@ CHOSEN_SCRIPT = $(filter-out $(OBJ)/%,$(CHOSEN))
 CHOSEN_BIN = $(filter $(OBJ)/%,$(CHOSEN)) $(if $(CHOSEN_SCRIPT),$(OBJ)/common/serve/tests/test_http \
                $(filter $(addprefix $(OBJ)/,$(addsuffix %,$(dir $(CHOSEN_SCRIPT)))),$(TEST_BIN)))
 TEST_ENV = SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) MODE=$(MODE) CC="$(CC)" JOBS=$(JOBS)
-test: deps-test ## every test, the browser's too (installs what is missing); T=sim: those whose path matches
+test: deps-test ## maintainer: every test, the browser's too (installs what is missing); T=sim: those whose path matches
 	@$(MAKE) -j$(JOBS) build $(sort $(CHOSEN_BIN))
 	@$(TEST_ENV) TEST_FILTER='$(TEST_FILTER)' common/testing/run_tests.py $(CHOSEN)
 
-test-c: ## the tests in C alone, as MODE says (what check-all runs under the sanitizers)
+test-c: ## maintainer: the tests in C alone, as MODE says (what check-all runs under the sanitizers)
 	@$(MAKE) TESTS='$$(TEST_BIN)' test
 
 # What `make test` doesn't do: sanitizers, another compiler, all mutants, and the engines that our golden data came from.
-check-all: ## test, format, sanitizers, clang, mutants, a bare Debian, and foreign engines (hours); ONLY=asan: one step
+check-all: ## maintainer: test, format, sanitizers, clang, mutants, a bare Debian, and foreign engines (hours); ONLY=asan: one step
 	@ONLY="$(ONLY)" common/testing/check_all.sh
 FOREIGN_SCRIPT := $(wildcard common/*/tests/check_*.py common/backend/*/tests/check_*.py)
-check-foreign: build ## our figures and golden data against the engines that they came from (6 GB of packages)
+check-foreign: build ## maintainer: our figures and golden data against the engines that they came from (6 GB of packages)
 	@common/setup/deps.sh foreign
 	@$(MAKE) -s model || echo "going on without the small model"
 	@$(MAKE) -j$(JOBS) $(TEST_BIN)
 	@$(TEST_ENV) PYTHON=build/venv-foreign/bin/python common/testing/run_tests.py $(FOREIGN_SCRIPT)
-check-bare-debian: ## `make test` in a fresh minimal Debian without name spaces and a Python index (root, debootstrap)
+check-bare-debian: ## maintainer: `make test` in a fresh minimal Debian without name spaces and a Python index (root, debootstrap)
 	@$(TEST_ENV) TEST_TIMEOUT_S=7200 common/testing/run_tests.py common/setup/tests/check_bare_debian.sh
-soak: ## repeat the tests that wait (N=50) and the suite (SUITES=4), quiet and on a busy machine; T= chooses
+soak: ## maintainer: repeat the tests that wait (N=50) and the suite (SUITES=4), quiet and on a busy machine; T= chooses
 	@$(MAKE) -j$(JOBS) build $(TEST_BIN)
 	@$(TEST_ENV) common/testing/soak.sh $(CHOSEN)
 
-check-headers: ## every public header compiles alone
+check-headers: ## maintainer: every public header compiles alone
 	@for h in $(filter-out common/testing/% grader/tests/%,$(wildcard common/*/*.h common/backend/*/*.h grader/*.h grader/*/*.h)); do \
 	  echo "#include \"$${h#*/}\"" | $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -Werror -fsyntax-only -x c - || exit 1; done
 
-check-format: ## clang-format changes nothing
+check-format: ## maintainer: clang-format changes nothing
 	@common/testing/check_format.sh
-format: ## let clang-format rewrite the sources
+format: ## maintainer: let clang-format rewrite the sources
 	@common/testing/check_format.sh fix
 
-bench: $(BENCH_BIN) ## build the benchmarks; each SPEED.md names its command
+bench: $(BENCH_BIN) ## maintainer: build the benchmarks; each SPEED.md names its command
 	@for b in $(BENCH_BIN); do echo $$b; done
 
 # ---- set-up ----------------------------------------------------------------------------------------------------------
-deps: ## what building and the demo need: named, and installed where that is possible
+deps: ## learner: install what building and the demo need; what it cannot install it names
 	@common/setup/deps.sh demo
-deps-test: ## the same for the tests
+deps-test: ## maintainer: the same for what the tests need
 	@common/setup/deps.sh test
 
-clean: ## remove build/
+clean: ## learner: remove build/
 	rm -rf build
 
-help: ## this list
+help: ## learner: this list
 	@echo "servelab: make TARGET [MODE=release|asan|tsan] [IMPL=solutions|labs] [CC=gcc|clang]"; echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@for who in learner lecturer instructor maintainer; do \
+	  echo "for the $$who"; \
+	  awk -F ":.*## $$who: " "/^[a-z-]+:.*## $$who: / { printf \"  %-16s %s\n\", \$$1, \$$2 }" $(MAKEFILE_LIST); done
 
 .PHONY: build test test-c check-all check-foreign check-bare-debian soak check-headers check-format format bench deps deps-test clean help

@@ -1,12 +1,12 @@
-/* json_scan.c: is this text exactly one JSON value, within our limits? See json_scan.h. Not here:
- * trees and types (json.c).
+/* json_scan.c: the scanner. See json_scan.h. Not here: trees and types (json.c).
  *
- * A state is one frame per open container; the loop in json_scan alternates between "a value must
- * begin here" and "a value just ended". Nothing recurses, so 100,000 brackets cost 65 steps and an
+ * The state is one frame per open container. The loop in json_scan alternates between "a value must
+ * begin here" and "a value has ended". Nothing recurses: 100,000 brackets cost 65 steps and an
  * error.
  */
 #include "base/json_scan.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <locale.h>
 #include <math.h>
@@ -16,7 +16,8 @@
 #include <string.h>
 
 enum {
-    FEW_KEYS = 32, /* up to here each new key is compared with the others; past it, one sort */
+    FEW_KEYS = 32, /* up to this many, each new key is compared with the others; above, one sort at
+                      the end */
 };
 
 struct key {
@@ -63,7 +64,7 @@ static const struct key *current_key(const struct scan *s, int level) {
     return &s->keys[end - 1];
 }
 
-/* "events[2].t_ns" for where the scan stands; cut to the buffer. */
+/* The path at the current position, such as "events[2].t_ns"; cut to the buffer. */
 static void current_path(const struct scan *s, char *buf, size_t cap) {
     size_t used = 0;
     buf[0] = '\0';
@@ -108,7 +109,7 @@ static int fail_memory(struct scan *s) {
     return fail(s, "memory is out after %zu bytes", s->pos);
 }
 
-/* Names what stands here instead of what was expected, with help for the common slips. */
+/* Reports what is here instead of what was expected, with help for common mistakes. */
 static int fail_unexpected(struct scan *s, const char *expected) {
     static const struct {
         const char *text, *help;
@@ -143,26 +144,7 @@ static int fail_unexpected(struct scan *s, const char *expected) {
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-int json_utf8_length(const unsigned char *p, const unsigned char *end) {
-    size_t left = (size_t)(end - p);
-    if (p[0] < 0x80) return 1;
-    if (p[0] < 0xc2) return 0;
-    if (p[0] < 0xe0) return left >= 2 && (p[1] & 0xc0) == 0x80 ? 2 : 0;
-    if (p[0] < 0xf0) {
-        unsigned char lo = p[0] == 0xe0 ? 0xa0 : 0x80, hi = p[0] == 0xed ? 0x9f : 0xbf;
-        return left >= 3 && p[1] >= lo && p[1] <= hi && (p[2] & 0xc0) == 0x80 ? 3 : 0;
-    }
-    if (p[0] < 0xf5) {
-        unsigned char lo = p[0] == 0xf0 ? 0x90 : 0x80, hi = p[0] == 0xf4 ? 0x8f : 0xbf;
-        return left >= 4 && p[1] >= lo && p[1] <= hi && (p[2] & 0xc0) == 0x80 &&
-                       (p[3] & 0xc0) == 0x80
-                   ? 4
-                   : 0;
-    }
-    return 0;
-}
-
-/* Is what stands from p to `end` the beginning of a longer UTF-8 sequence? */
+/* Are the bytes from p to `end` the beginning of a longer UTF-8 sequence? */
 static bool utf8_is_cut(const unsigned char *p, const unsigned char *end) {
     int expected = p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
     if (end - p >= expected) return false;
@@ -187,8 +169,7 @@ static int hex4(const char *p) {
     return value;
 }
 
-/* Checks the escape at pos (on the backslash), steps over it. *code gets the character it stands
- * for. */
+/* Checks the escape at pos (on the backslash) and moves past it. *code is its character. */
 static int scan_escape(struct scan *s, uint32_t *code) {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
     size_t left = s->n - s->pos;
@@ -200,7 +181,7 @@ static int scan_escape(struct scan *s, uint32_t *code) {
         s->pos += 2;
         return 0;
     }
-    if (p[1] != 'u') return fail(s, "a backslash before something that is no JSON escape");
+    if (p[1] != 'u') return fail(s, "a backslash before a character that makes no JSON escape");
     if (left < 6) return fail_cut_off(s, "a string");
     int high = hex4(p + 2);
     if (high < 0) return fail(s, "\\u needs four hexadecimal digits");
@@ -220,7 +201,7 @@ static int scan_escape(struct scan *s, uint32_t *code) {
     return fail(s, "half a surrogate pair (\\u%04x): no character", (unsigned)high);
 }
 
-/* Steps over the string whose opening quote is at pos. *escaped tells whether it holds escapes. */
+/* Moves past the string whose opening quote is at pos. *escaped: it has escapes. */
 static int scan_string(struct scan *s, bool *escaped) {
     const unsigned char *end = (const unsigned char *)s->text + s->n;
     *escaped = false;
@@ -236,11 +217,11 @@ static int scan_string(struct scan *s, bool *escaped) {
             *escaped = true;
             if (scan_escape(s, &code)) return -1;
         } else if (c >= 0x80) {
+            size_t length = utf8_char_bytes(s->text + s->pos, s->n - s->pos);
             const unsigned char *at = (const unsigned char *)s->text + s->pos;
-            int length = json_utf8_length(at, end);
             if (!length && utf8_is_cut(at, end)) return fail_cut_off(s, "a string");
             if (!length) return fail(s, "byte 0x%02x in a string: not valid UTF-8", c);
-            s->pos += (size_t)length;
+            s->pos += length;
         } else if (c == '\n') {
             return fail(s, "the line ends inside a string; write \\n for a line break");
         } else if (c < 0x20) {
@@ -263,26 +244,6 @@ static void *grown(void *array, size_t need, size_t *cap, size_t item) {
     return p;
 }
 
-static size_t put_utf8(char *out, uint32_t code) {
-    if (code < 0x80) return out[0] = (char)code, 1;
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
-}
-
 /* Decodes the already checked string bytes [from, to) into s->decoded, so that "a" and "\u0061" are
  * the same key. */
 static int decode_key(struct scan *s, size_t from, size_t to, struct key *k) {
@@ -297,7 +258,7 @@ static int decode_key(struct scan *s, size_t from, size_t to, struct key *k) {
         if (s->text[s->pos] != '\\')
             s->decoded[s->n_decoded++] = s->text[s->pos++];
         else if (scan_escape(s, &code) == 0)
-            s->n_decoded += put_utf8(s->decoded + s->n_decoded, code);
+            s->n_decoded += utf8_encode(code, s->decoded + s->n_decoded);
         else
             return -1;
     }
@@ -320,11 +281,10 @@ static int compare_for_sort(const void *a, const void *b, void *scan) {
 
 static int fail_duplicate(struct scan *s, int line, int first_line) {
     s->line = line;
-    return fail(s, "this key stands twice in one object (first on line %d); remove one",
-                first_line);
+    return fail(s, "this key is twice in one object (first on line %d); remove one", first_line);
 }
 
-/* An object with many keys is checked when it closes: sorted, equal keys are neighbours. */
+/* Checks an object with many keys when it closes: after sorting, equal keys are neighbours. */
 static int check_many_keys(struct scan *s, const struct frame *f) {
     struct key *keys = s->keys + f->first_key;
     size_t n = s->n_keys - f->first_key;
@@ -452,7 +412,7 @@ enum literal_kind json_literal_int(const char *text, size_t n, int64_t *out) {
     return LITERAL_INT;
 }
 
-/* Notes the literal when its double would pass for an integer that it isn't. */
+/* Keeps the literal if its double would look like an integer that it is not. */
 static int keep_literal(struct scan *s, size_t from, size_t length, bool plain) {
     const char *text = s->text + from;
     int64_t ignored;
@@ -500,7 +460,7 @@ static int scan_number(struct scan *s) {
         return fail(s, "a number of %zu characters; at most %d are read", at - from,
                     JSON_MAX_NUMBER_CHARS);
     s->pos = at;
-    /* Up to 15 digits without an exponent, a double keeps apart what is whole and what is not. */
+    /* With up to 15 digits and no exponent, a double is whole exactly when the number is. */
     bool safe = at - from <= 15 && (plain || !memchr(s->text + from, 'e', at - from)) &&
                 !memchr(s->text + from, 'E', at - from);
     if (!safe && keep_literal(s, from, at - from, plain)) return -1;
@@ -518,8 +478,7 @@ static int scan_word(struct scan *s, const char *word) {
     return shown < length ? fail_cut_off(s, "a value") : 0;
 }
 
-/* Enters a container. *value_next tells whether a value must follow (false: it was empty and is
- * closed). */
+/* Enters a container. *value_next: a value must follow; false if it was empty and is closed. */
 static int open_container(struct scan *s, bool *value_next) {
     if (s->depth == JSON_MAX_DEPTH)
         return fail(s, "nested deeper than %d levels", (int)JSON_MAX_DEPTH);
@@ -567,8 +526,8 @@ static int scan_value(struct scan *s, bool *value_next) {
     }
 }
 
-/* After a value inside a container. *value_next: a comma, another value must follow; otherwise the
- * container closed. */
+/* Moves on after a value inside a container. *value_next: there was a comma, so a value must
+ * follow; false: the container closed. */
 static int scan_after_value(struct scan *s, bool *value_next) {
     struct frame *f = &s->stack[s->depth - 1];
     skip_space(s);

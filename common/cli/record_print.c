@@ -12,15 +12,12 @@
 
 enum { FOLD_OVER = 4 }; /* a run of more token_sent events is shown by its first and last */
 
-/* ---- text that came from outside ------------------------------------------------------------- */
+/* ---- text of the record ---------------------------------------------------------------------- */
 
 void print_clean(FILE *out, const char *text) {
-    const unsigned char *p = (const unsigned char *)text;
-    for (; *p; p++) {
-        bool c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0; /* U+0080 .. U+009F, as UTF-8 */
-        fputc(*p < 0x20 || *p == 0x7f || c1 ? '?' : *p, out);
-        p += c1;
-    }
+    char copy[1024]; /* longer than any text of a record */
+    snprintf(copy, sizeof copy, "%s", text);
+    fputs(err_clean(copy), out);
 }
 
 void print_json_string(FILE *out, const char *text) {
@@ -183,7 +180,7 @@ static void print_checked_by(FILE *out, const char *label, enum verdict v, const
     fputc('\n', out);
 }
 
-/* How it ended, as the record tells it. */
+/* The outcome that the record states. */
 static void print_outcome(FILE *out, const struct record *r) {
     fprintf(out, "\n  %-11s %s", "outcome", r->outcome.delivered ? "delivered" : "not delivered");
     if (r->outcome.http_status) fprintf(out, ", HTTP %d", r->outcome.http_status);

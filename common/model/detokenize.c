@@ -1,7 +1,7 @@
 /* detokenize.c: streaming from tokens to text. See tokenizer.h. A token is bytes, not characters:
  * an emoji often takes two or three tokens, so bytes are held until their character is complete. */
 #include "model/tokenizer.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

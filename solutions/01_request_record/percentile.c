@@ -1,7 +1,7 @@
-/* percentile.c: the p-th percentile that some request really had (objective/percentile.h).
+/* percentile.c: the nearest-rank percentile (objective/percentile.h).
  *
- * Nearest rank, no interpolation. A failed request stands at +infinity, behind every success, so
- * that refusing load can't make a percentile better. Refuses: to answer for an empty population.
+ * No interpolation. A failed request counts as +infinity, behind every success, so refusing load
+ * can't improve a percentile. An empty population has no percentile.
  */
 #include "objective/percentile.h"
 // BEGIN SOLUTION
@@ -24,7 +24,7 @@ struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, si
     //| LAB_TODO("percentile_nearest_rank");
     INVARIANT(percentile_milli >= 1 && percentile_milli <= WHOLE);
     struct percentile p = {.n = n_ok + n_failed, .failed = n_failed};
-    size_t above = WHOLE - (size_t)percentile_milli; /* the share that lies beyond the percentile */
+    size_t above = WHOLE - (size_t)percentile_milli; /* the share above the percentile */
     p.few = above == 0 || p.n < (WHOLE + above - 1) / above;
     if (p.n == 0) return p;
     p.present = true;

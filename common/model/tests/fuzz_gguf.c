@@ -2,7 +2,7 @@
  * with a message or read, without a fault. libFuzzer:
  *   clang -g -O1 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -Icommon \
  *     common/model/tests/fuzz_gguf.c common/model/\*.c common/base/err.c \
- *     common/base/json_scan.c common/base/rng.c -lpcre2-8 -lm -o build/fuzz_gguf
+ *     common/base/utf8.c common/base/rng.c -lpcre2-8 -lm -o build/fuzz_gguf
  * (without the backslash before the star; the sources and not the library, so that libFuzzer sees
  * which branches are taken)
  */

@@ -2,7 +2,7 @@
  * check_chat_template.py compares the templates with Jinja, test_detokenize.py compares
  * detokenisation with Python. */
 #include "model/chat_template.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 #include "testing/check_main.h"
 
 #include "small_vocab.h"

@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../../../.." || exit 4
 cc=${CC:-gcc}
 out=build/other-kernels
-sources="common/backend/cpu/*.c common/base/err.c common/base/json_scan.c common/base/rng.c \
+sources="common/backend/cpu/*.c common/base/err.c common/base/utf8.c common/base/rng.c \
   common/base/compare.c common/model/tensor.c"
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-600}
 n=0

@@ -1,5 +1,5 @@
-/* utf8.c: see utf8.h. */
-#include "model/utf8.h"
+/* utf8.c: UTF-8 by the lead byte. See utf8.h. */
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -40,6 +40,13 @@ uint32_t utf8_decode(const char *s, size_t n) {
     uint32_t cp = u[0] & (0xffu >> (n + 1));
     for (size_t i = 1; i < n; i++) cp = cp << 6 | (u[i] & 0x3f);
     return cp;
+}
+
+bool utf8_is_plain(uint32_t cp) {
+    if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) return false;
+    if (cp == 0x2028 || cp == 0x2029 || cp == 0x200e || cp == 0x200f || cp == 0x61c) return false;
+    if ((cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069)) return false;
+    return cp != 0xfeff;
 }
 
 size_t utf8_encode(uint32_t cp, char out[4]) {
