@@ -68,6 +68,15 @@ static int name_before(const struct tokens *t, int paren) {
     return i;
 }
 
+/* `return;` says that a lane leaves on purpose: the check of warp operations asks for it. */
+static void mark_returns(struct rewriter *r, const struct kernel *k) {
+    for (int i = k->open; i < k->close; i = token_next(&r->t, i)) {
+        int end = token_next(&r->t, i);
+        if (token_is(&r->t, i, "return") && token_is(&r->t, end, ";"))
+            rewrite_edit(r, i, end + 1, "{ simt_leave(); return; }");
+    }
+}
+
 static void note_kernel(struct rewriter *r, int qualifier) {
     const struct tokens *t = &r->t;
     int paren = decisive(t, qualifier);
@@ -91,6 +100,7 @@ static void note_kernel(struct rewriter *r, int qualifier) {
             k.bounds_end++;
         }
     }
+    if (k.open) mark_returns(r, &k);
     note_device_body(r, k.open);
     r->kernels = grow(r->kernels, r->kernel_count, sizeof k);
     r->kernels[r->kernel_count++] = k;

@@ -86,13 +86,13 @@ template <unsigned N> class thread_block_tile {
         return simt_shfl_up(SIMT_TILE_SITE, lanes(), v, delta, (int)N);
     }
     SIMT_TILE static unsigned ballot(int p, SIMT_AT_LINE) {
-        return simt_ballot(SIMT_TILE_SITE, lanes(), p) >> (simt_lane() & ~(N - 1));
+        return simt_vote(SIMT_OP_BALLOT, SIMT_TILE_SITE, lanes(), !!p) >> (simt_lane() & ~(N - 1));
     }
     SIMT_TILE static int any(int p, SIMT_AT_LINE) {
-        return simt_ballot(SIMT_TILE_SITE, lanes(), p) != 0;
+        return simt_vote(SIMT_OP_ANY, SIMT_TILE_SITE, lanes(), !!p) != 0;
     }
     SIMT_TILE static int all(int p, SIMT_AT_LINE) {
-        return simt_ballot(SIMT_TILE_SITE, lanes(), !p) == 0;
+        return simt_vote(SIMT_OP_ALL, SIMT_TILE_SITE, lanes(), !p) == 0;
     }
     template <class T> SIMT_TILE static unsigned match_any(T v, SIMT_AT_LINE) {
         return simt_match_any(SIMT_TILE_SITE, lanes(), v) >> (simt_lane() & ~(N - 1));

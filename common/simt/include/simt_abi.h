@@ -46,16 +46,20 @@ int simt_barrier(unsigned site, int kind, int predicate);
 void simt_fence(void);
 void simt_fence_block(void);
 
-/* Warp operations. All lanes of `mask` meet; the last one computes for all. */
-enum {
-    SIMT_MAYBE_ABSENT =
-        32 /* a source lane past the mask: its value may go unused, as at a tree's end */
-};
+/* Warp operations. All lanes of `mask` that have not returned meet in one operation; the last to
+ * arrive computes for all. The calls may be on several lines of the text, but every lane must pass
+ * the same op, the same mask and the same SIMT_WIDE. `site` is for messages only. */
 enum simt_warp_op {
     SIMT_OP_SYNC,
-    SIMT_OP_SHUFFLE, /* argument: source lane */
-    SIMT_OP_BALLOT,
-    SIMT_OP_MATCH_ANY,
+    SIMT_OP_SHUFFLE, /* the four shuffles: argument: source lane */
+    SIMT_OP_SHUFFLE_XOR,
+    SIMT_OP_SHUFFLE_UP,
+    SIMT_OP_SHUFFLE_DOWN,
+    SIMT_OP_BALLOT, /* these three: result: the lanes with value != 0 */
+    SIMT_OP_ANY,
+    SIMT_OP_ALL,
+    SIMT_OP_UNI,       /* result: mask or 0 */
+    SIMT_OP_MATCH_ANY, /* result: the lanes with the same value */
     SIMT_OP_MATCH_ALL, /* result: mask or 0 */
     SIMT_OP_ADD,
     SIMT_OP_MIN,
@@ -65,12 +69,22 @@ enum simt_warp_op {
     SIMT_OP_AND,
     SIMT_OP_OR,
     SIMT_OP_XOR,
-    SIMT_OP_MMA /* value: address of this lane's struct simt_mma */
+    SIMT_OP_MMA,       /* value: address of this lane's struct simt_mma */
+    SIMT_OP_MMA_LOAD,  /* all lanes of the warp have loaded a fragment */
+    SIMT_OP_MMA_STORE, /* all lanes of the warp have stored a fragment */
+    SIMT_OPS
+};
+/* Flags of `argument` beside the source lane. */
+enum {
+    SIMT_MAYBE_ABSENT = 32, /* the source lane may be outside of the mask: its value is often
+                               unused, as at a tree's end */
+    SIMT_WIDE = 64          /* 8 bytes a lane: on a GPU two operations, or one of another type */
 };
 uint64_t simt_warp_op(enum simt_warp_op op, uint32_t mask, uint64_t value, unsigned argument,
                       unsigned site);
 void simt_syncwarp(uint32_t mask, unsigned site);
 uint32_t simt_active_mask(void);
+void simt_early_return(void); /* check mode: this thread is about to leave the kernel by `return` */
 unsigned simt_lane(void);
 unsigned simt_thread_rank(void);
 

@@ -28,6 +28,13 @@ extern const __thread simt_u3 gridDim __attribute__((tls_model("initial-exec")))
 #endif
 static constexpr int warpSize = 32;
 
+/* simtcc writes `return;` in a kernel as { simt_leave(); return; } */
+SIMT_INLINE void simt_leave() {
+#ifdef SIMT_CHECK
+    simt_early_return();
+#endif
+}
+
 /* The launch configuration and where the launch stands. */
 struct simt_config {
     simt_u3 grid, block;

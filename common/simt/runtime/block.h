@@ -32,6 +32,7 @@ struct warp {
     /* Who knows how much of whom. clock counts the warp's __syncwarps; known[a][b] is
      * the clock of lane b at their last common one. all_known: the last one of all lanes. */
     uint32_t clock, all_known;
+    uint32_t returned; /* lanes that left by `return`, not by coming to the kernel's end */
     bool partial;
     uint16_t known[WARP][WARP];
 #endif

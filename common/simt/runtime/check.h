@@ -144,6 +144,18 @@ struct finding {
     uint32_t other; /* of the earlier access; 0: none. "%s" in the text is its line */
     int thread;     /* -1: the launch as a whole */
 };
+/* A thread's call of a barrier or of a warp operation: the file by its return address, the line by
+ * the text, as the compiler may merge two calls into one. */
+static inline int sync_line(unsigned site) {
+    return (int)(site & 0xffff);
+}
+static inline struct finding sync_finding(const char *kind, const struct worker *w, int thread,
+                                          unsigned site) {
+    return (struct finding){.kind = kind,
+                            .site = site_of(w->called_from[thread]),
+                            .line = sync_line(site),
+                            .thread = thread};
+}
 void report_add(const struct finding *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool report_is_new(const char *kind, uint32_t site); /* cheap: ask before making a message */

@@ -93,6 +93,40 @@ __global__ void breaks(const int *x, int *out, int most) {
     }
 }
 
+/* Two ways meet in one __syncwarp, called on two lines, and go on apart: 1 load and 1 atomic on
+ * each way before it, 1 load and 1 atomic on each way behind it, then 1 store of all. */
+__global__ void meets_on_two_lines(const int *x, int *out) {
+    int t = threadIdx.x, v;
+    if (t < 16) {
+        v = x[t];
+        atomicAdd(&out[t], v);
+        __syncwarp();
+        v += x[32 + 2 * t];
+        atomicMax(&out[t], v);
+    } else {
+        v = 3 * x[64 + t];
+        atomicXor(&out[t], v);
+        __syncwarp();
+        v -= x[128 + 3 * t];
+        atomicMin(&out[t], v);
+    }
+    out[32 + t] = v;
+}
+
+/* 1 load, a shuffle on two lines; 1 atomic of the lanes that leave, 1 store of the others */
+__global__ void shuffles_and_leaves(const int *x, int *out) {
+    int t = threadIdx.x, v = x[t];
+    if (t % 2)
+        v += __shfl_xor_sync(0xffffffffu, v, 1);
+    else
+        v -= __shfl_xor_sync(0xffffffffu, v, 1);
+    if (t < 8) {
+        atomicAdd(&out[t], v);
+        return;
+    }
+    if (__any_sync(0xffffffffu, v > 3)) out[t] = v;
+}
+
 int main() {
     std::vector<int> h(N);
     for (int i = 0; i < N; i++) h[i] = i * 7 % 16;
@@ -109,5 +143,7 @@ int main() {
     leaves<<<1, 32>>>(x, out);
     returns_inside<<<1, 32>>>(x, out);
     breaks<<<1, 32>>>(x, out, 4);
+    meets_on_two_lines<<<1, 32>>>(x, out);
+    shuffles_and_leaves<<<1, 32>>>(x, out);
     return 0;
 }

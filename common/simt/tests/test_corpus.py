@@ -38,7 +38,7 @@ FOREIGN = set("""alignas auto bool break case catch char class const constexpr c
     volatile while std vector size data push_back calloc free printf dim3 min max size_t
     threadIdx blockIdx blockDim gridDim warpSize CASE TAP some total guard holds BYTES device_copy device_filled
     host_copy cooperative_groups thread_block thread_block_tile tiled_partition this_thread_block reduce plus sync
-    thread_rank meta_group_rank shfl""".split())
+    thread_rank meta_group_rank shfl any all nvcuda wmma fragment matrix_a row_major load_matrix_sync""".split())
 FOREIGN_SHAPES = re.compile(r"__\w+|cuda[A-Z]\w*|atomic[A-Z]\w*|make_\w+|(u?char|u?short|u?int|float|double)[1234]"
                             r"|__half2?|__nv_bfloat16\w*")
 

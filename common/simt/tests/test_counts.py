@@ -42,7 +42,7 @@ KNOWN = {"naive": (2.5, 53.7, None), "by_rows": (16.5, 354.7, None), "tiles": (4
 # parting.cu, worked out by hand: requests to load, to store, atomics
 PARTING = {"counts_some": (16, 0, 16), "switches": (16, 0, 80), "rounds_of_their_own": (31, 1, 0),
            "loop_in_loop": (256, 16, 0), "goes_on": (16, 16, 16), "leaves": (16, 16, 0), "returns_inside": (2, 1, 1),
-           "breaks": (64, 16, 0)}
+           "breaks": (64, 16, 0), "meets_on_two_lines": (4, 1, 4), "shuffles_and_leaves": (1, 1, 1)}
 FLEXIBLE = {"lines", "divergent_branches"}  # depend on the compiler: a line may differ by one
 
 
