@@ -1,9 +1,11 @@
-/* rewrite.h: CUDA's own syntax out of a preprocessed .cu file.
+/* rewrite.h: turns a preprocessed .cu file into plain C++ that calls the runtime.
  *
  *   k<<<g, b, s, st>>>(x)     a call into simt_launch.h that converts x as a direct call would
  *   __shared__ T a[N];        a reference into the block's shared memory
- *   extern __shared__ T a[];  a pointer to its dynamic part
- *   __global__ ... k(...) {}  the function, and an announcement of it after its body
+ *   extern __shared__ T a;    a reference to its dynamic part, whatever T is; declared outside of
+ *                             functions, in each device function that mentions the name
+ *   __global__ ... k(...) {}  the function, and an announcement of it after its body; `return;` in
+ *                             it is noted (simt_leave)
  *   __device__ T v;           the variable, and an announcement after it
  *   __launch_bounds__(n)      kept in the announcement
  *

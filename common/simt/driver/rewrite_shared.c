@@ -106,8 +106,42 @@ static char *type_text(const struct rewriter *r, int from, int to, char **alignm
 struct declaration {
     int start, at, end; /* first token, __shared__, semicolon */
     int base;           /* the number in simt_base_N, the type without * and [] */
-    bool dynamic, aligned;
+    bool dynamic, aligned, file_scope;
 };
+
+static int enclosing_end(const struct tokens *t, int token) {
+    int depth = 0;
+    for (int i = token - 1; i >= 0; i--) {
+        if (token_is(t, i, "}")) depth++;
+        if (token_is(t, i, "{") && depth-- == 0) return token_closer(t, i);
+    }
+    return t->count;
+}
+
+static bool mentions(const struct tokens *t, int from, int to, const char *name) {
+    while (from < to && !(t->list[from].kind == TOKEN_NAME && token_is(t, from, name))) from++;
+    return from < to;
+}
+
+/* Dynamic shared memory that is declared outside of functions: each device function that mentions
+ * the name declares it first, around its body, so that its own variables may still hide it. */
+static void declare_in_bodies(struct rewriter *r, const struct declaration *x, const char *name,
+                              int type) {
+    const struct tokens *t = &r->t;
+    int scope_end = enclosing_end(t, x->start);
+    for (int i = 0; i < r->device_count; i++) {
+        int open = r->device_open[i], close = r->device_close[i];
+        if (open < x->end || close > scope_end || !mentions(t, open, close, name)) continue;
+        int last = token_before(t, open); /* of the parameters, behind them const or -> type */
+        while (last > x->end && !token_is(t, last, ")")) last = token_before(t, last);
+        if (mentions(t, token_opener(t, last), open, name)) continue;
+        rewrite_edit(r, open + 1, open + 1,
+                     " __attribute__((unused)) simt_type_%d &%s = *(simt_type_%d *)"
+                     "simt_shared_dynamic(); {",
+                     type, name, type);
+        rewrite_edit(r, close, close, "} ");
+    }
+}
 
 static void rewrite_declarator(struct rewriter *r, const struct declaration *x, int first,
                                const struct declarator *d) {
@@ -125,17 +159,20 @@ static void rewrite_declarator(struct rewriter *r, const struct declaration *x, 
         rewrite_fail(r, d->name,
                      "a __shared__ variable can't be initialised where it is declared: let one "
                      "thread write it, then __syncthreads()");
+    rewrite_edit(r, x->start, x->start, "typedef simt_base_%d %s simt_type_%d%s%s", x->base, stars,
+                 n, dims, x->file_scope ? more : "; ");
+    if (x->file_scope)
+        declare_in_bodies(r, x, name, n);
     else if (x->dynamic)
-        rewrite_edit(r, x->start, x->start,
-                     "simt_base_%d %s *%s = (simt_base_%d %s *)simt_shared_dynamic()%s", x->base,
-                     stars, name, x->base, stars, more);
+        rewrite_edit(r, x->start, x->start, "simt_type_%d &%s = *(simt_type_%d *)%s%s", n, name, n,
+                     "simt_shared_dynamic()", more);
     else
         rewrite_edit(r, x->start, x->start,
-                     "typedef simt_base_%d %s simt_type_%d%s; static simt_shared_var simt_var_%d = "
-                     "{0, \"%s\"}; simt_type_%d &%s = *(simt_type_%d *)simt_shared(&simt_var_%d, "
+                     "static simt_shared_var simt_var_%d = {0, \"%s\"}; "
+                     "simt_type_%d &%s = *(simt_type_%d *)simt_shared(&simt_var_%d, "
                      "sizeof(simt_type_%d), alignof(%s_%d))%s",
-                     x->base, stars, n, dims, n, name, n, name, n, n, n,
-                     x->aligned ? "simt_align" : "simt_type", x->aligned ? x->base : n, more);
+                     n, name, n, name, n, n, n, x->aligned ? "simt_align" : "simt_type",
+                     x->aligned ? x->base : n, more);
     free(stars);
     free(name);
     free(dims);
@@ -158,12 +195,7 @@ static void rewrite_one(struct rewriter *r, int at) {
     const struct tokens *t = &r->t;
     struct declaration x = {.start = declaration_start(t, at), .at = at};
     x.end = statement_end(t, at);
-    if (rewrite_at_file_scope(r, at)) {
-        rewrite_fail(r, at,
-                     "declare __shared__ memory inside the kernel that uses it; simtcc doesn't "
-                     "support it outside of a function");
-        return;
-    }
+    x.file_scope = rewrite_at_file_scope(r, at);
     int comma = declarator_end(t, x.start, x.end);
     struct declarator d = declarator(t, x.start, comma);
     if (d.name <= at || x.end >= t->count) {
@@ -171,6 +203,12 @@ static void rewrite_one(struct rewriter *r, int at) {
         return;
     }
     for (int i = x.start; i < d.name; i = token_next(t, i)) x.dynamic |= token_is(t, i, "extern");
+    if (x.file_scope && !x.dynamic) {
+        rewrite_fail(r, at,
+                     "declare __shared__ memory inside the kernel that uses it: outside of a "
+                     "function simtcc takes only `extern __shared__`");
+        return;
+    }
     int first = d.name; /* of the declarator: its stars */
     while (first > x.start && token_is(t, token_before(t, first), "*"))
         first = token_before(t, first);
