@@ -21,11 +21,12 @@
 #ifndef SERVELAB_BACKEND_KERNELS_H
 #define SERVELAB_BACKEND_KERNELS_H
 
+#include "base/kv_block.h" /* KV_BLOCK_TOKENS = 16, the slots of a KV block */
+
 #include <stdint.h>
 
 enum {
-    KERNEL_BLOCK_TOKENS = 16, /* slots of a KV block; sched/policy.h's KV_BLOCK_TOKENS */
-    KERNEL_MAX_NORM = 8192,   /* widest row of rmsnorm: 256 threads keep 32 values each */
+    KERNEL_MAX_NORM = 8192, /* widest row of rmsnorm: 256 threads keep 32 values each */
     KERNEL_MAX_HEAD_DIM = 128
 };
 

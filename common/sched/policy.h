@@ -11,15 +11,11 @@
 #define SERVELAB_SCHED_POLICY_H
 
 #include "base/err.h"
+#include "base/kv_block.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-    KV_BLOCK_TOKENS =
-        16 /* tokens per KV block, one prefix-hash unit; the usual size in paged attention */
-};
 
 /* One request as a policy sees it. Token counts are in tokens, times in nanoseconds of the caller's
  * clock. */

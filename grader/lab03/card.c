@@ -151,6 +151,10 @@ static int give(struct run *g, struct err *e) {
         return -1;
     snprintf(from, sizeof from, "%.500s/common/backend", g->home);
     if (build_give(from, "kernels.h", to, false, e)) return -1;
+    snprintf(from, sizeof from, "%.500s/common/base", g->home); /* what kernels.h includes */
+    if (make_folder(to, sizeof to, g->given, "base", e) ||
+        build_give(from, "kv_block.h", to, false, e))
+        return -1;
     snprintf(g->reference, sizeof g->reference, "%.500s/solutions/03_kernels", g->home);
     for (int i = 0; i < kernel_spec_count; i++) {
         snprintf(name, sizeof name, "%s.cu", kernel_specs[i].name);

@@ -29,7 +29,7 @@ struct span {
 };
 
 static __device__ span span_of(int32_t keys, int32_t split, int32_t splits) {
-    int32_t blocks = (keys + KERNEL_BLOCK_TOKENS - 1) / KERNEL_BLOCK_TOKENS;
+    int32_t blocks = (keys + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS;
     int32_t each = (blocks + splits - 1) / splits;
     return {min(split * each, blocks), min((split + 1) * each, blocks), keys};
 }
@@ -87,8 +87,7 @@ static __device__ void take(running &r, float s, const unsigned (*value)[ROW], i
 static __device__ void load_block(unsigned (*to)[ROW], const bf16 *from, int32_t pairs) {
     const uint2 *in = reinterpret_cast<const uint2 *>(from);
     int32_t a_row = pairs / 2;
-    for (int32_t i = (int32_t)threadIdx.x; i < KERNEL_BLOCK_TOKENS * a_row;
-         i += (int32_t)blockDim.x)
+    for (int32_t i = (int32_t)threadIdx.x; i < KV_BLOCK_TOKENS * a_row; i += (int32_t)blockDim.x)
         reinterpret_cast<uint2 *>(to[i / a_row])[i % a_row] = in[i];
 }
 // END SOLUTION
@@ -100,8 +99,8 @@ KERNEL attention_decode(float *partial, float *split_max, float *split_sum, cons
     // BEGIN SOLUTION
     //| LAB_TODO_KERNEL("attention_decode");
     extern __shared__ float2 queries[]; /* a warp's row each */
-    __shared__ __align__(8) unsigned key[KERNEL_BLOCK_TOKENS][ROW];
-    __shared__ __align__(8) unsigned value[KERNEL_BLOCK_TOKENS][ROW];
+    __shared__ __align__(8) unsigned key[KV_BLOCK_TOKENS][ROW];
+    __shared__ __align__(8) unsigned value[KV_BLOCK_TOKENS][ROW];
     int32_t lane = (int32_t)threadIdx.x % 32, pairs = head_dim / 2;
     int32_t split = (int32_t)blockIdx.x, kv_head = (int32_t)blockIdx.y, s = (int32_t)blockIdx.z;
     int32_t h = kv_head * (q_heads / kv_heads) + (int32_t)threadIdx.x / 32;
@@ -112,12 +111,12 @@ KERNEL attention_decode(float *partial, float *split_max, float *split_sum, cons
     running r = {-FLT_MAX, 0, {}};
     for (int32_t b = own.first; b < own.end; b++) {
         size_t at = ((size_t)block_tables[(size_t)s * max_blocks + b] * kv_heads + kv_head) *
-                    KERNEL_BLOCK_TOKENS * head_dim;
+                    KV_BLOCK_TOKENS * head_dim;
         __syncthreads(); /* the block before was used */
         load_block(key, kpool + at, pairs);
         load_block(value, vpool + at, pairs);
         __syncthreads();
-        int32_t keys = min(own.keys - b * KERNEL_BLOCK_TOKENS, KERNEL_BLOCK_TOKENS);
+        int32_t keys = min(own.keys - b * KV_BLOCK_TOKENS, KV_BLOCK_TOKENS);
         take(r, score(query, key, pairs) * scale, value, keys, pairs);
     }
     size_t to = ((size_t)s * q_heads + h) * splits + split;
