@@ -50,8 +50,8 @@ SHAPES = {
 
 
 def call(args, **env):
-    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=300, cwd=TOP,
-                          env={**os.environ, **env})
+    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, cwd=TOP,
+                          env={**os.environ, "SIMT_TIME_LIMIT_S": "0", **env})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -72,10 +72,7 @@ class Version:
         self.problem, self.counts, self.budgets, self.reached = None, {}, [], None
 
     def check(self, objects, runner):
-        try:
-            self.problem = self.build(objects) or self.run() or self.count(runner)
-        except subprocess.TimeoutExpired as e:
-            self.problem = str(e)
+        self.problem = self.build(objects) or self.run() or self.count(runner)
         return self
 
     def build(self, objects):

@@ -36,7 +36,7 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
         raise(signal);
         return;
     }
-    alarm(10);
+    alarm(60);
     simt_u3 t = w->index_of[w->thread];
     char text[400];
     snprintf(text, sizeof text, "thread (%u,%u,%u) of kernel %s %s", t.x, t.y, t.z, w->job->l.name,

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from tap import HERE, SIMTCC, TOP, finish, tap
+from tap import COMPILERS, HERE, SIMTCC, TOP, finish, skip_missing_compilers, tap
 
 CORPUS = os.path.join(HERE, "corpus")
 EXIT_FOUND = 86
@@ -188,7 +188,7 @@ def build(source, program, compiler, check=True):
 
 def run(program, cases, report_path):
     ran = subprocess.run([program] + cases, capture_output=True,
-                         env=dict(os.environ, SIMT_REPORT=report_path, SIMT_TIME_LIMIT_S="60"))
+                         env=dict(os.environ, SIMT_REPORT=report_path))
     try:
         with open(report_path, "rb") as f:
             return ran, f.read()
@@ -305,9 +305,8 @@ def main(everything):
     plans += [(p, "clang++", False) for p in (correct + faults if everything else correct[1:] + faults[1:3])]
     plans += [(p, c, True) for c in (("g++", "clang++") if everything else ("g++",))
               for p in (correct + faults if everything else sample)]
-    if not shutil.which("clang++"):
-        plans = [p for p in plans if p[1] == "g++"]
-        tap(True, "the corpora under clang++ # SKIP clang++ is not installed")
+    plans = [p for p in plans if p[1] in COMPILERS]
+    skip_missing_compilers("the corpora")
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as pool:
         kernels = planted = found = 0
         for v in pool.map(Variant.build, [Variant(p, c, work, d) for p, c, d in plans]):

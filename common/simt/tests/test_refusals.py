@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 from tap import HERE, SIMTCC, TOP, finish, tap
 
@@ -46,7 +45,7 @@ def time_limit(work):
                                  (("--check",), "t", "for_a_neighbour")):
         simtcc(*flags, "common/simt/tests/waits_on_itself.cu", "-o", program)
         env = dict(os.environ, SIMT_TIME_LIMIT_S="0.5", SIMT_REPORT=report, SIMT_THREADS="1")
-        ran = subprocess.run([program, which], capture_output=True, text=True, timeout=60, env=env)
+        ran = subprocess.run([program, which], capture_output=True, text=True, env=env)
         good = ran.returncode == 86 and "waits on itself" in ran.stderr and kernel in ran.stderr
         if flags:
             with open(report) as f:
@@ -88,7 +87,7 @@ def usage(work):
 
 
 def environment(work):
-    """A slip in the environment is said, not taken for something else; names of any kind; an interrupt."""
+    """A wrong value in the environment is refused with its name; file names of any kind; an interrupt."""
     odd = os.path.join(work, "simt_odd \\name.cu")
     with open(os.path.join(HERE, "hello.cu")) as f, open(odd, "w") as out:
         out.write(f.read())
@@ -108,18 +107,20 @@ def environment(work):
     tap(ran.returncode == 2 and "SIMT_THREADS=two" in ran.stderr, "SIMT_THREADS=two is refused", [ran.returncode, ran.stderr])
     folder = os.path.join(work, "tmp")
     os.mkdir(folder)
-    slow = os.path.join(work, "slow++")
-    with open(slow, "w") as f:
-        f.write("#!/bin/sh\ntouch %s/started\nexec sleep 20\n" % work)
-    os.chmod(slow, 0o755)
-    ran = subprocess.Popen([SIMTCC, "--cxx=" + slow, odd, "-o", program], env=dict(os.environ, TMPDIR=folder))
-    for _ in range(200):
-        if os.path.exists(os.path.join(work, "started")):
-            break
-        time.sleep(0.05)
+    stuck = os.path.join(work, "stuck++")  # says that it runs, then waits until this test closes its pipe
+    began, says = os.pipe()
+    waits, ends = os.pipe()
+    with open(stuck, "w") as f:
+        f.write("#!/bin/sh\necho began >/proc/self/fd/%d\nexec cat /proc/self/fd/%d\n" % (says, waits))
+    os.chmod(stuck, 0o755)
+    ran = subprocess.Popen([SIMTCC, "--cxx=" + stuck, odd, "-o", program], env=dict(os.environ, TMPDIR=folder),
+                           pass_fds=(says, waits))
+    os.close(says)
+    os.read(began, 1)  # also returns when nobody is left who could write
     there = len(os.listdir(folder))
     ran.send_signal(signal.SIGTERM)
-    status = ran.wait(timeout=15)
+    status = ran.wait()
+    os.close(ends)
     tap(there == 1 and status == -signal.SIGTERM and not os.listdir(folder),
         "simtcc, interrupted, leaves no temporary files", [there, status, os.listdir(folder)])
 
