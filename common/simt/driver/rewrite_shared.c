@@ -1,4 +1,4 @@
-/* rewrite_shared.c: __shared__ declarations. */
+/* rewrite_shared.c: rewrites __shared__ declarations. */
 #include "rewrite_internal.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static bool is_any(const struct tokens *t, int i, const char *const *words) {
 static const char *const dropped[] = {"__shared__", "extern", "static", "__device__", NULL};
 static const char *const alignments[] = {"alignas", "__attribute__", NULL};
 
-/* The declaration's first token: qualifiers and the type may stand before __shared__. */
+/* The declaration's first token: qualifiers and the type may come before __shared__. */
 static int declaration_start(const struct tokens *t, int at) {
     for (;;) {
         int before = token_before(t, at);
@@ -50,14 +50,14 @@ static int declarator_end(const struct tokens *t, int i, int end) {
     return i < end ? i : end;
 }
 
-/* Numbers for the names that rewriting makes up. */
+/* Numbers for generated names. */
 static int serial_number(void) {
     static int last;
     return ++last;
 }
 
 struct declarator {
-    int name, dims, end; /* tokens; dims == end where it is no array */
+    int name, dims, end; /* tokens; dims == end if it isn't an array */
 };
 static struct declarator declarator(const struct tokens *t, int from, int end) {
     struct declarator d = {.name = -1, .dims = end, .end = end};
@@ -77,7 +77,8 @@ static struct declarator declarator(const struct tokens *t, int from, int end) {
     return d;
 }
 
-/* Type tokens [from, to) without the words that the rewriting replaces; alignment apart. */
+/* Type tokens [from, to) without the words that rewriting replaces; *alignment: the first
+ * alignment. */
 static char *type_text(const struct rewriter *r, int from, int to, char **alignment) {
     const struct tokens *t = &r->t;
     char *out = calloc(1, 1);
@@ -123,8 +124,9 @@ static bool mentions(const struct tokens *t, int from, int to, const char *name)
     return from < to;
 }
 
-/* Dynamic shared memory that is declared outside of functions: each device function that mentions
- * the name declares it first, around its body, so that its own variables may still hide it. */
+/* Dynamic shared memory that is declared outside of functions: it is declared in each device
+ * function that mentions the name, around the body, so that variables of the function may hide it.
+ */
 static void declare_in_bodies(struct rewriter *r, const struct declaration *x, const char *name,
                               int type) {
     const struct tokens *t = &r->t;
@@ -132,7 +134,8 @@ static void declare_in_bodies(struct rewriter *r, const struct declaration *x, c
     for (int i = 0; i < r->device_count; i++) {
         int open = r->device_open[i], close = r->device_close[i];
         if (open < x->end || close > scope_end || !mentions(t, open, close, name)) continue;
-        int last = token_before(t, open); /* of the parameters, behind them const or -> type */
+        int last =
+            token_before(t, open); /* the parameters' closer; const or -> type may follow it */
         while (last > x->end && !token_is(t, last, ")")) last = token_before(t, last);
         if (mentions(t, token_opener(t, last), open, name)) continue;
         rewrite_edit(r, open + 1, open + 1,
@@ -178,7 +181,7 @@ static void rewrite_declarator(struct rewriter *r, const struct declaration *x, 
     free(dims);
 }
 
-/* The shared type: its name, and the alignment that stood in the declaration. */
+/* Writes typedefs of the shared type and of the alignment in the declaration. */
 static void rewrite_base(struct rewriter *r, struct declaration *x, int type_end) {
     char *alignment, *type = type_text(r, x->start, type_end, &alignment);
     x->base = serial_number();

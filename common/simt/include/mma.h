@@ -1,7 +1,7 @@
 /* mma.h: nvcuda::wmma, 16 x 16 x 16, half or bf16 into float (or half into half), on the CPU.
  *
- * A fragment holds 8 consecutive elements a lane, moved as the vector accesses that the layout
- * allows; which element lies where is, as on a GPU, not to be relied on. Sums are float, in the
+ * A fragment holds 8 consecutive elements a lane, moved by the vector accesses that the layout
+ * allows. As on a GPU, the place of an element is not defined. Sums are float, in the
  * order of k: a tensor core's order differs, so compare with a tolerance.
  */
 #ifndef SIMT_MMA_H

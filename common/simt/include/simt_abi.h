@@ -1,8 +1,8 @@
-/* simt_abi.h: what code generated from a .cu file asks of the runtime, in C.
+/* simt_abi.h: the runtime's interface for code generated from a .cu file, in C.
  *
- * A kernel never calls these by name: cuda_runtime.h and the rewriter of simtcc do. `site` is a
- * number unique to a call in the text (a counter, then the line), so that two barriers on two
- * branches are told apart even where the compiler merges the calls.
+ * cuda_runtime.h and the rewriter of simtcc make these calls; a kernel doesn't name them. `site` is
+ * a number unique to a call in the text (a counter, then the line). It distinguishes two barriers
+ * on two branches even where the compiler merges the calls.
  */
 #ifndef SIMT_ABI_H
 #define SIMT_ABI_H
@@ -33,7 +33,7 @@ struct simt_launch {
 void simt_launch(const struct simt_launch *launch);
 int simt_thread_next(void);
 
-/* A __shared__ variable: where it lies in the block's arena, per launch. */
+/* A __shared__ variable: its place in the block's arena, one a launch. */
 typedef struct {
     uint64_t launch_and_offset;
     const char *name;
@@ -99,7 +99,7 @@ struct simt_mma {
 void simt_note_atomic(const volatile void *p, size_t n);
 void simt_trap(const char *what, const char *file, int line) __attribute__((noreturn));
 
-/* Kernels and device variables announce themselves before main(). */
+/* Kernels and device variables register before main(). */
 struct simt_kernel {
     const void *function;
     const char *name, *file;

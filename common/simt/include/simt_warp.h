@@ -1,4 +1,4 @@
-/* simt_warp.h: barriers, fences, and the operations of a warp. */
+/* simt_warp.h: barriers, fences and warp operations; their rules are in simt.h. */
 #ifndef SIMT_WARP_H
 #define SIMT_WARP_H
 

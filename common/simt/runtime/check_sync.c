@@ -47,7 +47,7 @@ void hook_launch_end(struct job *j) {
     check.active = false;
     count_launch_end(j);
     report_launch_end();
-    check.job = NULL; /* it is the launch's own */
+    check.job = NULL; /* it is a local variable of the launch */
 }
 
 void hook_launch_refused(const struct simt_launch *l, const char *why) {
@@ -88,8 +88,8 @@ void hook_barrier(struct worker *w) {
     sync_new_interval();
 }
 
-/* Once threads have missed each other the block's later barriers no longer pair up: the first
- * finding says it. */
+/* Once threads have missed each other, the block's later barriers no longer pair up: only the first
+ * finding is reported. */
 static bool diverged_before(void) {
     static uint32_t in_block; /* its first interval */
     bool before = in_block == check.block_first;

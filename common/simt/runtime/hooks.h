@@ -1,6 +1,6 @@
-/* hooks.h: where the scheduler tells the checks what happens.
+/* hooks.h: the calls by which the runtime informs the checks of what happens.
  *
- * Built without SIMT_CHECK every hook but the one for a stuck block is empty.
+ * Without SIMT_CHECK all of them are empty, except the one for a stuck block.
  */
 #ifndef SIMT_HOOKS_H
 #define SIMT_HOOKS_H

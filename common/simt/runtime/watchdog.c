@@ -1,4 +1,4 @@
-/* watchdog.c: one sleeping OS thread that looks at the clock ten times a second. */
+/* watchdog.c: an OS thread that checks the running launch's time ten times a second. */
 #include "watchdog.h"
 #include "env.h"
 #include "hooks.h"

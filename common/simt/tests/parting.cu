@@ -1,6 +1,6 @@
-/* parting.cu: lanes that part and meet again, in the ways in which people write it. One warp a
- * launch; test_counts.py knows how many requests each kernel makes if its lanes wait for each other
- * where their ways meet. x[i] = i * 7 % 16. Ends at once; prints nothing. */
+/* parting.cu: lanes that diverge and meet again, in the usual forms. One warp a launch;
+ * test_counts.py has the number of requests of each kernel if its lanes wait for each other where
+ * their ways meet. x[i] = i * 7 % 16. Prints nothing. */
 #include <cuda_runtime.h>
 #include <vector>
 
@@ -73,7 +73,8 @@ __global__ void leaves(const int *x, int *out) {
     }
 }
 
-/* 1 load, 1 atomic, 1 load and 1 store more: who returns inside keeps nobody apart */
+/* 1 load, 1 atomic, 1 load and 1 store more: a lane that returns inside doesn't keep the others
+ * apart */
 __global__ void returns_inside(const int *x, int *out) {
     int v = x[threadIdx.x];
     if (v & 1) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test_corpora.py: check mode says nothing about correct.cu and finds every fault of faults.cu at its line.
+"""test_corpora.py: check mode reports nothing in correct.cu and finds every fault of faults.cu at its line.
 
-Both files are then renamed (every identifier of theirs) and reformatted (one statement a line), and the findings must
+The identifiers of both files are then renamed and the files reformatted (one statement a line), and the findings must
 stay the same. With g++; with clang++ as the files stand. TAP on stdout.
 """
 import json

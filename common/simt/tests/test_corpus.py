@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """test_corpus.py: check mode against corpus/: correct kernels get no finding, each planted fault exactly its own.
 
-A fault's kernel runs in a process of its own, twice, and both reports must be equal byte for byte. The report must hold
+Each fault's kernel runs in a separate process, twice, and both reports must be equal byte for byte. The report must hold
 one finding: of the marked kind, at the marked line, of that kernel, with the race's other line named in its message.
 Then the same once more with every identifier renamed and the layout changed. corpus.cuh describes the marks.
 
   test_corpus.py          g++: all; clang++: most; renamed: three files; nvcc, where there is one: the same three
-  test_corpus.py --all    everything with both compilers, as it stands and renamed (make check-all)
+  test_corpus.py --all    everything with both compilers, unchanged and renamed (make check-all)
 
-TAP on stdout. A fault that isn't found stands in MISSED with the reason, and the test fails when it is found after all.
+TAP on stdout. A fault that isn't found is listed in MISSED with the reason; the test fails if it is found after all.
 """
 import concurrent.futures
 import glob
@@ -210,7 +210,7 @@ def run_fault(program, case, want, source, work):
 
 
 class Variant:
-    """One file, one compiler, as it stands or disguised."""
+    """One file, one compiler, unchanged or disguised."""
 
     def __init__(self, path, compiler, work, disguise):
         self.path, self.compiler, self.work, self.disguise = path, compiler, work, disguise

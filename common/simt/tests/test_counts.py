@@ -95,7 +95,7 @@ def joins(traces):
     a loop's round, or "out". Found by taking places away: the first on any way out without which there is no way out."""
     steps = collections.defaultdict(set)
     for t in traces:
-        last = max([i + 1 for i, r in enumerate(t) if r[2]], default=0)  # what follows the last access is nobody's matter
+        last = max([i + 1 for i, r in enumerate(t) if r[2]], default=0)  # steps after the last access don't matter
         places = [None] + [r[1] for r in t[:last]]
         for a, b in zip(places, places[1:]):
             steps[a].add(b)
@@ -255,7 +255,7 @@ def tools(work):
     tap(ran.returncode == 0 and len(dom.getElementsByTagName("circle")) == 2 * len(KNOWN),
         "--roofline draws each kernel at its bytes and at its footprint", [ran.stderr])
     bad = subprocess.run([SIMTCC, "--annotate", os.path.join(HERE, "gemm.cu")], capture_output=True, text=True)
-    tap(bad.returncode == 2 and "gemm.cu" in bad.stderr, "--annotate of a file that is no report names it")
+    tap(bad.returncode == 2 and "gemm.cu" in bad.stderr, "--annotate of a file that isn't a report names it")
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_refusals.py: what simtcc refuses, with file, line and another way; compile errors at the learner's own line; a grid
+"""test_refusals.py: what simtcc refuses, with file, line and an alternative; compile errors at the learner's own line; a grid
 that waits on itself; bad usage. TAP.
 
 A file in refused/ carries "//! WORDS" on the line that the message must name; without a mark it must compile and run.
@@ -31,7 +31,7 @@ def one(name, work):
     line, words = marks[0]
     ours = name not in ("ordinary_error.cu", "wrong_argument.cu", "cublas_lt.cu")
     where = r"(^|\n)%s:%d:[^\n]*error: [^\n]*(%s)" % (re.escape(path), line, words)
-    if name == "cublas_lt.cu":  # the header says it
+    if name == "cublas_lt.cu":  # the message is the header's
         where = r"from %s:%d[:,](.|\n)*(%s)" % (re.escape(path), line, words)
     good = ran.returncode == (2 if ours else 1) and re.search(where, ran.stderr)
     if ours:
@@ -50,7 +50,7 @@ def time_limit(work):
         if flags:
             with open(report) as f:
                 good = good and [e["kind"] for e in json.load(f)["errors"]] == ["time-limit"]
-        tap(good, "%s%s ends at the time limit and says why" % (kernel, ", checked" if flags else ""),
+        tap(good, "%s%s ends at the time limit and reports why" % (kernel, ", checked" if flags else ""),
             [ran.returncode, ran.stderr])
 
 
@@ -64,7 +64,7 @@ def crashes(work):
             if flags:
                 with open(report) as f:
                     good = good and [e["kind"] for e in json.load(f)["errors"]] == ["crash"]
-            tap(good, "a kernel that dies says why: %s%s" % (words, ", checked" if flags else ""), [ran.returncode, ran.stderr])
+            tap(good, "a kernel that dies reports why: %s%s" % (words, ", checked" if flags else ""), [ran.returncode, ran.stderr])
 
 
 def usage(work):
@@ -73,7 +73,7 @@ def usage(work):
                                 (("what.txt",), "what.txt", 2), (("--annotate", "nothing.json"), "nothing.json", 2),
                                 (("--roofline", "x.json"), "--ops", 2)):
         ran = simtcc(*args)
-        tap(ran.returncode == status and words in ran.stderr, "simtcc %s: says %s" % (" ".join(args), words), [ran.stderr])
+        tap(ran.returncode == status and words in ran.stderr, "simtcc %s: names %s" % (" ".join(args), words), [ran.stderr])
     ran = simtcc("--help")
     tap(ran.returncode == 0 and "Example:" in ran.stdout, "--help has an example")
     example = re.search(r"Example:\s*((?:.|\n)*?)\n\n", ran.stdout).group(1)
@@ -107,16 +107,16 @@ def environment(work):
     tap(ran.returncode == 2 and "SIMT_THREADS=two" in ran.stderr, "SIMT_THREADS=two is refused", [ran.returncode, ran.stderr])
     folder = os.path.join(work, "tmp")
     os.mkdir(folder)
-    stuck = os.path.join(work, "stuck++")  # says that it runs, then waits until this test closes its pipe
-    began, says = os.pipe()
+    stuck = os.path.join(work, "stuck++")  # reports that it runs, then waits until this test closes its pipe
+    began, reports = os.pipe()
     waits, ends = os.pipe()
     with open(stuck, "w") as f:
-        f.write("#!/bin/sh\necho began >/proc/self/fd/%d\nexec cat /proc/self/fd/%d\n" % (says, waits))
+        f.write("#!/bin/sh\necho began >/proc/self/fd/%d\nexec cat /proc/self/fd/%d\n" % (reports, waits))
     os.chmod(stuck, 0o755)
     ran = subprocess.Popen([SIMTCC, "--cxx=" + stuck, odd, "-o", program], env=dict(os.environ, TMPDIR=folder),
-                           pass_fds=(says, waits))
-    os.close(says)
-    os.read(began, 1)  # also returns when nobody is left who could write
+                           pass_fds=(reports, waits))
+    os.close(reports)
+    os.read(began, 1)  # also returns if no process is left that could write
     there = len(os.listdir(folder))
     ran.send_signal(signal.SIGTERM)
     status = ran.wait()

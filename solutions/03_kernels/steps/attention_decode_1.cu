@@ -1,6 +1,6 @@
 /* attention_decode_1.cu: attention of one new token, version 1 of 3.
  *
- * A block a split and query head: a thread a key computes the scores, all of which stand in shared
+ * A block a split and query head: a thread a key computes the scores, all of which are in shared
  * memory; then a thread a value sums up. Grid: splits by q_heads by seqs. Blocks of 128 threads;
  * shared memory for a split's scores.
  *

@@ -1,6 +1,6 @@
 /* attention_prefill_1.cu: causal attention of a prompt, version 1 of 4.
  *
- * A block a query and head: a thread a key computes the scores, all of which stand in shared
+ * A block a query and head: a thread a key computes the scores, all of which are in shared
  * memory; then a thread a value sums up. Grid: q_heads by tokens. Blocks of 128 threads; shared
  * memory for pos0 + tokens scores.
  *

@@ -28,7 +28,8 @@ enum {
     ROW = KERNEL_MAX_HEAD_DIM / 2 + 2 /* words of a key's row */
 };
 
-/* What a lane knows of one query: all lanes the same maximum and sum, each its own values. */
+/* A lane's state of one query: the maximum and the sum are the same in all lanes; the values are
+ * the lane's. */
 struct running {
     float greatest, sum;
     float2 v[PAIRS];
@@ -92,7 +93,7 @@ KERNEL attention_prefill(float *out, const float *q, const bf16 *kpool, const bf
             reinterpret_cast<const unsigned *>(kpool) + block * KV_BLOCK_TOKENS * pairs;
         const unsigned *v =
             reinterpret_cast<const unsigned *>(vpool) + block * KV_BLOCK_TOKENS * pairs;
-        __syncthreads(); /* the block before was used, and the queries are there */
+        __syncthreads(); /* the previous block was used, and the queries are loaded */
         for (int32_t i = (int32_t)threadIdx.x; i < KV_BLOCK_TOKENS * pairs; i += THREADS) {
             key[i / pairs][i % pairs] = k[i];
             value[i / pairs][i % pairs] = v[i];

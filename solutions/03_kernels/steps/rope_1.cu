@@ -1,6 +1,6 @@
 /* rope_1.cu: rotary positions and the write into the cache, version 1 of 3.
  *
- * A thread a head: first all query heads, then all KV heads. Neighbouring threads stand a whole
+ * A thread a head: first all query heads, then all KV heads. Neighbouring threads are a whole
  * head apart.
  *
  * Moves: about eight times what is needed.

@@ -95,7 +95,7 @@ CASE(scan_by_shuffles) {
     return good;
 }
 
-/* Two parts of a warp on two ways, each with the mask of its own lanes. */
+/* Parts of a warp in different branches, each with the mask of its lanes. */
 __global__ void two_ways(const int *in, int *out) {
     int t = threadIdx.x, v = in[t];
     if (t < 12) {
@@ -169,7 +169,7 @@ CASE(syncwarp_of_two_distant_lanes) {
     return got[3] == 35 && got[9] == 35 && got[4] == 0;
 }
 
-/* What lane 0 learns of lane 1, and lane 1 of lane 2, lane 0 knows too. */
+/* __syncwarp is transitive: lane 0 meets lane 1, which has met lane 2. */
 __global__ void chain(int *out) {
     __shared__ int s[32];
     int t = threadIdx.x;
@@ -391,7 +391,7 @@ CASE(every_shuffle_on_two_lines) {
     return good;
 }
 
-/* Votes, matches and reductions, each on a line of its own in three cases of a switch. */
+/* Votes and matches, on different lines in three cases of a switch. */
 __global__ void by_cases(int *out) {
     int t = threadIdx.x, all = 0, v = 0;
     switch (t % 3) {

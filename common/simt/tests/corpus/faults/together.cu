@@ -1,4 +1,4 @@
-/* together.cu: barriers, warp operations and launches that CUDA doesn't allow. */
+/* together.cu: faults: barriers, warp operations and launches that CUDA doesn't allow. */
 #include "corpus.cuh"
 #include <cooperative_groups.h>
 #include <mma.h>
