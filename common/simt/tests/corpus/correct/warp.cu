@@ -362,8 +362,7 @@ CASE(two_shuffles_on_one_line) {
     return bad == 0;
 }
 
-/* Up and down, of 8 bytes, of floats and ints: the bits move, whatever type each side gives them.
- */
+/* Up and down, of 8 bytes, of floats and ints: the bits move, of any type. */
 __global__ void many_kinds(long long *out) {
     int t = threadIdx.x;
     long long a, b, c;
