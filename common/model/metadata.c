@@ -8,7 +8,7 @@
 
 enum meaning {
     USED,        /* read by model.c or tokenizer.c, which check the value */
-    DESCRIPTIVE, /* changes neither arithmetic nor encoding, whatever its value */
+    DESCRIPTIVE, /* no value changes arithmetic or encoding */
     ONLY         /* refused unless it has one of the values that change nothing */
 };
 

@@ -48,8 +48,8 @@ struct vocab {
 };
 
 /* Reads tokens and kinds. A token whose text is a marker of a known model family becomes CONTROL,
- * whatever kind the file gives it, because converters often write USER_DEFINED; `ends` is set where
- * that marker ends an answer. 0, or -1 and *e. vocab_release in both cases. */
+ * because converters often write markers as USER_DEFINED; `ends` is set where that marker ends an
+ * answer. 0, or -1 and *e. vocab_release in both cases. */
 int vocab_read(struct vocab *v, const struct gguf *g, struct err *e);
 void vocab_release(struct vocab *v);
 

@@ -11,13 +11,11 @@
 #define SERVELAB_SCHED_POLICY_H
 
 #include "base/err.h"
+#include "base/kv_block.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Tokens per KV block, one prefix-hash unit; 16 is the usual size in paged attention. */
-enum { KV_BLOCK_TOKENS = 16 };
 
 /* One request as a policy sees it. Token counts are in tokens, times in nanoseconds of the caller's
  * clock. */

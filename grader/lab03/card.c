@@ -188,6 +188,10 @@ static int give(struct run *run, struct err *e) {
         return -1;
     snprintf(from, sizeof from, "%.500s/common/backend", run->home);
     if (build_give(from, "kernels.h", to, false, e)) return -1;
+    snprintf(from, sizeof from, "%.500s/common/base", run->home); /* what kernels.h includes */
+    if (make_folder(to, sizeof to, run->given, "base", e) ||
+        build_give(from, "kv_block.h", to, false, e))
+        return -1;
     snprintf(run->reference, sizeof run->reference, "%.500s/solutions/03_kernels", run->home);
     for (int i = 0; i < kernel_spec_count; i++) {
         snprintf(name, sizeof name, "%s.cu", kernel_specs[i].name);

@@ -100,7 +100,11 @@ static int give(const char *home, const char *given, char *cuda, size_t cap, str
     if (build_give(from, "lab03_kernel.a", cuda, false, e)) return -1;
     snprintf(from, sizeof from, "%s/common/backend", home);
     if (make_folder(cuda, "backend", to, sizeof to, e) ||
-        build_give(from, "kernels.h", to, false, e) || make_folder(cuda, "simt", to, sizeof to, e))
+        build_give(from, "kernels.h", to, false, e))
+        return -1;
+    snprintf(from, sizeof from, "%s/common/base", home); /* what kernels.h includes */
+    if (make_folder(cuda, "base", to, sizeof to, e) ||
+        build_give(from, "kv_block.h", to, false, e) || make_folder(cuda, "simt", to, sizeof to, e))
         return -1;
     snprintf(from, sizeof from, "%s/simt", bin);
     if (build_give(from, "libsimt_check.a", to, false, e)) return -1;

@@ -193,11 +193,11 @@ START_TEST(the_handouts_table_of_reasons) {
     lab01_make_drop(&c.rec[0], EV_REQUEST_FAILED);
     lab01_make_drop(&c.rec[0], EV_FIRST_TOKEN);
     ck_assert_int_eq(reason(200, "", "stop"), REASON_NOT_DELIVERED);
-    make_drop(&c.rec[0], EV_REQUEST_ACCEPTED);
+    lab01_make_drop(&c.rec[0], EV_REQUEST_ACCEPTED);
     ck_assert_int_eq(reason(200, "", "stop"), REASON_NOT_DELIVERED);
-    make_drop(&c.rec[0], EV_REQUEST_ADMITTED); /* now it is a client's alone */
+    lab01_make_drop(&c.rec[0], EV_REQUEST_ADMITTED); /* now it is a client's alone */
     ck_assert_int_eq(reason(200, "", "stop"), REASON_DELIVERED);
-    make_drop(&c.rec[0], EV_REQUEST_SUBMITTED);
+    lab01_make_drop(&c.rec[0], EV_REQUEST_SUBMITTED);
     ck_assert_int_eq(reason(200, "", "stop"), REASON_NOT_DELIVERED);
 }
 END_TEST

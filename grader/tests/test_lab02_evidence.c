@@ -167,7 +167,7 @@ static const struct bad protocols[] = {
     {"protocol_complete", "", "\"client_ttft\", \"percentile\": 99", "\"client_ttft\", \"percentile\": 95", "percentiles", "first token at p99"},
     {"protocol_complete", "", "\"tpot\", \"percentile\": 99", "\"tpot\", \"percentile\": 90", "percentiles", "per output token"},
 
-    {"protocol_consistent", "", "\"fixed\": {", "\"fixed\": {\"policy\": \"static:8\",", "fixed.policy", "varied.factor says"},
+    {"protocol_consistent", "", "\"fixed\": {", "\"fixed\": {\"policy\": \"static:8\",", "fixed.policy", "varied.factor varies it"},
     {"protocol_consistent", "", "\"static:8\"", "\"learner\"", "varied.values[1]", "nothing varies"},
     {"protocol_consistent", "", "\"same_for_every_run\": true", "\"same_for_every_run\": false", "prompts.same_for_every_run", "vary together with policy"},
     {"protocol_consistent", "", "\"count\": 1400", "\"count\": 100", "prompts.count", "cold"},
@@ -184,7 +184,7 @@ static const struct bad protocols[] = {
     {"protocol_consistent", "", "\"think_s\": 0", "\"think_s\": null", "load.think_s", "0 is an answer"},
     {"protocol_consistent", "", "\"closed\"", "\"open\"", "load.offered_rps", "at which rates"},
     {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null", "\"loop\": \"open\", \"concurrency\": null, \"think_s\": null, \"offered_rps\": [1, 2, 3]", "load.arrivals", "how do requests arrive"},
-    {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null,\n    \"arrivals\": null", "\"loop\": \"open\", \"concurrency\": [4], \"think_s\": null, \"offered_rps\": [1, 2, 3], \"arrivals\": \"poisson\"", "load.concurrency", "in an open loop nobody can"},
+    {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null,\n    \"arrivals\": null", "\"loop\": \"open\", \"concurrency\": [4], \"think_s\": null, \"offered_rps\": [1, 2, 3], \"arrivals\": \"poisson\"", "load.concurrency", "in an open loop that can't be fixed"},
     {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null,\n    \"arrivals\": null", "\"loop\": \"open\", \"concurrency\": null, \"think_s\": null, \"offered_rps\": [1, 3, 2], \"arrivals\": \"gamma\"", "load.offered_rps[2]", "from low to high"},
     {"protocol_consistent", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 4, 2, 64]", "load.concurrency[2]", "from low to high"},
     {"protocol_consistent", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 4, 4, 64]", "load.concurrency[2]", "each level once"},

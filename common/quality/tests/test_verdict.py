@@ -26,14 +26,14 @@ def ok(good, name, more=""):
 class Server:
     def __enter__(self):
         self.process = subprocess.Popen([SERVELAB, "serve", "--port", "0"], stderr=subprocess.PIPE, text=True)
-        said = []
+        printed = []
         for line in self.process.stderr:  # until the server is ready, or has ended
-            said.append(line)
+            printed.append(line)
             ready = re.search(r"is ready at (http://[^/]+)/", line)
             if ready:
                 self.url = ready.group(1)
                 return self
-        sys.exit("the server ended: " + "".join(said))
+        sys.exit("the server ended: " + "".join(printed))
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)

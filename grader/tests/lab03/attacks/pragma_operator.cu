@@ -1,5 +1,5 @@
 /* A pragma in another spelling.
- * expect: in a line of its own
+ * expect: on a separate line
  */
 #include "backend/kernels.h"
 
