@@ -140,7 +140,7 @@ def test_a_hidden_seed_shows_nothing():
     text = wrong_percentile()
     text = text.replace("    struct percentile p = {.n", "    tell(obs_ns, n_ok, n_failed, percentile_milli);\n"
                         "    struct percentile p = {.n", 1)
-    text = text.replace('#include <stdlib.h>', '#include <stdlib.h>\n' + TELLTALE, 1)
+    text = text.replace('#include "base/select.h"\n', '#include "base/select.h"\n' + TELLTALE, 1)
     folder = submission("tells", percentile_c=text)
     practice = grade(folder, "--check", QUICK)
     assert "SECRET" in check(practice, "slo.percentile_rank")["printed"]
@@ -369,7 +369,7 @@ def test_messages_name_a_command_that_can_be_typed():
 
 def test_a_label_stands_apart_from_its_text():
     text = wrong_percentile().replace("    struct percentile p = {.n", "    printf(\"loud\\n\");\n    struct percentile p = {.n", 1)
-    folder = submission("loud", percentile_c=text.replace("#include <stdlib.h>", "#include <stdio.h>\n#include <stdlib.h>"))
+    folder = submission("loud", percentile_c=text.replace('#include "base/err.h"', '#include <stdio.h>\n#include "base/err.h"'))
     shown = run("01", "--check", "slo.percentile_rank", "--", folder).stdout.decode()
     assert re.search(r"^      printed loud", shown, re.M), shown
 
