@@ -47,7 +47,7 @@ static void take_usage(struct load_seen *seen, const cJSON *chunk) {
     seen->output_tokens = (int32_t)output;
 }
 
-/* Text that isn't there or empty (a chunk with a role alone) is no content. */
+/* Text that is absent or empty (a chunk with a role alone) isn't content. */
 static void take_reasoning(struct reading *r, const char *text) {
     if (!text || !text[0]) return;
     if (r->seen->first_ns < 0) r->seen->first_ns = r->read_ns;
@@ -93,7 +93,7 @@ static void take_object(struct reading *r, const cJSON *obj) {
     take_usage(r->seen, obj);
 }
 
-/* Takes data[0..n) if it is [DONE] or blank, which some servers send as a sign of life. */
+/* Takes data[0..n) if it is [DONE] or blank, which some servers send as a keep-alive. */
 static bool take_done(struct reading *r, const char *data, size_t n) {
     while (n > 0 && (data[n - 1] == ' ' || data[n - 1] == '\t' || data[n - 1] == '\n')) n--;
     bool done = n == 6 && !memcmp(data, "[DONE]", 6);
@@ -230,7 +230,7 @@ static struct curl_slist *headers_of(const struct load_request *r) {
     return curl_slist_append(list, line);
 }
 
-/* Decides what became of the answer, once libcurl is done. */
+/* Decides how the answer ended, after libcurl has returned. */
 static void conclude(struct reading *r, CURLcode rc) {
     int64_t now = clock_monotonic_ns();
     struct load_seen *seen = r->seen;
