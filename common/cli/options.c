@@ -138,6 +138,19 @@ static int find(const struct command *c, const char *name, size_t n) {
     return several || n == 0 ? NONE : found;
 }
 
+/* "--arrivals, --arrivals-ms" into buf: those of the names that begin with `typed`. How many. */
+static int beginning_with(const char *typed, const char *const *names, size_t n, char *buf,
+                          size_t cap) {
+    int found = 0;
+    *buf = '\0';
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(names[i], typed, strlen(typed))) continue;
+        size_t at = strlen(buf);
+        snprintf(buf + at, cap - at, "%s--%s", found++ ? ", " : "", names[i]);
+    }
+    return found;
+}
+
 static int unknown(const struct command *c, const char *word) {
     const char *names[MAX_FLAGS + 1] = {"help"};
     size_t n = 1, length = strcspn(word, "=");
@@ -154,9 +167,13 @@ static int unknown(const struct command *c, const char *word) {
             if (option_belongs(*s, f))
                 return cli_usage(c->name, "--%s is a flag of `%s`", f->name, (*s)->name);
     }
-    char typed[64];
+    char typed[64], several[400];
     snprintf(typed, sizeof typed, "%.*s", (int)length, word + strspn(word, "-"));
     typed[strcspn(typed, "=")] = '\0';
+    if (!strncmp(word, "--", 2) && *typed &&
+        beginning_with(typed, names, n, several, sizeof several) > 1)
+        return cli_usage(c->name, "--%s is short for several flags: %s; write more of it", typed,
+                         several);
     return cli_usage(c->name, "%.*s is not a flag of this command; the nearest one is --%s",
                      length < 60 ? (int)length : 60, word, nearest_name(typed, names, n));
 }

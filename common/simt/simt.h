@@ -46,7 +46,8 @@
  * WARP OPERATIONS follow CUDA's rule since sm_70: all lanes of a mask that haven't returned call
  * the same operation with the same mask. The calls may be on several lines, as on the two sides of
  * a branch. Lanes that have left the kernel by `return` are ignored. Another operation, another
- * mask, or a lane that goes past the operation to the kernel's end is a warp-mask finding.
+ * mask, a lane that goes past the operation to the kernel's end, or a shuffle's width that is no
+ * power of two up to 32 is a warp-mask finding.
  *
  * BARRIERS are stricter, and stay so: all threads of a block must reach the same __syncthreads() in
  * the text. On sm_70 and later two lines of __syncthreads() often work, because the hardware counts

@@ -44,6 +44,7 @@ def main():
     os.makedirs(logs, exist_ok=True)
     os.makedirs("build", exist_ok=True)
     os.environ.setdefault("CK_DEFAULT_TIMEOUT", "120")
+    prctl(PR_SET_CHILD_SUBREAPER, 1)  # for processes of a keeper that is killed
     known, allowed = read_durations(), read_allowed_skips()
     wanted = re.compile(os.environ.get("TEST_FILTER") or ".")
     tests = [t for t in (Test(path, logs, known) for path in sys.argv[1:]) if wanted.search(t.name)]
@@ -202,15 +203,28 @@ class Run:
 
     def collect(self):
         for pid in list(self.running):
-            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended == 0:
                 continue
             test, began, reading = self.running.pop(pid)
             test.seconds = time.monotonic() - began
             with open(reading, encoding="utf-8") as f:
-                test.count(f.read(), self.allowed)
+                end = f.read()
+            if status:  # it reported nothing, so nobody knows how the test ended
+                end = f"its keeper in the test runner: {describe_end(status)}"
+                self.end_orphans()
+            test.count(end, self.allowed)
         while self.printed < len(self.tests) and self.tests[self.printed].seconds is not None:
             show(self.tests[self.printed])
             self.printed += 1
+
+    def end_orphans(self):
+        """Ends the processes of a keeper that was killed: they have come to this process."""
+        until = time.monotonic() + GRACE_S
+        while (orphans := [pid for pid in children() if pid not in self.running]) and time.monotonic() < until:
+            for pid in orphans:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
     def interrupt(self):
         for pid in self.running:
@@ -248,14 +262,15 @@ def keep(test, report_fd, parent):
     try:
         end = kept(test, parent)
     finally:
-        os.write(report_fd, end.encode())
-        os._exit(0)
+        try:
+            os.write(report_fd, end.encode())
+        finally:  # the runner may have been killed
+            os._exit(0)
 
 
 def kept(test, parent):
-    libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         return "interrupted"
     os.setpgid(0, 0)  # Ctrl-C reaches the runner alone, which then asks for the end
@@ -280,6 +295,10 @@ def kept(test, parent):
     wait_for(pid, time.monotonic() + GRACE_S)
     end_descendants()
     return f"ended by the time-out of {timeout_s:g} s" if cause == "time-out" else "interrupted"
+
+
+def prctl(option, value):
+    ctypes.CDLL(None).prctl(option, value)
 
 
 def describe_end(status):
@@ -309,28 +328,50 @@ def reap():
 
 def outlivers(until):
     """Names of the descendants that still run at that time, or none as soon as all have ended."""
-    while (left := descendants()) and time.monotonic() < until:
+    while has_children() and time.monotonic() < until:
         time.sleep(0.02)
-        while reap() is not None:
-            pass
-    return left.values()
+    return (list(descendants().values()) or ["a process that forks"]) if has_children() else []
 
 
 def end_descendants():
     until = time.monotonic() + GRACE_S
-    while (left := descendants()) and time.monotonic() < until:
-        for pid in left:
+    while has_children() and time.monotonic() < until:
+        for pid in descendants():
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
-        while reap() is not None:
-            pass
-        time.sleep(0.01)
+        time.sleep(0.001)
+
+
+def has_children():
+    """Is any descendant left? An orphan becomes a child of this process, so asking for children misses none; a look into
+    /proc may, while they fork."""
+    while reap() is not None:
+        pass
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return True
+    except ChildProcessError:
+        return False
 
 
 def descendants():
-    """{pid: command's name} of every living process that came of this one; /proc lists them."""
+    """{pid: command's name} of every living process that came of this one."""
+    parent, names = processes()
+    found, new = set(), {os.getpid()}
+    while new:
+        found |= new
+        new = {pid for pid, ppid in parent.items() if ppid in new} - found
+    return {pid: names[pid] for pid in found if pid in names and pid != os.getpid()}
+
+
+def children():
+    return [pid for pid, ppid in processes()[0].items() if ppid == os.getpid()]
+
+
+def processes():
+    """{pid: parent's pid} of all processes, {pid: command's name} of the living ones; /proc lists them."""
     parent, names = {}, {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -344,11 +385,7 @@ def descendants():
         parent[int(entry)] = int(ppid)
         if state not in "ZX":
             names[int(entry)] = name
-    found, new = set(), {os.getpid()}
-    while new:
-        found |= new
-        new = {pid for pid, ppid in parent.items() if ppid in new} - found
-    return {pid: names[pid] for pid in found if pid in names and pid != os.getpid()}
+    return parent, names
 
 
 if __name__ == "__main__":

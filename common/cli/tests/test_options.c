@@ -118,7 +118,8 @@ END_TEST
 START_TEST(a_unique_beginning_is_enough) {
     ck_assert(PARSE(&PLAIN, "--cou=4", "--sha", "1"));
     ck_assert_int_eq(got.count, 4);
-    REFUSED(&PLAIN, TRY("plain", "--co is not a flag of this command; the nearest one is --count"),
+    REFUSED(&PLAIN,
+            TRY("plain", "--co is short for several flags: --count, --color; write more of it"),
             "--co=4");
     ck_assert(PARSE(&PLAIN, "--l"));
 }

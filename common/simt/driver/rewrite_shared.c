@@ -158,7 +158,15 @@ static void rewrite_declarator(struct rewriter *r, const struct declaration *x, 
     char *stars = rewrite_text(r, pointer, d->name), *name = rewrite_text(r, d->name, d->name + 1);
     char *dims = rewrite_text(r, d->dims, d->end);
     const char *more = d->end < x->end ? "; " : "";
-    if (strchr(dims, '=') || strchr(dims, '{'))
+    int after = token_next(t, d->name);
+    if (is_any(t, d->name, alignments))
+        rewrite_fail(r, d->name, "write the alignment of a __shared__ variable before its type");
+    else if (token_is(t, after, "(") && token_is(t, token_next(t, after), "*"))
+        rewrite_fail(r, d->name,
+                     "simtcc doesn't read a __shared__ pointer to an array or to a function: name "
+                     "its type with a typedef");
+    else if (strchr(dims, '=') || strchr(dims, '{') || token_is(t, after, "(") ||
+             token_is(t, after, "{"))
         rewrite_fail(r, d->name,
                      "a __shared__ variable can't be initialised where it is declared: let one "
                      "thread write it, then __syncthreads()");

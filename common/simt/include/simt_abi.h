@@ -78,7 +78,8 @@ enum simt_warp_op {
 enum {
     SIMT_MAYBE_ABSENT = 32, /* the source lane may be outside of the mask: its value is often
                                unused, as at a tree's end */
-    SIMT_WIDE = 64          /* 8 bytes a lane: on a GPU two operations, or one of another type */
+    SIMT_WIDE = 64,         /* 8 bytes a lane: on a GPU two operations, or one of another type */
+    SIMT_BAD_WIDTH = 128    /* a shuffle's width is not 1, 2, 4, 8, 16 or 32 */
 };
 uint64_t simt_warp_op(enum simt_warp_op op, uint32_t mask, uint64_t value, unsigned argument,
                       unsigned site);

@@ -39,31 +39,39 @@ template <class T> SIMT_INLINE T simt_from_bits(uint64_t u) {
 template <class T> constexpr unsigned simt_wide() {
     return sizeof(T) > 4 ? SIMT_WIDE : 0;
 }
+constexpr unsigned simt_width(int width) {
+    return width < 1 || width > 32 || width & (width - 1) ? SIMT_BAD_WIDTH : 0;
+}
 template <class T>
-SIMT_INLINE T simt_shuffle(enum simt_warp_op op, unsigned site, uint32_t mask, T v, unsigned lane) {
-    return simt_from_bits<T>(simt_warp_op(op, mask, simt_to_bits(v), lane | simt_wide<T>(), site));
+SIMT_INLINE T simt_shuffle(enum simt_warp_op op, unsigned site, uint32_t mask, T v, unsigned lane,
+                           unsigned flags) {
+    flags |= simt_wide<T>();
+    return simt_from_bits<T>(simt_warp_op(op, mask, simt_to_bits(v), lane % 32 | flags, site));
 }
 template <class T>
 SIMT_INLINE T simt_shfl_idx(unsigned site, uint32_t mask, T v, int source, int width = 32) {
     unsigned lane = simt_lane(), w = (unsigned)width - 1;
-    return simt_shuffle(SIMT_OP_SHUFFLE, site, mask, v, (lane & ~w) | ((unsigned)source & w));
+    return simt_shuffle(SIMT_OP_SHUFFLE, site, mask, v, (lane & ~w) | ((unsigned)source & w),
+                        simt_width(width));
 }
 template <class T>
 SIMT_INLINE T simt_shfl_xor(unsigned site, uint32_t mask, T v, int bits, int width = 32) {
     unsigned lane = simt_lane(), to = lane ^ (unsigned)bits, w = ~((unsigned)width - 1);
-    return simt_shuffle(SIMT_OP_SHUFFLE_XOR, site, mask, v, (to & w) > (lane & w) ? lane : to);
+    return simt_shuffle(SIMT_OP_SHUFFLE_XOR, site, mask, v, (to & w) > (lane & w) ? lane : to,
+                        simt_width(width));
 }
 template <class T>
 SIMT_INLINE T simt_shfl_down(unsigned site, uint32_t mask, T v, unsigned delta, int width = 32) {
     unsigned lane = simt_lane(), w = (unsigned)width - 1;
     return simt_shuffle(SIMT_OP_SHUFFLE_DOWN, site, mask, v,
-                        ((lane & w) + delta > w ? lane : lane + delta) | SIMT_MAYBE_ABSENT);
+                        (lane & w) + delta > w ? lane : lane + delta,
+                        simt_width(width) | SIMT_MAYBE_ABSENT);
 }
 template <class T>
 SIMT_INLINE T simt_shfl_up(unsigned site, uint32_t mask, T v, unsigned delta, int width = 32) {
     unsigned lane = simt_lane(), w = (unsigned)width - 1;
-    return simt_shuffle(SIMT_OP_SHUFFLE_UP, site, mask, v,
-                        ((lane & w) < delta ? lane : lane - delta) | SIMT_MAYBE_ABSENT);
+    return simt_shuffle(SIMT_OP_SHUFFLE_UP, site, mask, v, (lane & w) < delta ? lane : lane - delta,
+                        simt_width(width) | SIMT_MAYBE_ABSENT);
 }
 #define __shfl_sync(...)      simt_shfl_idx(SIMT_SITE, __VA_ARGS__)
 #define __shfl_xor_sync(...)  simt_shfl_xor(SIMT_SITE, __VA_ARGS__)

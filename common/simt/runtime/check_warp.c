@@ -101,9 +101,23 @@ static void check_kinds(struct worker *w, struct warp *p, int warp, uint32_t gro
 
 /* ---- values of lanes that aren't here ----------------------------------------------------------
  */
+/* true: this lane's width is none, and that is reported. */
+static bool check_width(struct worker *w, const struct warp *p, int thread) {
+    int lane = thread % WARP;
+    if (!(p->argument[lane] & SIMT_BAD_WIDTH)) return false;
+    char me[96];
+    report_thread(thread, me, sizeof me);
+    struct finding f = sync_finding("warp-mask", w, thread, p->op_site[lane]);
+    report_add(&f,
+               "%s calls %s with a width that is not 1, 2, 4, 8, 16 or 32: the value is undefined",
+               me, op_names[p->op[lane]]);
+    return true;
+}
+
 static void check_sources(struct worker *w, struct warp *p, int warp, uint32_t group) {
     for (uint32_t set = group; set; set &= set - 1) {
         int lane = __builtin_ctz(set), thread = warp * WARP + lane;
+        if (check_width(w, p, thread)) return;
         uint32_t source = p->argument[lane] % WARP, mask = p->op_mask[lane];
         bool named = mask >> source & 1;
         if (group >> source & 1 || (!named && p->argument[lane] & SIMT_MAYBE_ABSENT)) continue;

@@ -555,6 +555,18 @@ __global__ void sync_in_branch(float *out) {
 __global__ void lane_that_is_not(unsigned *out) {
     out[threadIdx.x] = __ballot_sync(0x1ffffu, threadIdx.x & 1); //! warp-mask
 }
+__global__ void width_of_twelve(int *out, int width) {
+    int t = threadIdx.x;
+    out[t] = __shfl_sync(0xffffffffu, t, 0, width); //! warp-mask
+}
+__global__ void width_of_a_block(int *out) {
+    int t = threadIdx.x;
+    out[t] = __shfl_down_sync(0xffffffffu, t, 1, 64); //! warp-mask
+}
+__global__ void width_of_none(int *out) {
+    int t = threadIdx.x;
+    out[t] = __shfl_xor_sync(0xffffffffu, t, 1, 0); //! warp-mask
+}
 __global__ void reduce_in_branch(int *out) {
     int t = threadIdx.x, v = 0;
     if (t & 1) v = __reduce_add_sync(0xffffffffu, t); //! warp-mask
@@ -714,6 +726,9 @@ static void synchronisation() {
     RUN(shuffle_after_return<<<1, 32>>>(f, 20));
     RUN(sync_in_branch<<<1, 32>>>(f));
     RUN(lane_that_is_not<<<1, 16>>>((unsigned *)n));
+    RUN(width_of_twelve<<<1, 32>>>(n, 12));
+    RUN(width_of_a_block<<<1, 64>>>(n));
+    RUN(width_of_none<<<1, 32>>>(n));
     RUN(reduce_in_branch<<<1, 32>>>(n));
 }
 

@@ -152,6 +152,15 @@ def check_ends():
             lines = tree.run(**env)[1]
             report(words in "\n".join(lines) and not alive(mark), f"a test {name} leaves no process, and one failure says so",
                    "\n".join(lines))
+    mark = f"98762.{os.getpid()}"
+    with Tree({"test_it.sh": f"echo ok 1 - a; setsid sleep {mark} & kill -KILL $PPID; sleep {mark}"}) as tree:
+        lines = tree.run()[1]
+        report(lines[-1] == "1 passed, 1 failed, 0 skipped" and "keeper in the test runner: ended by SIGKILL" in "\n".join(lines)
+               and not alive(mark), "a test whose keeper is killed has failed, and leaves no process", "\n".join(lines))
+    forks = "import os, time\nend = time.time() + 8\nwhile time.time() < end:\n    if os.fork(): os._exit(0)\n    time.sleep(0.001)"
+    with Tree({"test_it.sh": f"echo ok 1 - a; python3 -c '{forks}' 98761.{os.getpid()}"}) as tree:
+        lines = tree.run()[1]
+        report("left running" in "\n".join(lines), "a process that only lives on in its children is seen", "\n".join(lines))
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         mark = f"98763.{os.getpid()}"
         text = f"setsid sleep {mark} &\ntouch {{}}/up$(basename $0)\nsleep {mark}\n"
