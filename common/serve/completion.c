@@ -169,6 +169,10 @@ static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
         return reject(x, 429, NULL, "queue_full",
                       "the waiting queue is full; try again, or start the server with a larger "
                       "--max-waiting");
+    if (why == SUBMIT_TOO_LARGE)
+        return reject(x, 400, "max_tokens", "context_length_exceeded",
+                      "prompt and max_tokens together need more KV blocks than the whole cache "
+                      "has; ask for fewer tokens, or start the server with more --kv-blocks");
     if (why == SUBMIT_DRAINING)
         return reject(x, 503, NULL, "draining", "the server is shutting down");
     return reject(x, 500, NULL, NULL, "no memory for this request");

@@ -147,6 +147,7 @@ static struct seq *make_seq(struct engine *g, const struct engine_request *r) {
     s->max_output = r->max_output;
     s->arrival_ns = r->arrival_ns;
     s->ignore_end = r->ignore_end;
+    s->ends_after = r->ends_after;
     answer_init(&s->answer, g->tokenizer);
     for (int32_t i = 0; i < r->n_stops; i++) answer_add_stop(&s->answer, r->stop[i]);
     s->stream = r->stream;
@@ -164,6 +165,8 @@ enum engine_submit engine_submit(struct engine *g, const struct engine_request *
     struct seq *s = NULL;
     if (g->draining || g->stopping)
         rc = SUBMIT_DRAINING;
+    else if (policy_blocks_for(r->n_prompt + r->max_output) > kv_pool_total_blocks(g->kv))
+        rc = SUBMIT_TOO_LARGE;
     else if (g->n_waiting >= g->max_waiting)
         rc = SUBMIT_FULL;
     else if (!(s = make_seq(g, r)))

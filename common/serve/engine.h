@@ -39,6 +39,7 @@ struct seq {
     int32_t computed; /* tokens whose keys and values are in the cache */
     int32_t preemptions;
     struct kv_table kv;
+    int32_t ends_after;       /* as in struct engine_request */
     bool ignore_end;          /* the end token is an ordinary token: a fixed output length */
     bool cancelled;           /* set by the HTTP side; honoured at the next step */
     struct sampler sampler;   /* engine thread only */
@@ -138,12 +139,20 @@ struct engine_request {
     const char *stop[ANSWER_MAX_STOPS];
     int32_t n_stops;
     bool ignore_end;
-    int64_t arrival_ns;       /* request_accepted */
-    struct stream *stream;    /* the engine takes its own reference */
+    int32_t ends_after;    /* > 0: the answer ends with "stop" after so many tokens, whatever they
+                              are: a length that a workload states */
+    int64_t arrival_ns;    /* request_accepted */
+    struct stream *stream; /* the engine takes its own reference */
     struct live_record *live; /* held until the stream is closed */
 };
 
-enum engine_submit { SUBMIT_OK, SUBMIT_FULL, SUBMIT_DRAINING, SUBMIT_NO_MEMORY };
+enum engine_submit {
+    SUBMIT_OK,
+    SUBMIT_FULL,      /* max_waiting requests wait */
+    SUBMIT_TOO_LARGE, /* prompt and max_output need more KV blocks than the whole cache has */
+    SUBMIT_DRAINING,
+    SUBMIT_NO_MEMORY
+};
 /* Queues a request; *id names it for engine_cancel. */
 enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id);
 

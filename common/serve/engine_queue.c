@@ -54,9 +54,9 @@ void engine_to_running(struct engine *g, struct seq *s) {
 void engine_to_waiting(struct engine *g, struct seq *s) {
     take_out(g, s);
     s->state = SEQ_WAITING;
-    /* behind the requests that were preempted before, in front of those that never ran */
+    /* preempted requests first, those in order of arrival (ids are): see struct policy_view */
     struct seq **at = &g->waiting;
-    while (*at && (*at)->preemptions > 0) at = &(*at)->next;
+    while (*at && (*at)->preemptions > 0 && (*at)->id < s->id) at = &(*at)->next;
     s->next = *at;
     *at = s;
     g->n_waiting++;

@@ -3,7 +3,8 @@
  *
  * Each function reads the clock once, first thing, and appends one event to the request's record.
  * The caller holds the record's lock. Clock "server", source server_log (scheduler_log for
- * admission, preemption and resumption), clock_api "CLOCK_MONOTONIC".
+ * admission, preemption and resumption), clock_api as the clock says
+ * ("CLOCK_MONOTONIC").
  *
  * How far the HTTP library's hand-overs lie from the wire: measured once with strace (absolute
  * timestamps at system call entry, brought to CLOCK_MONOTONIC; the tracer's stops are inside the

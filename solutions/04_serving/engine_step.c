@@ -111,8 +111,8 @@ static void next_token(struct engine *g, struct seq *s, const float *logits) {
         return;
     }
     bool full = s->n_generated == s->max_output;
-    if (deliver(g, s, &piece) && (piece.stopped || full))
-        finish(g, s, piece.stopped ? "stop" : "length");
+    bool over = piece.stopped || s->n_generated == s->ends_after;
+    if (deliver(g, s, &piece) && (over || full)) finish(g, s, over ? "stop" : "length");
 }
 
 static void take_results(struct engine *g, int32_t n) {

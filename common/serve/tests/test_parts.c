@@ -231,7 +231,7 @@ static int64_t tick(void *ctx) {
 
 START_TEST(stamps_read_the_clock_once_and_say_who_did) {
     int64_t now = 0;
-    struct clock c = {tick, &now};
+    struct clock c = {tick, &now, NULL, "CLOCK_MONOTONIC"};
     struct record r;
     struct err e = {0};
     record_init(&r);
