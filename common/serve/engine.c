@@ -41,6 +41,7 @@ struct engine *engine_create(const struct engine_options *o, struct err *e) {
     g->policy = o->policy;
     g->clock = o->clock;
     g->max_waiting = o->max_waiting;
+    g->prefix_cache = o->prefix_cache;
     pthread_mutex_init(&g->lock, NULL);
     pthread_condattr_t attr; /* the timed wait below counts on the clock of the stamps */
     pthread_condattr_init(&attr);
@@ -145,6 +146,7 @@ static struct seq *make_seq(struct engine *g, const struct engine_request *r) {
     if (r->n_prompt > 0) memcpy(s->tokens, r->prompt, (size_t)r->n_prompt * sizeof *s->tokens);
     s->n_prompt = r->n_prompt;
     s->max_output = r->max_output;
+    s->cached = -1;
     s->arrival_ns = r->arrival_ns;
     s->ignore_end = r->ignore_end;
     s->ends_after = r->ends_after;

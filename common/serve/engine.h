@@ -37,6 +37,7 @@ struct seq {
     int32_t *tokens; /* prompt, then generated ids; (n_prompt + n_generated), room for max_output */
     int32_t n_prompt, n_generated, max_output;
     int32_t computed; /* tokens whose keys and values are in the cache */
+    int32_t cached;   /* of them, found by prefix reuse at its first admission; -1 before */
     int32_t preemptions;
     struct kv_table kv;
     int32_t ends_after;       /* as in struct engine_request */
@@ -57,6 +58,7 @@ struct engine {
     struct clock clock;
     struct records *records;
     struct kv_pool *kv; /* engine thread only */
+    bool prefix_cache;  /* never changes */
 
     pthread_mutex_t lock;          /* guards all below */
     pthread_cond_t work;           /* signalled on submit, cancel and shutdown */
@@ -119,6 +121,7 @@ struct engine_options {
     const char *policy_arg; /* "" for none */
     struct clock clock;
     int32_t max_waiting; /* more are refused with 429 */
+    bool prefix_cache;   /* reuse the KV blocks of prompts that begin alike */
 };
 
 struct engine *engine_create(const struct engine_options *o, struct err *e);
