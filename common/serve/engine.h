@@ -21,6 +21,7 @@
 #include "serve/answer.h"
 #include "serve/kv_blocks.h"
 #include "serve/records.h"
+#include "serve/step_log.h"
 #include "serve/stream.h"
 
 #include <pthread.h>
@@ -58,7 +59,8 @@ struct engine {
     struct clock clock;
     struct records *records;
     struct kv_pool *kv; /* engine thread only */
-    bool prefix_cache;  /* never changes */
+    bool prefix_cache;  /* never changes, nor does the next */
+    struct step_log *step_log;
 
     pthread_mutex_t lock;          /* guards all below */
     pthread_cond_t work;           /* signalled on submit, cancel and shutdown */
@@ -105,6 +107,8 @@ struct seq *engine_find(struct engine *g, int64_t id);
  * request goes before those that never ran. Blocks and stamps are the step's business. */
 void engine_to_running(struct engine *g, struct seq *s);
 void engine_to_waiting(struct engine *g, struct seq *s);
+/* A step over batch[0..n) began at start_ns and ended just now: a line in the step log. */
+void engine_note_step(struct engine *g, int32_t n, int64_t start_ns);
 /* The request is over. Its blocks are given back, its stream is closed, it is gone afterwards.
  * STREAM_DONE: `why` is the finish reason; otherwise the message. Stamps request_rejected and
  * request_cancelled; whether a fault becomes an HTTP 500 (request_failed) or an error within an
@@ -120,8 +124,9 @@ struct engine_options {
     const struct policy_ops *policy;
     const char *policy_arg; /* "" for none */
     struct clock clock;
-    int32_t max_waiting; /* more are refused with 429 */
-    bool prefix_cache;   /* reuse the KV blocks of prompts that begin alike */
+    int32_t max_waiting;       /* more are refused with 429 */
+    bool prefix_cache;         /* reuse the KV blocks of prompts that begin alike */
+    struct step_log *step_log; /* NULL: steps are not logged; the caller closes it */
 };
 
 struct engine *engine_create(const struct engine_options *o, struct err *e);

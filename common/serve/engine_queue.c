@@ -6,6 +6,7 @@
  */
 #include "serve/engine.h"
 
+#include "backend/paced.h"
 #include "serve/buffer.h"
 #include "serve/stamps.h"
 
@@ -89,6 +90,25 @@ struct policy_view engine_view(struct engine *g) {
                                 .token_budget = g->backend->info.max_step_tokens,
                                 .max_running = g->backend->info.max_seqs,
                                 .arrivals_ended = g->draining};
+}
+
+void engine_note_step(struct engine *g, int32_t n, int64_t start_ns) {
+    if (!g->step_log) return;
+    struct backend_batch batch = {g->batch, n};
+    struct sim_work work = backend_work(&batch);
+    struct step step = {.start_ns = start_ns,
+                        .end_ns = clock_now_ns(&g->clock),
+                        .sequences = n,
+                        .context_tokens = work.context_tokens,
+                        .attended_tokens = work.attended,
+                        .waiting = g->n_waiting,
+                        .kv_blocks_used = kv_pool_total_blocks(g->kv) - kv_pool_free_blocks(g->kv)};
+    for (int32_t i = 0; i < n; i++) {
+        bool decodes =
+            g->batch_of[i]->n_generated > 0 && g->batch[i].want_logits && g->batch[i].n_tokens == 1;
+        *(decodes ? &step.decode_tokens : &step.prefill_tokens) += g->batch[i].n_tokens;
+    }
+    step_log_add(g->step_log, &step);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
