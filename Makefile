@@ -55,8 +55,7 @@ LAB_DIRS := 01_request_record 02_queue_sim 03_kernels 04_serving
 lab_tree = $(if $(filter $(MINE)_%,$(1)),labs,$(IMPL))
 lab_sources = $(or $(wildcard $(call lab_tree,$(1))/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
 LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
-COMMON_SRC := $(filter-out common/cli/% common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
-CLI_SRC := $(wildcard common/cli/*.c)
+COMMON_SRC := $(filter-out common/cli/main.c common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
 GRADER_SRC := $(wildcard grader/*.c)
 
 LIB := $(OBJ)/libservelab$(MINE:%=-mine%).a
@@ -81,7 +80,7 @@ $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BIN)/servelab: $(patsubst %.c,$(OBJ)/%.o,$(CLI_SRC)) $(LIB)
+$(BIN)/servelab: $(OBJ)/common/cli/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
