@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""test_cli.py: the program `servelab` as a whole: every command that its --help lists has a --help whose first example
+"""test_cli.py: `make help`, and the program `servelab` as a whole: each listed command has a --help whose first example
 runs, refuses a bad value of each flag by name, and exits with 4 when its output can't be written."""
+import glob
 import os
 import re
 import shlex
@@ -91,12 +92,24 @@ def names():
     report(run("help").stdout == run("--help").stdout == run("-h").stdout != "", "servelab help, --help, -h")
 
 
+def make_help():
+    """Each described target of the Makefiles is in the list, under one of four headings."""
+    shown = subprocess.run(["make", "-s", "help"], cwd=TOP, capture_output=True, text=True, timeout=60).stdout
+    report(re.findall(r"^for the (\w+)$", shown, re.M) == ["learner", "lecturer", "instructor", "maintainer"],
+           "make help has four groups", shown)
+    files = ["Makefile", *glob.glob("**/module.mk", root_dir=TOP, recursive=True)]
+    for target in (t for f in files if not f.startswith("build/")
+                   for t in re.findall(r"^([a-z-]+):.*## ", open(os.path.join(TOP, f)).read(), re.M)):
+        report(len(re.findall(f"^  {target}  +\\S", shown, re.M)) == 1, f"make help lists {target}", shown)
+
+
 with tempfile.TemporaryDirectory(prefix="servelab-cli-") as work:
     for part in os.listdir(TOP):  # the examples name files of the project, and write into build/
         if part != "build":
             os.symlink(os.path.join(TOP, part), os.path.join(work, part))
     os.mkdir(os.path.join(work, "build"))
     names()
+    make_help()
     for c in commands():
         page, words = help_and_example(c)
         bad_values(c, page)
