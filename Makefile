@@ -55,8 +55,7 @@ LAB_DIRS := 01_request_record 02_queue_sim 03_kernels 04_serving
 lab_tree = $(if $(filter $(MINE)_%,$(1)),labs,$(IMPL))
 lab_sources = $(or $(wildcard $(call lab_tree,$(1))/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
 LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
-COMMON_SRC := $(filter-out common/cli/% common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
-CLI_SRC := $(wildcard common/cli/*.c)
+COMMON_SRC := $(filter-out common/cli/main.c common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
 GRADER_SRC := $(wildcard grader/*.c)
 
 LIB := $(OBJ)/libservelab$(MINE:%=-mine%).a
@@ -71,7 +70,7 @@ TEST_SCRIPT := $(wildcard common/*/tests/test_*.sh common/*/tests/test_*.py comm
 BENCH_BIN := $(patsubst %.c,$(OBJ)/%,$(wildcard common/*/bench/bench_*.c common/backend/*/bench/bench_*.c))
 PROGRAMS := $(BIN)/servelab $(EXTRA_PROGRAMS)
 
-build: $(PROGRAMS) ## compile the programs into build/bin
+build: $(PROGRAMS) ## learner: compile the programs into build/bin
 
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
@@ -81,7 +80,7 @@ $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BIN)/servelab: $(patsubst %.c,$(OBJ)/%.o,$(CLI_SRC)) $(LIB)
+$(BIN)/servelab: $(OBJ)/common/cli/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -95,14 +94,14 @@ $(BENCH_BIN): $(OBJ)/%: $(OBJ)/%.o $(LIB)
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 TESTS ?= $(TEST_BIN) $(TEST_SCRIPT)
-test: deps-test ## every test, the browser's too (installs what is missing)
+test: deps-test ## maintainer: every test, the browser's too (installs what is missing)
 	@$(MAKE) -j$(JOBS) build $(TEST_BIN)
 	@SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) MODE=$(MODE) CC="$(CC)" \
 	 common/testing/run_tests.sh $(TESTS)
 
 # The long version: other compilers' opinion, sanitizers, and the engines that our golden data came from.
 FOREIGN_SCRIPT := $(wildcard common/*/tests/check_*.py common/backend/*/tests/check_*.py)
-check-all: test ## test, sanitizers, clang, and our figures against foreign engines (an hour)
+check-all: test ## maintainer: test, sanitizers, clang, and our figures against foreign engines (an hour)
 	@$(MAKE) check-format check-headers
 	@for m in asan tsan; do \
 	  $(MAKE) MODE=$$m -j$(JOBS) build $(patsubst $(OBJ)/%,build/obj/gcc-$$m-solutions/%,$(TEST_BIN)) && \
@@ -113,30 +112,32 @@ check-all: test ## test, sanitizers, clang, and our figures against foreign engi
 	@SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) PYTHON=build/venv-foreign/bin/python \
 	 common/testing/run_tests.sh $(FOREIGN_SCRIPT)
 
-check-headers: ## every public header compiles alone
+check-headers: ## maintainer: every public header compiles alone
 	@for h in $(filter-out common/testing/%,$(wildcard common/*/*.h common/backend/*/*.h grader/*.h)); do \
 	  echo "#include \"$${h#*/}\"" | $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -Werror -fsyntax-only -x c - || exit 1; done
 
 FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh')
-check-format: ## clang-format changes nothing
+check-format: ## maintainer: clang-format changes nothing
 	@clang-format --dry-run --Werror $(FORMATTED)
-format: ## let clang-format rewrite the sources
+format: ## maintainer: let clang-format rewrite the sources
 	@clang-format -i $(FORMATTED)
 
-bench: $(BENCH_BIN) ## build the benchmarks; each SPEED.md names its command
+bench: $(BENCH_BIN) ## maintainer: build the benchmarks; each SPEED.md names its command
 	@for b in $(BENCH_BIN); do echo $$b; done
 
 # ---- set-up ----------------------------------------------------------------------------------------------------------
-deps: ## what building and the demo need: named, and installed where that is possible
+deps: ## learner: install what building and the demo need; what it cannot install it names
 	@common/setup/deps.sh demo
-deps-test: ## the same for the tests
+deps-test: ## maintainer: the same for what the tests need
 	@common/setup/deps.sh test
 
-clean: ## remove build/
+clean: ## learner: remove build/
 	rm -rf build
 
-help: ## this list
+help: ## learner: this list
 	@echo "servelab: make TARGET [MODE=release|asan|tsan] [IMPL=solutions|labs] [CC=gcc|clang]"; echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@for who in learner lecturer instructor maintainer; do \
+	  echo "for the $$who"; \
+	  awk -F ":.*## $$who: " "/^[a-z-]+:.*## $$who: / { printf \"  %-16s %s\n\", \$$1, \$$2 }" $(MAKEFILE_LIST); done
 
 .PHONY: build test check-all check-headers check-format format bench deps deps-test clean help

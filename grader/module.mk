@@ -40,11 +40,11 @@ $(CHILDREN):
 LAB ?= 01
 DEVICE ?= simt
 export LAB CHECK SEED HINT DIR KEEP DEVICE
-grade: build ## grade a lab: LAB=01 [DIR=folder] [DEVICE=cuda] [CHECK=intervals] [SEED=n] [HINT=1] [KEEP=1]
+grade: build ## learner: grade a lab: LAB=01 [DIR=folder] [DEVICE=cuda] [CHECK=intervals] [SEED=n] [HINT=1] [KEEP=1]
 	@$(BIN)/servelab grade "$$LAB" $(if $(CHECK),--check "$$CHECK") $(if $(SEED),--seed "$$SEED") \
 	  --device "$$DEVICE" $(if $(HINT),--hint "$$HINT") $(if $(KEEP),--keep) $(if $(DIR),-- "$$DIR")
 
-check-mutants: build ## does every mutant of the reference lose points? (all of them, some minutes)
+check-mutants: build ## maintainer: does every mutant of the reference lose points? (all of them, some minutes)
 	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_mutants.py all
 	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_lab03_mutants.py all
 	@SERVELAB=$(abspath $(BIN)/servelab) python3 grader/tests/test_lab03.py all

@@ -3,8 +3,6 @@
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
-#include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,12 +10,13 @@
 #include <unistd.h>
 
 int cli_usage(const char *command, const char *fmt, ...) {
+    char text[1024];
     va_list ap;
     va_start(ap, fmt);
-    fprintf(stderr, "servelab %s: ", command);
-    vfprintf(stderr, fmt, ap);
-    fprintf(stderr, "\n  try: servelab %s --help\n", command);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    fprintf(stderr, "servelab %s: %s\n  try: servelab %s --help\n", command, err_clean(text),
+            command);
     return CLI_USAGE;
 }
 
@@ -39,27 +38,6 @@ int cli_input_error(const char *command, const char *input, const struct err *e,
     cJSON_free(text);
     cJSON_Delete(root);
     return CLI_USAGE;
-}
-
-int cli_bad_flag(const char *command, int argc, char **argv, bool missing_argument) {
-    const char *flag = optind > 0 && optind <= argc ? argv[optind - 1] : "?";
-    return cli_usage(command, missing_argument ? "%s needs a value" : "%s is not a flag I know",
-                     flag);
-}
-
-int cli_int(const char *command, const char *flag, const char *text, long long lo, long long hi,
-            long long *out) {
-    char *end;
-    errno = 0;
-    long long v = strtoll(text, &end, 10);
-    if (end == text || isspace((unsigned char)*text) || *end || errno == ERANGE || v < lo ||
-        v > hi) {
-        cli_usage(command, "%s takes a whole number from %lld to %lld, not '%s'", flag, lo, hi,
-                  text);
-        return -1;
-    }
-    *out = v;
-    return 0;
 }
 
 bool cli_real(const char *text, const char **end, double *out) {

@@ -1,7 +1,7 @@
-/* cli.h: what the sub-commands of `servelab` share: exit statuses, messages, colour. One file
- * cmd_NAME.c a command.
+/* cli.h: what the sub-commands of `servelab` share: the list of them, exit statuses, error
+ * messages, colour. Each command is in one file, cmd_NAME.c; how its flags are read: cli/options.h.
  *
- * Exit status is the verdict (enum cli_exit); nothing parses prose.
+ * The exit status is the verdict (enum cli_exit); no program has to parse prose.
  */
 #ifndef SERVELAB_CLI_CLI_H
 #define SERVELAB_CLI_CLI_H
@@ -15,26 +15,26 @@ enum cli_exit {
     CLI_NO = 1,            /* the answer is no: lost points, objective missed */
     CLI_USAGE = 2,         /* bad usage or input */
     CLI_NOT_ATTEMPTED = 3, /* a lab file is still the starter */
-    CLI_FAULT = 4          /* our own fault */
+    CLI_FAULT = 4          /* servelab's own fault, or an output that can't be written */
 };
 
-struct cli_command {
-    const char *name;                  /* "record", "serve" */
-    const char *summary;               /* one line for `servelab --help` */
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
-};
+/* Each is in cmd_NAME.c (sim in cmd_sim.c and sim_flags.c); struct command: cli/options.h. */
+extern const struct command record_check_command, quality_command, sim_run_command,
+    sim_sweep_command, serve_command, load_command, model_info_command, model_tokenize_command,
+    model_detokenize_command, grade_command, kernels_command;
+/* All of them, NULL at the end (commands.c). */
+extern const struct command *const cli_commands[];
 
-/* One function a command, declared here, listed in main.c: int cmd_NAME(int argc, char **argv); */
-int cmd_record(int argc, char **argv);
-int cmd_quality(int argc, char **argv);
-int cmd_sim(int argc, char **argv);
-int cmd_serve(int argc, char **argv);
-int cmd_load(int argc, char **argv);
-int cmd_model(int argc, char **argv);
-int cmd_grade(int argc, char **argv);
-int cmd_kernels(int argc, char **argv);
+/* Runs the command that argv[1] (or argv[1] and argv[2]) names, with the rest of argv. Returns an
+ * exit status. */
+int cli_run(int argc, char **argv);
 
-/* "servelab COMMAND: TEXT" to stderr; returns CLI_USAGE. */
+/* `servelab record check`, run with other words than the user's (`servelab load` shows its records
+ * so). argv[0] is not read. */
+int cmd_record_check(int argc, char **argv);
+
+/* "servelab COMMAND: TEXT" and the next step to stderr; returns CLI_USAGE. Control bytes in TEXT
+ * become '?'. */
 int cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Reports *e as "servelab COMMAND: INPUT:LINE: FIELD: TEXT" to stderr; with `json`, as {"error":
@@ -42,17 +42,8 @@ int cli_usage(const char *command, const char *fmt, ...) __attribute__((format(p
  */
 int cli_input_error(const char *command, const char *input, const struct err *e, bool json);
 
-/* For getopt_long with opterr = 0 after it returned '?' or ':': names the flag in question and
- * returns CLI_USAGE. */
-int cli_bad_flag(const char *command, int argc, char **argv, bool missing_argument);
-
-/* Reads an integer flag value within [lo, hi]; on failure names the flag. 0 or -1 (message already
- * printed). */
-int cli_int(const char *command, const char *flag, const char *text, long long lo, long long hi,
-            long long *out);
-
-/* Reads a finite decimal number at `text` and sets *end behind it. false where none stands: no
- * blanks in front, and nothing hexadecimal, which strtod takes for a number that nobody meant. */
+/* Reads a finite decimal number at `text` and sets *end behind it. false if there is none: blanks
+ * in front are refused, and so are hexadecimal numbers, inf and nan, which strtod accepts. */
 bool cli_real(const char *text, const char **end, double *out);
 
 /* Escape codes when stdout is a terminal and NO_COLOR is unset, "" otherwise. */

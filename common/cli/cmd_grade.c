@@ -1,113 +1,72 @@
 /* cmd_grade.c: `servelab grade LAB [DIR]`: grades one submission and renders the verdict. What
  * grading is stands in grader/grade.h. */
-#include "cli/cli.h"
+#include "cli/options.h"
 
 #include "build.h"
 #include "grade.h"
 #include "render.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: servelab grade LAB [DIR] [FLAGS]\n\n"
-    "Grades the files of lab LAB (01, or 01_request_record) that stand in DIR; without DIR, the\n"
-    "learner's own in labs/. Nothing in DIR is changed or run outside of a sandbox.\n\n"
-    "  --check LIST     only these: a check's name (intervals.tpot), a dimension (slo), or a list\n"
-    "  --list           the checks, with their points\n"
-    "  --seed N         the practice seed of an earlier run, to see the same cases again\n"
-    "  --seed-file F    the instructor's seed: any text; never shown, nor are cases made from it\n"
-    "  --hint N         up to 3 steps of help with what is not earned; none tells the answer\n"
-    "  --format LIST    text, json; each to standard output, or to a file: text,json=verdict.json\n"
-    "  --json           the same as --format json\n"
-    "  --device cuda    lab 03 on a GPU: right or wrong, speed beside the reference's; a table, "
-    "no\n"
-    "                   points. Needs a driver and nvcc; exit status 1 also when one isn't "
-    "written\n"
-    "  --sandbox MODE   auto (bubblewrap where it works) or rlimits\n"
-    "  --keep           leave the work folder, and say where it is\n\n"
-    "example: servelab grade 01 solutions/01_request_record --check intervals\n"
-    "exit status: 0 full marks, 1 points lost, 2 bad usage, 3 not attempted, 4 the grader's "
-    "fault\n";
-
-enum { MAX_FORMATS = 4 };
-
 struct options {
-    struct grade_options g;
-    const char *seed_file;
-    const char *formats;
-    bool list;
-    bool seed_given;
+    const char *check, *seed_file, *formats;
+    long long seed, hint;
+    int sandbox, device; /* indices in the choices below */
+    bool list, json, keep, seed_given;
+    struct grade_options g; /* from the flags */
 };
 
-/* ---- flags ----------------------------------------------------------------------------------- */
+static const char *const SANDBOXES[] = {"auto", "rlimits", NULL};
+static const char *const DEVICES[] = {"simt", "cuda", NULL};
 
-static int set_seed(struct options *o, const char *text) {
-    long long v;
-    if (cli_int("grade", "--seed", text, 0, 9007199254740992LL, &v)) return CLI_USAGE;
-    o->g.seed = (uint64_t)v;
-    o->seed_given = true;
-    return 0;
-}
+#define T struct options
+static const struct option_flag flags[] = {
+    OPTION_TEXT(T, check, "check", "LIST",
+                "only these: a check's name (intervals.tpot), a dimension (slo), or a list"),
+    OPTION_SWITCH(T, list, "list", "the checks, with their points"),
+    OPTION_INT(T, seed, "seed", "N", 0, 9007199254740992LL,
+               "the practice seed of an earlier run, to see the same cases again"),
+    OPTION_FILE(T, seed_file, "seed-file", "FILE",
+                "the instructor's seed: any text; it and the cases made from it are not shown"),
+    OPTION_INT(T, hint, "hint", "N", 0, CHECK_HINTS,
+               "up to so many steps of help with each check that is not earned; none gives the "
+               "answer"),
+    OPTION_TEXT(T, formats, "format", "LIST",
+                "text, json; each to standard output, or to a file: text,json=verdict.json"),
+    OPTION_SWITCH(T, json, "json", "the same as --format json"),
+    OPTION_CHOICE(T, device, "device", "NAME", DEVICES,
+                  "simt (default): the counted run, on the CPU. cuda: lab 03 on a GPU: right or "
+                  "wrong, speed beside the reference's; a table, no points. Needs a driver and "
+                  "nvcc; exit status 1 also when a kernel isn't written"),
+    OPTION_CHOICE(T, sandbox, "sandbox", "MODE", SANDBOXES,
+                  "auto (default): bubblewrap where it works; or rlimits"),
+    OPTION_SWITCH(T, keep, "keep", "leave the work folder, and print where it is"),
+    {0}};
+#undef T
+static const struct option_rule rules[] = {{OPTION_EXCLUDE, {"seed", "seed-file"}}, {0}};
 
-static int set_hint(struct options *o, const char *text) {
-    long long v;
-    if (cli_int("grade", "--hint", text, 0, CHECK_HINTS, &v)) return CLI_USAGE;
-    o->g.hints = (int)v;
-    return 0;
-}
+static int run(int argc, char **argv);
 
-static int set_sandbox(struct options *o, const char *text) {
-    if (strcmp(text, "auto") != 0 && strcmp(text, "rlimits") != 0)
-        return cli_usage("grade", "--sandbox takes auto or rlimits");
-    o->g.force_rlimits = text[0] == 'r';
-    return 0;
-}
-
-static int set_device(struct options *o, const char *text) {
-    if (strcmp(text, "cuda") != 0 && strcmp(text, "simt") != 0)
-        return cli_usage("grade", "--device takes simt (the counted run, on the CPU) or cuda");
-    o->g.cuda = text[0] == 'c';
-    return 0;
-}
-
-static int read_flags(int argc, char **argv, struct options *o) {
-    static const struct option flags[] = {{"check", required_argument, NULL, 'c'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"seed-file", required_argument, NULL, 'S'},
-                                          {"hint", required_argument, NULL, 'i'},
-                                          {"format", required_argument, NULL, 'f'},
-                                          {"sandbox", required_argument, NULL, 'x'},
-                                          {"device", required_argument, NULL, 'd'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"keep", no_argument, NULL, 'k'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int flag, rc = 0;
-    opterr = 0;
-    optind = 1;
-    while (!rc && (flag = getopt_long(argc, argv, ":h", flags, NULL)) != -1) {
-        if (flag == 'c') o->g.check = optarg;
-        if (flag == 's') rc = set_seed(o, optarg);
-        if (flag == 'S') o->seed_file = optarg;
-        if (flag == 'i') rc = set_hint(o, optarg);
-        if (flag == 'f') o->formats = optarg;
-        if (flag == 'x') rc = set_sandbox(o, optarg);
-        if (flag == 'd') rc = set_device(o, optarg);
-        if (flag == 'j') o->formats = "json";
-        if (flag == 'l') o->list = true;
-        if (flag == 'k') o->g.keep = true;
-        if (flag == 'h') return fputs(help, stdout), -1;
-        if (flag == '?' || flag == ':') return cli_bad_flag("grade", argc, argv, flag == ':');
-    }
-    return rc;
-}
+const struct command grade_command = {
+    .name = "grade",
+    .summary = "grade a lab: points, what to do next, the command that repeats a check",
+    .run = run,
+    .usage = "LAB [DIR] [FLAGS]",
+    .about = "Grades the files of lab LAB (01, or 01_request_record) in folder DIR; without DIR, "
+             "the learner's own in labs/. Nothing in DIR is changed or run outside of a sandbox.",
+    .flags = flags,
+    .rules = rules,
+    .args = {"LAB", "DIR"},
+    .min_args = 1,
+    .max_args = 2,
+    .exits = "0 full marks, 1 points lost, 2 bad usage, 3 not attempted, 4 the grader's fault, or "
+             "the verdict can't be written",
+    .examples = "servelab grade 01 solutions/01_request_record --check intervals"};
 
 /* ---- the seed -------------------------------------------------------------------------------- */
 
@@ -129,9 +88,8 @@ static int read_seed_file(const char *path, uint64_t *seed) {
 
 static int choose_seed(struct options *o) {
     o->g.practice = o->seed_file == NULL;
-    if (o->seed_file && o->seed_given)
-        return cli_usage("grade", "--seed and --seed-file: one of them");
     if (o->seed_file) return read_seed_file(o->seed_file, &o->g.seed);
+    o->g.seed = (uint64_t)o->seed;
     if (!o->seed_given) {
         uint32_t r = 0;
         if (getrandom(&r, sizeof r, 0) != sizeof r) r = (uint32_t)getpid();
@@ -158,8 +116,11 @@ static int render_one(const char *item, size_t n, const struct grade_verdict *v,
         rc = render_json(v, out) ? CLI_FAULT : 0;
     else
         render_text(v, lab, out == stdout && cli_bold()[0], out);
-    if ((out == stdout ? fflush(out) : fclose(out)) && !rc) {
-        fprintf(stderr, "servelab grade: writing the verdict: %s\n", strerror(errno));
+    if (out == stdout) return rc; /* main.c checks it */
+    bool whole = !ferror(out);
+    if ((fclose(out) || !whole) && !rc) {
+        fprintf(stderr, "servelab grade: --format: %s can't be written: %s\n", path,
+                strerror(errno));
         rc = CLI_FAULT;
     }
     return rc;
@@ -219,17 +180,25 @@ static int grade(struct options *o) {
     return rc;
 }
 
-int cmd_grade(int argc, char **argv) {
+static int run(int argc, char **argv) {
     struct options o = {.formats = "text"};
+    struct option_words words;
     char home[1024], folder[1200];
     struct err e;
-    int rc = read_flags(argc, argv, &o);
-    if (rc) return rc < 0 ? CLI_DONE : rc;
-    if (optind >= argc) return cli_usage("grade", "which lab? (01, 02, 03)");
-    if (argc - optind > 2) return cli_usage("grade", "one lab and one folder, please");
-    o.g.lab = lab_find(argv[optind]);
+    int status;
+    if (!options_parse(&grade_command, &o, argc, argv, &words, &status)) return status;
+    const char *dir = words.n_args == 2 ? words.args[1] : NULL;
+    o.seed_given = option_given(&words, "seed");
+    if (o.json) o.formats = "json";
+    o.g = (struct grade_options){.check = o.check,
+                                 .hints = (int)o.hint,
+                                 .force_rlimits = o.sandbox == 1,
+                                 .cuda = o.device == 1,
+                                 .keep = o.keep,
+                                 .lab = lab_find(words.args[0])};
     if (!o.g.lab)
-        return cli_usage("grade", "there is no lab '%s' here; there are 01 and 02", argv[optind]);
+        return cli_usage("grade", "there is no lab '%s' here; there are 01, 02 and 03",
+                         words.args[0]);
     if (o.list) return list_checks(o.g.lab), CLI_DONE;
     if (o.g.cuda && !o.g.lab->on_card)
         return cli_usage("grade", "--device cuda is for lab 03, whose files are kernels");
@@ -242,8 +211,8 @@ int cmd_grade(int argc, char **argv) {
     }
     o.g.home = home;
     snprintf(folder, sizeof folder, "%s/labs/%s", home, o.g.lab->name);
-    o.g.folder = argc - optind == 2 ? argv[optind + 1] : folder;
-    o.g.rerun_folder = argc - optind == 2 ? argv[optind + 1] : NULL;
+    o.g.folder = dir ? dir : folder;
+    o.g.rerun_folder = dir;
     if (isatty(STDERR_FILENO)) o.g.progress = show_progress;
     return grade(&o);
 }

@@ -2,24 +2,38 @@
  * compute, their versions and the budgets that these are known by. The table is
  * backend/kernel_table.c; the handout prints it from here.
  */
-#include "cli/cli.h"
+#include "cli/options.h"
 
 #include "backend/kernel_case.h"
 #include "backend/kernel_spec.h"
 #include "base/json.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: servelab kernels [KERNEL [SIZES]] [--json]\n\n"
-    "The kernels of lab 03: bytes that must move, operations, versions from naive to fast, and "
-    "the\n"
-    "counted budgets that a version is known by. With SIZES, the budgets' values, with the tenth\n"
-    "that is allowed on top.\n\n"
-    "example: servelab kernels rmsnorm \"rows=16 d=1024\"\n"
-    "exit status: 0 done, 2 bad usage\n";
+struct kernels_flags {
+    bool json;
+};
+
+static const struct option_flag flags[] = {
+    OPTION_SWITCH(struct kernels_flags, json, "json", "the same as JSON"), {0}};
+
+static int run(int argc, char **argv);
+
+const struct command kernels_command = {
+    .name = "kernels",
+    .summary = "what lab 03's kernels must move and compute, and their budgets",
+    .run = run,
+    .usage = "[KERNEL [SIZES]] [--json]",
+    .about =
+        "The kernels of lab 03: bytes that must move, operations, versions from naive to fast, "
+        "and the counted budgets that a version is known by. With SIZES, the budgets' values, "
+        "with the tenth that is allowed on top.",
+    .flags = flags,
+    .args = {"KERNEL", "SIZES"},
+    .max_args = 2,
+    .exits = "0 done; 2 bad usage",
+    .examples = "servelab kernels rmsnorm \"rows=16 d=1024\""};
 
 static void print_list(void) {
     printf("%-18s %-8s %s\n", "kernel", "versions", "what it is");
@@ -115,33 +129,23 @@ static int print_json(const struct kernel_spec *one, const struct kernel_sizes *
     return text ? CLI_DONE : CLI_FAULT;
 }
 
-int cmd_kernels(int argc, char **argv) {
-    static const struct option flags[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    bool json = false;
-    int flag;
-    opterr = 0;
-    optind = 1;
-    while ((flag = getopt_long(argc, argv, ":h", flags, NULL)) != -1) {
-        if (flag == 'j') json = true;
-        if (flag == 'h') return fputs(help, stdout), CLI_DONE;
-        if (flag == '?' || flag == ':') return cli_bad_flag("kernels", argc, argv, flag == ':');
-    }
-    if (argc - optind > 2)
-        return cli_usage("kernels", "'%s' is too much: sizes go into one argument, in quotes",
-                         argv[optind + 2]);
-    const struct kernel_spec *k = optind < argc ? kernel_spec_find(argv[optind]) : NULL;
-    if (optind < argc && !k)
-        return cli_usage("kernels", "there is no kernel '%s'; `servelab kernels` lists them",
-                         argv[optind]);
+static int run(int argc, char **argv) {
+    struct kernels_flags o = {0};
+    struct option_words words;
     struct kernel_sizes sizes, *s = NULL;
     struct err e;
-    if (optind + 1 < argc) {
-        if (kernel_sizes_parse(k, argv[optind + 1], &sizes, &e))
-            return cli_input_error("kernels", "SIZES", &e, json);
+    int status;
+    if (!options_parse(&kernels_command, &o, argc, argv, &words, &status)) return status;
+    const struct kernel_spec *k = words.n_args ? kernel_spec_find(words.args[0]) : NULL;
+    if (words.n_args && !k)
+        return cli_usage("kernels", "there is no kernel '%s'; `servelab kernels` lists them",
+                         words.args[0]);
+    if (words.n_args > 1) {
+        if (kernel_sizes_parse(k, words.args[1], &sizes, &e))
+            return cli_input_error("kernels", "SIZES", &e, o.json);
         s = &sizes;
     }
-    if (json) return print_json(k, s);
+    if (o.json) return print_json(k, s);
     if (k)
         print_kernel(k, s);
     else

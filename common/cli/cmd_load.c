@@ -2,7 +2,7 @@
  * clock, joins both halves of each record, and shows them as `servelab record check` does (it runs
  * that very command on what it collected). How a request is seen: load/client.h.
  */
-#include "cli/cli.h"
+#include "cli/options.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,8 @@ struct options {
     const char *url, *model, *prompt, *prompt_file, *tokens_file, *preset, *record, *out;
     long long max_tokens, requests, timeout_s, seed;
     double temperature;
-    bool completions, ignore_eos, json, has_seed;
+    bool completions, ignore_eos, json;
+    bool has_seed; /* --seed was given */
 };
 
 struct load {
@@ -36,159 +36,49 @@ struct load {
     int incomplete;
 };
 
-static void help(void) {
-    printf(
-        "usage: servelab load --url URL (--prompt TEXT | --prompt-file FILE | --prompt-tokens-file "
-        "FILE | --preset NAME) [FLAGS]\n\n"
-        "Sends completions to a server, stamps what a client sees of them, and prints the records "
-        "that both halves make.\n\n"
-        "  --url URL                  the server, such as http://127.0.0.1:8080\n"
-        "  --prompt TEXT              one user message\n"
-        "  --prompt-file FILE         the same from a file\n"
-        "  --prompt-tokens-file FILE  token ids, as a JSON array: an exact prompt\n"
-        "  --preset NAME              a prompt of the server's with a checkable answer, such as "
-        "key-recall/1:7; \"first\" takes the first\n"
-        "  --completions              text to /v1/completions instead of the chat route\n"
-        "  --model NAME               (the server's first)\n"
-        "  --max-tokens N             (256)\n"
-        "  --temperature X            (0: greedy)\n"
-        "  --seed N                   of the sampling\n"
-        "  --ignore-eos               go on to --max-tokens whatever the model says\n"
-        "  --requests N               one after the other (1)\n"
-        "  --timeout-s N              for one request (600)\n"
-        "  --record FILE              keep the first record\n"
-        "  --out DIR                  keep all records, as DIR/records.jsonl\n"
-        "  --json                     as `servelab record check --json` prints it\n\n"
-        "exit status: 0 every request was completed; 1 one wasn't; 2 bad usage, or no server\n\n"
-        "example: servelab load --url http://127.0.0.1:8080 --prompt '12+30='\n");
-}
-
-/* ---- flags ----------------------------------------------------------------------------------- */
-
-enum {
-    F_URL = 256,
-    F_PROMPT,
-    F_PROMPT_FILE,
-    F_TOKENS_FILE,
-    F_PRESET,
-    F_COMPLETIONS,
-    F_MODEL,
-    F_MAX_TOKENS,
-    F_TEMPERATURE,
-    F_SEED,
-    F_IGNORE_EOS,
-    F_REQUESTS,
-    F_TIMEOUT,
-    F_RECORD,
-    F_OUT,
-    F_JSON,
-    F_HELP
-};
-
-static const struct option flags[] = {
-    {"url", required_argument, NULL, F_URL},
-    {"prompt", required_argument, NULL, F_PROMPT},
-    {"prompt-file", required_argument, NULL, F_PROMPT_FILE},
-    {"prompt-tokens-file", required_argument, NULL, F_TOKENS_FILE},
-    {"preset", required_argument, NULL, F_PRESET},
-    {"completions", no_argument, NULL, F_COMPLETIONS},
-    {"model", required_argument, NULL, F_MODEL},
-    {"max-tokens", required_argument, NULL, F_MAX_TOKENS},
-    {"temperature", required_argument, NULL, F_TEMPERATURE},
-    {"seed", required_argument, NULL, F_SEED},
-    {"ignore-eos", no_argument, NULL, F_IGNORE_EOS},
-    {"requests", required_argument, NULL, F_REQUESTS},
-    {"timeout-s", required_argument, NULL, F_TIMEOUT},
-    {"record", required_argument, NULL, F_RECORD},
-    {"out", required_argument, NULL, F_OUT},
-    {"json", no_argument, NULL, F_JSON},
-    {"help", no_argument, NULL, F_HELP},
+#define T struct options
+static const struct option_flag flags[] = {
+    OPTION_TEXT(T, url, "url", "URL", "the server, such as http://127.0.0.1:8080"),
+    OPTION_TEXT(T, prompt, "prompt", "TEXT", "one user message", .may_be_empty = true),
+    OPTION_FILE(T, prompt_file, "prompt-file", "FILE", "the same from a file"),
+    OPTION_FILE(T, tokens_file, "prompt-tokens-file", "FILE",
+                "token ids, as a JSON array: an exact prompt"),
+    OPTION_TEXT(T, preset, "preset", "NAME",
+                "a prompt of the server's with a checkable answer, such as key-recall/1:7; "
+                "\"first\" takes the first"),
+    OPTION_SWITCH(T, completions, "completions", "text to /v1/completions, not the chat route"),
+    OPTION_TEXT(T, model, "model", "NAME", "(the server's first)"),
+    OPTION_INT(T, max_tokens, "max-tokens", "N", 1, 1 << 24, "longest answer (256)"),
+    OPTION_REAL(T, temperature, "temperature", "X", 0, 2, "(0: greedy)"),
+    OPTION_INT(T, seed, "seed", "N", -JSON_MAX_INT, JSON_MAX_INT, "of the sampling"),
+    OPTION_SWITCH(T, ignore_eos, "ignore-eos", "go on to --max-tokens whatever the model says"),
+    OPTION_INT(T, requests, "requests", "N", 1, 1000000, "one after the other (1)"),
+    OPTION_INT(T, timeout_s, "timeout-s", "N", 1, 86400, "for one request (600)"),
+    OPTION_FILE(T, record, "record", "FILE", "keep the first record"),
+    OPTION_FILE(T, out, "out", "DIR", "keep all records, as DIR/records.jsonl"),
+    OPTION_SWITCH(T, json, "json", "as `servelab record check --json` prints it"),
+    {0}};
+#undef T
+static const struct option_rule rules[] = {
+    {OPTION_ONE_OF, {"url"}},
+    {OPTION_ONE_OF, {"prompt", "prompt-file", "prompt-tokens-file", "preset"}},
     {0}};
 
-static int take_temperature(struct options *o) {
-    const char *end;
-    if (cli_real(optarg, &end, &o->temperature) && !*end && o->temperature >= 0 &&
-        o->temperature <= 2)
-        return 0;
-    cli_usage("load", "--temperature takes a number from 0 to 2, not '%s'", optarg);
-    return -1;
-}
+static int run(int argc, char **argv);
 
-static int take_number(struct options *o, int flag) {
-    switch (flag) {
-    case F_MAX_TOKENS:
-        return cli_int("load", "--max-tokens", optarg, 1, 1 << 24, &o->max_tokens);
-    case F_REQUESTS:
-        return cli_int("load", "--requests", optarg, 1, 1000000, &o->requests);
-    case F_TIMEOUT:
-        return cli_int("load", "--timeout-s", optarg, 1, 86400, &o->timeout_s);
-    case F_SEED:
-        o->has_seed = true;
-        return cli_int("load", "--seed", optarg, -JSON_MAX_INT, JSON_MAX_INT, &o->seed);
-    default:
-        return take_temperature(o);
-    }
-}
-
-/* 0, or an exit status + 1. */
-static int take_flags(struct options *o, int argc, char **argv) {
-    optind = 1;
-    opterr = 0;
-    for (int f; (f = getopt_long(argc, argv, ":", flags, NULL)) != -1;) {
-        switch (f) {
-        case F_URL:
-            o->url = optarg;
-            break;
-        case F_PROMPT:
-            o->prompt = optarg;
-            break;
-        case F_PROMPT_FILE:
-            o->prompt_file = optarg;
-            break;
-        case F_TOKENS_FILE:
-            o->tokens_file = optarg;
-            break;
-        case F_PRESET:
-            o->preset = optarg;
-            break;
-        case F_COMPLETIONS:
-            o->completions = true;
-            break;
-        case F_MODEL:
-            o->model = optarg;
-            break;
-        case F_IGNORE_EOS:
-            o->ignore_eos = true;
-            break;
-        case F_RECORD:
-            o->record = optarg;
-            break;
-        case F_OUT:
-            o->out = optarg;
-            break;
-        case F_JSON:
-            o->json = true;
-            break;
-        case F_HELP:
-            help();
-            return CLI_DONE + 1;
-        case '?':
-            return cli_bad_flag("load", argc, argv, false) + 1;
-        case ':':
-            return cli_bad_flag("load", argc, argv, true) + 1;
-        default:
-            if (take_number(o, f)) return CLI_USAGE + 1;
-        }
-    }
-    if (optind < argc) return cli_usage("load", "'%s' is one argument too many", argv[optind]) + 1;
-    int prompts = !!o->prompt + !!o->prompt_file + !!o->tokens_file + !!o->preset;
-    if (!o->url) return cli_usage("load", "--url is missing") + 1;
-    if (prompts != 1)
-        return cli_usage("load", "give one of --prompt, --prompt-file, --prompt-tokens-file and "
-                                 "--preset") +
-               1;
-    return 0;
-}
+const struct command load_command = {
+    .name = "load",
+    .summary = "ask a server, with the client's clock, and join the records",
+    .run = run,
+    .usage = "--url URL (--prompt TEXT | --prompt-file FILE | --prompt-tokens-file FILE | "
+             "--preset NAME) [FLAGS]",
+    .about = "Sends completions to a server, stamps what a client sees of them, and prints the "
+             "records that both halves make.",
+    .flags = flags,
+    .rules = rules,
+    .exits = "0 every request was completed; 1 one wasn't; 2 bad usage, or no server; 4 an output "
+             "can't be written",
+    .examples = "servelab load --url http://127.0.0.1:8080 --prompt '12+30='"};
 
 /* ---- what to ask ----------------------------------------------------------------------------- */
 
@@ -374,17 +264,19 @@ static int ask_all(struct load *l, struct err *e) {
 
 /* The same printing as `record check`: it is `record check`. */
 static int print_records(struct load *l) {
-    char *argv[] = {"record", "check", l->o.json ? "--json" : l->log_path, l->log_path, NULL};
-    int status = cmd_record(l->o.json ? 4 : 3, argv);
+    char *argv[] = {"", l->o.json ? "--json" : "--", l->log_path, NULL};
+    int status = cmd_record_check(3, argv);
     return status == CLI_DONE && l->incomplete > 0 ? CLI_NO : status;
 }
 
-int cmd_load(int argc, char **argv) {
+static int run(int argc, char **argv) {
     struct load l = {.o = {.requests = 1, .max_tokens = 256, .timeout_s = 600}};
     struct err e;
     const char *input = NULL;
-    int status = take_flags(&l.o, argc, argv);
-    if (status) return status - 1;
+    struct option_words words;
+    int status;
+    if (!options_parse(&load_command, &l.o, argc, argv, &words, &status)) return status;
+    l.o.has_seed = option_given(&words, "seed");
     int bad = prepare(&l, &input, &e);
     if (!bad) bad = open_log(&l, &e);
     if (!bad) bad = ask_all(&l, &e);

@@ -1,48 +1,98 @@
 /* cmd_model.c: `servelab model`: what a model file holds, and what its tokenizer makes of a text.
  * Not here: reading (model/gguf.h, model/model.h), encoding (model/tokenizer.h). */
 #include "base/home.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "model/gguf.h"
 #include "model/model.h"
 #include "model/tokenizer.h"
 #include "model/utf8.h"
 
 #include <cjson/cJSON.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: servelab model info [FILE] [--tensors] [--json]\n"
-    "       servelab model tokenize [--model FILE] [--chat | --special] [--json] TEXT|-\n"
-    "       servelab model detokenize [--model FILE] [--special] [--json] ID...|-\n"
-    "\n"
-    "info        the shape of a GGUF model, its tensors by type, its tokenizer\n"
-    "tokenize    token ids of TEXT (- is standard input) and the piece of text behind each\n"
-    "detokenize  the text of token ids; what is no UTF-8 becomes U+FFFD\n"
-    "\n"
-    "  --model FILE  the GGUF file; a vocabulary without weights will do for the last two\n"
-    "                (" HOME_DEFAULT_MODEL ")\n"
-    "  --chat        TEXT is what a user says: apply the model's chat template\n"
-    "  --special     texts of special tokens stand for them, as in trusted text\n"
-    "  --tensors     list every tensor\n"
-    "  --json        one JSON object\n"
-    "\n"
-    "exit status: 0 done; 2 the file, the text or a flag is wrong\n"
-    "\n"
-    "example: servelab model tokenize --special '? K7Q2'\n";
-
 enum { MAX_INPUT_BYTES = 64 * 1024 * 1024 }; /* of standard input; a prompt has some kilobytes */
 
 struct options {
-    const char *model, *action;
+    const char *model;
     bool chat, special, tensors, json;
-    char **words; /* what follows the flags */
+    char **words; /* the arguments */
     int n_words;
 };
+
+enum { INFO = 1, TOKENIZE = 2, DETOKENIZE = 4 }; /* which of the three commands has a flag */
+#define T struct options
+static const struct option_flag flags[] = {
+    OPTION_FILE(T, model, "model", "FILE",
+                "the GGUF file (" HOME_DEFAULT_MODEL "); tokenize and detokenize need no weights "
+                "in it"),
+    OPTION_SWITCH(T, chat, "chat", "TEXT is what a user says: apply the model's chat template",
+                  .only = TOKENIZE),
+    OPTION_SWITCH(T, special, "special",
+                  "texts of special tokens are read and written as these tokens, as in trusted "
+                  "text",
+                  .only = TOKENIZE | DETOKENIZE),
+    OPTION_SWITCH(T, tensors, "tensors", "list every tensor", .only = INFO),
+    OPTION_SWITCH(T, json, "json", "one JSON object"),
+    {0}};
+#undef T
+static const struct option_rule rules[] = {{OPTION_EXCLUDE, {"chat", "special"}}, {0}};
+
+static int run_info(int argc, char **argv);
+static int run_tokenize(int argc, char **argv);
+static int run_detokenize(int argc, char **argv);
+static const struct command *const model_commands[] = {&model_info_command, &model_tokenize_command,
+                                                       &model_detokenize_command, NULL};
+#define EXITS "0 done; 2 the file, the text or a flag is wrong"
+
+const struct command model_info_command = {
+    .name = "model info",
+    .summary = "show what a model file holds",
+    .run = run_info,
+    .usage = "[FILE] [--tensors] [--json]",
+    .about = "The shape of a GGUF model, its tensors by type, its tokenizer.",
+    .flags = flags,
+    .args = {"FILE"},
+    .max_args = 1,
+    .exits = EXITS,
+    .examples = "servelab model info",
+    .variant = INFO,
+    .share = model_commands};
+
+const struct command model_tokenize_command = {
+    .name = "model tokenize",
+    .summary = "text to token ids",
+    .run = run_tokenize,
+    .usage = "[--model FILE] [--chat | --special] [--json] TEXT|-",
+    .about = "Token ids of TEXT (- is standard input) and the piece of text behind each.",
+    .flags = flags,
+    .rules = rules,
+    .args = {"TEXT"},
+    .min_args = 1,
+    .max_args = 1,
+    .exits = EXITS,
+    .examples = "servelab model tokenize --special '? K7Q2'",
+    .variant = TOKENIZE,
+    .share = model_commands};
+
+const struct command model_detokenize_command = {
+    .name = "model detokenize",
+    .summary = "token ids to text",
+    .run = run_detokenize,
+    .usage = "[--model FILE] [--special] [--json] ID...|-",
+    .about = "The text of token ids (- reads them from standard input); bytes that are not UTF-8 "
+             "become U+FFFD.",
+    .flags = flags,
+    .args = {"ID"},
+    .min_args = 1,
+    .max_args = OPTIONS_MANY,
+    .exits = EXITS,
+    .examples = "servelab model detokenize 20 21 22",
+    .variant = DETOKENIZE,
+    .share = model_commands};
 
 /* ---- text that a terminal and a JSON reader can take ------------------------------------------
  */
@@ -234,10 +284,9 @@ static void info_text(const struct facts *f, const char *path, bool tensors) {
         printf("  tokenizer      can't be used: %s: %s\n", f->why.field, f->why.text);
 }
 
-static int run_info(const struct options *o) {
+static int info(const struct options *o) {
     struct facts f = {0};
     struct err e = {0};
-    if (o->n_words > 1) return cli_usage("model info", "takes one FILE, not %d", o->n_words);
     const char *path = o->n_words ? o->words[0] : o->model;
     f.g = gguf_open(path, &e);
     if (!f.g) return cli_input_error("model info", path, &e, o->json);
@@ -319,12 +368,7 @@ static void show_ids(const struct tokenizer *t, const int32_t *ids, int32_t n, b
     print_json(root);
 }
 
-static int run_tokenize(const struct options *o, const struct tokenizer *t, struct err *e) {
-    if (o->n_words != 1)
-        return cli_usage("model tokenize", "takes one TEXT (quote it), not %d", o->n_words);
-    if (o->chat && o->special)
-        return cli_usage("model tokenize", "--chat and --special exclude each other: what a user "
-                                           "says is ordinary text");
+static int tokenize(const struct options *o, const struct tokenizer *t, struct err *e) {
     bool piped = strcmp(o->words[0], "-") == 0;
     size_t n = strlen(o->words[0]);
     char *text = piped ? read_input(&n, e) : strdup(o->words[0]);
@@ -366,13 +410,12 @@ static void put_id(const struct options *o, const struct tokenizer *t, struct de
     free(text);
 }
 
-static int run_detokenize(const struct options *o, const struct tokenizer *t, struct err *e) {
+static int detokenize_ids(const struct options *o, const struct tokenizer *t, struct err *e) {
     struct detokenizer d = {0};
     char *text = NULL, *input = NULL, last[24];
     size_t n_text = 0, n = 0;
     int32_t id = 0;
     int rc = 0;
-    if (o->n_words == 0) return cli_usage("model detokenize", "needs token ids, or - for stdin");
     FILE *out = open_memstream(&text, &n_text);
     INVARIANT(out);
     if (o->n_words == 1 && strcmp(o->words[0], "-") == 0) {
@@ -403,58 +446,45 @@ static int run_detokenize(const struct options *o, const struct tokenizer *t, st
 /* ---- the command line -------------------------------------------------------------------------
  */
 
+/* Reads the flags. true: go on. false: the command ends with *status. */
+static bool parse(const struct command *c, int argc, char **argv, struct options *o, int *status) {
+    static char home[PATH_MAX];
+    struct option_words words;
+    *o = (struct options){.model = home_path(HOME_DEFAULT_MODEL, home, sizeof home)};
+    if (!options_parse(c, o, argc, argv, &words, status)) return false;
+    o->words = words.args;
+    o->n_words = words.n_args;
+    return true;
+}
+
 static int with_tokenizer(const struct options *o,
-                          int (*run)(const struct options *, const struct tokenizer *,
+                          int (*act)(const struct options *, const struct tokenizer *,
                                      struct err *)) {
     struct err e = {0};
     struct gguf *g = gguf_open(o->model, &e);
     struct tokenizer *t = g ? tokenizer_create(g, &e) : NULL;
-    int status = t ? run(o, t, &e) : cli_input_error("model", o->model, &e, o->json);
+    int status = t ? act(o, t, &e) : cli_input_error("model", o->model, &e, o->json);
     tokenizer_free(t);
     gguf_close(g);
     return status;
 }
 
-int cmd_model(int argc, char **argv) {
-    enum { F_MODEL = 256, F_CHAT, F_SPECIAL, F_TENSORS, F_JSON };
-    static const struct option flags[] = {{"model", required_argument, NULL, F_MODEL},
-                                          {"chat", no_argument, NULL, F_CHAT},
-                                          {"special", no_argument, NULL, F_SPECIAL},
-                                          {"tensors", no_argument, NULL, F_TENSORS},
-                                          {"json", no_argument, NULL, F_JSON},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
-    char home[PATH_MAX];
-    struct options o = {.model = home_path(HOME_DEFAULT_MODEL, home, sizeof home)};
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, ":h", flags, NULL)) != -1;) switch (c) {
-        case F_MODEL:
-            o.model = optarg;
-            break;
-        case F_CHAT:
-            o.chat = true;
-            break;
-        case F_SPECIAL:
-            o.special = true;
-            break;
-        case F_TENSORS:
-            o.tensors = true;
-            break;
-        case F_JSON:
-            o.json = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return CLI_DONE;
-        default:
-            return cli_bad_flag("model", argc, argv, c == ':');
-        }
-    if (optind >= argc) return cli_usage("model", "needs info, tokenize or detokenize");
-    o.action = argv[optind];
-    o.words = argv + optind + 1;
-    o.n_words = argc - optind - 1;
-    if (strcmp(o.action, "info") == 0) return run_info(&o);
-    if (strcmp(o.action, "tokenize") == 0) return with_tokenizer(&o, run_tokenize);
-    if (strcmp(o.action, "detokenize") == 0) return with_tokenizer(&o, run_detokenize);
-    return cli_usage("model", "'%s' is not info, tokenize or detokenize", o.action);
+static int run_info(int argc, char **argv) {
+    struct options o;
+    int status;
+    return parse(&model_info_command, argc, argv, &o, &status) ? info(&o) : status;
+}
+
+static int run_tokenize(int argc, char **argv) {
+    struct options o;
+    int status;
+    bool go_on = parse(&model_tokenize_command, argc, argv, &o, &status);
+    return go_on ? with_tokenizer(&o, tokenize) : status;
+}
+
+static int run_detokenize(int argc, char **argv) {
+    struct options o;
+    int status;
+    bool go_on = parse(&model_detokenize_command, argc, argv, &o, &status);
+    return go_on ? with_tokenizer(&o, detokenize_ids) : status;
 }

@@ -3,40 +3,16 @@
  * (quality/). */
 #include "backend/cpu/cpu.h"
 #include "base/home.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "quality/evaluate.h"
 #include "quality/reference.h"
 
 #include <cjson/cJSON.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char HELP[] =
-    "servelab quality: ask a model checkable questions at prompts of exactly 2,048 tokens\n"
-    "\n"
-    "usage: servelab quality [--model FILE] [--logs N] [--per-kind N] [--seed S]\n"
-    "                        [--weights NAME] [--fault NAME] [--table] [--threads N] [--json]\n"
-    "                        [--reference FILE | --write-reference FILE] [--min-pass-rate R]\n"
-    "\n"
-    "  --model FILE       GGUF file (default: the embedded model)\n"
-    "  --logs N           logs to ask about, 50 by default; prompts vary most from log to log\n"
-    "  --per-kind N       questions of each kind about each log, 12 by default\n"
-    "  --seed S           first log's seed, 1 by default\n"
-    "  --weights NAME     as-stored, f32, bf16, int8, int4: re-rounded on loading\n"
-    "  --fault NAME       none, lost-kv-block, rope-off-by-one, wrong-head-map,\n"
-    "                     no-softmax-scale, skipped-layer\n"
-    "  --table            all of those, one line each\n"
-    "  --reference FILE   answer-nll/1: compare each answer's likelihood with this float32 run\n"
-    "                     (default for the embedded model: the stored one)\n"
-    "  --write-reference FILE   store this run as a reference\n"
-    "  --min-pass-rate R  what counts as good enough, 0.95 by default\n"
-    "\n"
-    "example: servelab quality --logs 2 --per-kind 4\n"
-    "exit status: 1 when a pass rate lies below --min-pass-rate or answer-nll/1 fails\n";
 
 struct condition {
     const char *name;
@@ -59,14 +35,65 @@ static const struct condition CONDITIONS[] = {
 };
 enum { N_CONDITIONS = sizeof CONDITIONS / sizeof *CONDITIONS };
 
+/* --fault takes "none" or one of CONDITIONS by its name. */
+static const char *const FAULTS[] = {"none",
+                                     "lost-kv-block",
+                                     "rope-off-by-one",
+                                     "wrong-head-map",
+                                     "no-softmax-scale",
+                                     "skipped-layer",
+                                     NULL};
+/* In the order of enum backend_weights. */
+static const char *const WEIGHTS[] = {"as-stored", "f32", "bf16", "int8", "int4", NULL};
+
 struct quality_args {
     const char *model, *reference, *write_reference;
-    struct evaluation_plan plan;
-    struct condition one;
+    long long logs, per_kind, seed, threads;
+    int weights, fault;
     double min_pass_rate;
-    int threads;
     bool table, json;
+    struct evaluation_plan plan; /* from the flags */
+    struct condition one;        /* what is asked without --table */
 };
+
+#define T struct quality_args
+static const struct option_flag flags[] = {
+    OPTION_FILE(T, model, "model", "FILE", "a GGUF file (the embedded model)"),
+    OPTION_INT(T, logs, "logs", "N", 1, 10000,
+               "logs to ask about (50); prompts vary most from log to log"),
+    OPTION_INT(T, per_kind, "per-kind", "N", 1, 100, "questions of each kind about each log (12)"),
+    OPTION_INT(T, seed, "seed", "S", 0, 1LL << 31, "the first log's seed (1)"),
+    OPTION_CHOICE(T, weights, "weights", "NAME", WEIGHTS,
+                  "as-stored (default), f32, bf16, int8 or int4: weights are rounded again on "
+                  "loading"),
+    OPTION_CHOICE(T, fault, "fault", "NAME", FAULTS,
+                  "none (default), lost-kv-block, rope-off-by-one, wrong-head-map, "
+                  "no-softmax-scale or skipped-layer"),
+    OPTION_SWITCH(T, table, "table", "all precisions and faults, one line each"),
+    OPTION_INT(T, threads, "threads", "N", 1, 256, "of the computation (as many as cores)"),
+    OPTION_FILE(T, reference, "reference", "FILE",
+                "answer-nll/1: compare each answer's likelihood with this float32 run (the stored "
+                "one for the embedded model)"),
+    OPTION_FILE(T, write_reference, "write-reference", "FILE", "store this run as a reference"),
+    OPTION_REAL(T, min_pass_rate, "min-pass-rate", "R", 0, 1, "what counts as good enough (0.95)"),
+    OPTION_SWITCH(T, json, "json", "the same as JSON"),
+    {0}};
+#undef T
+static const struct option_rule rules[] = {{OPTION_EXCLUDE, {"table", "write-reference"}}, {0}};
+
+static int run(int argc, char **argv);
+
+const struct command quality_command = {
+    .name = "quality",
+    .summary = "ask a model checkable questions; show what faults and precision do",
+    .run = run,
+    .usage = "[FLAGS]",
+    .about = "Asks a model checkable questions at prompts of exactly 2,048 tokens.",
+    .flags = flags,
+    .rules = rules,
+    .exits = "0 done; 1 a pass rate lies below --min-pass-rate or answer-nll/1 fails; 2 bad usage "
+             "or input; 4 our own fault",
+    .examples = "servelab quality --logs 2 --per-kind 4 --min-pass-rate 0.8"};
 
 /* 95 % interval of a rate (Wilson 1927): right also near 0 and 1. */
 static void wilson(int32_t passed, int32_t n, double *lo, double *hi) {
@@ -86,7 +113,7 @@ static int run_condition(const struct quality_args *a, const struct model *m,
     plan.lose_block = c->lose_block;
     plan.progress = isatty(STDERR_FILENO) ? stderr : NULL;
     struct backend_config config = {.model = m,
-                                    .threads = a->threads,
+                                    .threads = (int32_t)a->threads,
                                     .kv_blocks = EVALUATION_KV_BLOCKS,
                                     .max_seqs = EVALUATION_MAX_SEQS};
     struct backend *b = backend_cpu_create_with(&config, &c->options, e);
@@ -211,117 +238,29 @@ static int run_all(const struct quality_args *a, const struct model *m, const st
     return status;
 }
 
-/* ---- flags ---- */
+/* ---- entry ---- */
 
-static bool is_fault(const struct condition *c) {
-    return c->lose_block || c->options.fault != FAULT_NONE;
-}
-
-static int parse_condition(struct quality_args *a, const char *weights, const char *fault) {
-    int w = WEIGHTS_INT4;
-    while (w >= 0 && strcmp(weights, backend_weights_name((enum backend_weights)w))) w--;
-    if (w < 0)
-        return cli_usage("quality", "--weights takes as-stored, f32, bf16, int8 or int4, not '%s'",
-                         weights);
-    a->one.name = weights;
-    if (strcmp(fault, "none")) {
+/* The plan and the condition that the flags describe. */
+static void make_condition(struct quality_args *a) {
+    a->plan = (struct evaluation_plan){
+        .n_logs = (int32_t)a->logs, .per_kind = (int32_t)a->per_kind, .seed = (uint64_t)a->seed};
+    a->one.name = WEIGHTS[a->weights];
+    if (a->fault) {
         int i = 0;
-        while (i < N_CONDITIONS &&
-               !(is_fault(&CONDITIONS[i]) && !strcmp(fault, CONDITIONS[i].name)))
-            i++;
-        if (i == N_CONDITIONS)
-            return cli_usage("quality", "--fault '%s' is unknown; --help lists the faults", fault);
+        while (i < N_CONDITIONS && strcmp(FAULTS[a->fault], CONDITIONS[i].name)) i++;
+        INVARIANT(i < N_CONDITIONS);
         a->one = CONDITIONS[i];
     }
-    a->one.options.weights = (enum backend_weights)w;
-    return 0;
+    a->one.options.weights = (enum backend_weights)a->weights;
+    INVARIANT(!strcmp(WEIGHTS[a->weights], backend_weights_name(a->one.options.weights)));
 }
 
-static int parse(int argc, char **argv, struct quality_args *a) {
-    static const struct option flags[] = {{"model", 1, 0, 'm'},
-                                          {"logs", 1, 0, 'l'},
-                                          {"per-kind", 1, 0, 'k'},
-                                          {"seed", 1, 0, 's'},
-                                          {"weights", 1, 0, 'w'},
-                                          {"fault", 1, 0, 'f'},
-                                          {"table", 0, 0, 't'},
-                                          {"threads", 1, 0, 'n'},
-                                          {"json", 0, 0, 'j'},
-                                          {"reference", 1, 0, 'r'},
-                                          {"write-reference", 1, 0, 'o'},
-                                          {"min-pass-rate", 1, 0, 'p'},
-                                          {"help", 0, 0, 'h'},
-                                          {0}};
-    const char *weights = "as-stored", *fault = "none";
-    long long v;
-    int c;
-    opterr = 0;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, ":", flags, NULL)) != -1) {
-        switch (c) {
-        case 'm':
-            a->model = optarg;
-            break;
-        case 'l':
-            if (cli_int("quality", "--logs", optarg, 1, 10000, &v)) return CLI_USAGE;
-            a->plan.n_logs = (int32_t)v;
-            break;
-        case 'k':
-            if (cli_int("quality", "--per-kind", optarg, 1, 100, &v)) return CLI_USAGE;
-            a->plan.per_kind = (int32_t)v;
-            break;
-        case 's':
-            if (cli_int("quality", "--seed", optarg, 0, 1LL << 31, &v)) return CLI_USAGE;
-            a->plan.seed = (uint64_t)v;
-            break;
-        case 'n':
-            if (cli_int("quality", "--threads", optarg, 1, 256, &v)) return CLI_USAGE;
-            a->threads = (int)v;
-            break;
-        case 'p': {
-            const char *end;
-            if (!cli_real(optarg, &end, &a->min_pass_rate) || *end ||
-                !(a->min_pass_rate >= 0 && a->min_pass_rate <= 1))
-                return cli_usage("quality", "--min-pass-rate takes a number from 0 to 1, not '%s'",
-                                 optarg);
-            break;
-        }
-        case 'w':
-            weights = optarg;
-            break;
-        case 'f':
-            fault = optarg;
-            break;
-        case 't':
-            a->table = true;
-            break;
-        case 'j':
-            a->json = true;
-            break;
-        case 'r':
-            a->reference = optarg;
-            break;
-        case 'o':
-            a->write_reference = optarg;
-            break;
-        case 'h':
-            fputs(HELP, stdout);
-            return -1;
-        default:
-            return cli_bad_flag("quality", argc, argv, c == ':');
-        }
-    }
-    if (optind < argc) return cli_usage("quality", "'%s' is one argument too many", argv[optind]);
-    if (a->table && a->write_reference)
-        return cli_usage("quality", "--write-reference stores one run; leave --table out");
-    return parse_condition(a, weights, fault);
-}
-
-int cmd_quality(int argc, char **argv) {
-    struct quality_args a = {.plan = {.n_logs = 50, .per_kind = 12, .seed = 1},
-                             .min_pass_rate = 0.95};
-    int rc = parse(argc, argv, &a);
-    if (rc) return rc < 0 ? CLI_DONE : rc;
+static int run(int argc, char **argv) {
+    struct quality_args a = {.logs = 50, .per_kind = 12, .seed = 1, .min_pass_rate = 0.95};
+    struct option_words words;
+    int rc;
+    if (!options_parse(&quality_command, &a, argc, argv, &words, &rc)) return rc;
+    make_condition(&a);
     char model_path[4096], reference_path[4096];
     if (!a.model) {
         a.model = home_path(HOME_DEFAULT_MODEL, model_path, sizeof model_path);

@@ -5,11 +5,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/lab_todo.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/record_print.h"
 #include "record/log.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,34 +19,54 @@
 
 enum { DEFAULT_TABLES = 20, PROGRESS_EVERY_RECORDS = 8192 };
 
-static const char help[] =
-    "usage: servelab record check [--objective FILE] [--json] FILE...\n"
-    "\n"
-    "Reads request records (one JSON object a file, or a log with one record a line; - is "
-    "standard\n"
-    "input), checks every rule of the format, and prints the events, the intervals with their\n"
-    "formulas and the classification of each, and for several records a summary.\n"
-    "\n"
-    "  --objective FILE  also say which requests are good and whether the objective is met\n"
-    "  --json            one object for one record, {\"records\": [...], \"summary\": {...}} for "
-    "several\n"
-    "  --tables N        show the tables of the first N records (default 20); 0 for none\n"
-    "  --all-events      list every token_sent event\n"
-    "  --skip-torn       pass over log lines that were cut off (a writer died), and say how many\n"
-    "  --no-summary      check only: memory stays at a few MB however long the log is; the "
-    "summary\n"
-    "                    needs about 110 bytes a user request (8 an observation, for exact\n"
-    "                    percentiles), 110 MB for a million\n"
-    "\n"
-    "exit status: 0 all records are valid, whatever became of the requests; 1 with --objective, "
-    "when\n"
-    "a limit over all requests is missed (a limit that is not computable from a log is not "
-    "missed);\n"
-    "2 a record or a flag is wrong: the message names file, line and field, and reading stops "
-    "there;\n"
-    "3 the record is a lab's starter that is not filled in yet\n"
-    "\n"
-    "example: servelab record check --json solutions/01_request_record/record.json\n";
+struct check_flags {
+    const char *objective;
+    bool json, all_events, skip_torn, no_summary;
+    long long tables;
+};
+
+#define T struct check_flags
+static const struct option_flag flags[] = {
+    OPTION_FILE(T, objective, "objective", "FILE",
+                "also say which requests are good and whether the objective is met"),
+    OPTION_SWITCH(
+        T, json, "json",
+        "one object for one record, {\"records\": [...], \"summary\": {...}} for several"),
+    OPTION_INT(T, tables, "tables", "N", 0, INT32_MAX,
+               "show the tables of the first N records (20); 0 for none"),
+    OPTION_SWITCH(T, all_events, "all-events", "list every token_sent event"),
+    OPTION_SWITCH(T, skip_torn, "skip-torn",
+                  "skip log lines that were cut off because a writer died, and count them"),
+    OPTION_SWITCH(
+        T, no_summary, "no-summary",
+        "check only: memory stays at a few MB however long the log is; the summary needs "
+        "about 110 bytes a user request (8 an observation, for exact percentiles), 110 MB "
+        "for a million"),
+    {0}};
+#undef T
+static const struct option_rule rules[] = {{OPTION_EXCLUDE, {"no-summary", "objective"}}, {0}};
+
+const struct command record_check_command = {
+    .name = COMMAND,
+    .summary = "check request records: intervals, classification, summary",
+    .run = cmd_record_check,
+    .usage = "[FLAGS] FILE...",
+    .about = "Reads request records (one JSON object a file, or a log with one record a line; - is "
+             "standard input), checks every rule of the format, and prints the events, the "
+             "intervals with their formulas and the classification of each, and for several "
+             "records a summary.",
+    .flags = flags,
+    .rules = rules,
+    .args = {"FILE"},
+    .min_args = 1,
+    .max_args = OPTIONS_MANY,
+    .exits =
+        "0 all records are valid, whatever became of the requests; 1 with --objective, when a "
+        "limit over all requests is missed (a limit that is not computable from a log is not "
+        "missed); 2 a record or a flag is wrong: the message names file, line and field, and "
+        "reading stops there; 3 the record is a lab's starter that is not filled in yet; 4 the "
+        "output can't be written",
+    .examples = "servelab record check --json solutions/01_request_record/record.json"};
 
 struct check {
     bool json, all_events, skip_torn, with_summary;
@@ -271,79 +290,31 @@ static int run_check(struct check *k, char **files, int n) {
     for (int i = 0; i < n && status == CLI_DONE; i++)
         if (check_file(k, files[i], &e)) status = finish_with_error(k, &e);
     if (status == CLI_DONE) status = finish(k);
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "servelab %s: the output can't be written\n", COMMAND);
-        status = CLI_FAULT;
-    }
     free(k->held);
     population_free(k->population);
     return status;
 }
 
-/* ---- flags ----------------------------------------------------------------------------------- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
-static int check(int argc, char **argv) {
-    static const struct option options[] = {{"objective", required_argument, NULL, 'o'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"tables", required_argument, NULL, 't'},
-                                            {"all-events", no_argument, NULL, 'a'},
-                                            {"skip-torn", no_argument, NULL, 's'},
-                                            {"no-summary", no_argument, NULL, 'n'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    struct check k = {.with_summary = true, .tables = DEFAULT_TABLES};
+int cmd_record_check(int argc, char **argv) {
+    struct check_flags o = {.tables = DEFAULT_TABLES};
+    struct option_words words;
     struct objective objective;
-    const char *objective_file = NULL;
     struct err e;
-    int flag;
-    opterr = 0;
-    optind = 1;
-    while ((flag = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        switch (flag) {
-        case 'o':
-            objective_file = optarg;
-            break;
-        case 'j':
-            k.json = true;
-            break;
-        case 't':
-            if (cli_int(COMMAND, "--tables", optarg, 0, INT32_MAX, &k.tables)) return CLI_USAGE;
-            break;
-        case 'a':
-            k.all_events = true;
-            break;
-        case 's':
-            k.skip_torn = true;
-            break;
-        case 'n':
-            k.with_summary = false;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return CLI_DONE;
-        default:
-            return cli_bad_flag(COMMAND, argc, argv, flag == ':');
-        }
-    }
-    if (optind == argc) return cli_usage(COMMAND, "name at least one FILE of records");
-    if (!k.with_summary && objective_file)
-        return cli_usage(COMMAND, "--no-summary leaves nothing for --objective to judge");
-    if (objective_file) {
-        if (objective_read(&objective, objective_file, &e))
-            return cli_input_error(COMMAND, objective_file, &e, k.json);
+    int status;
+    if (!options_parse(&record_check_command, &o, argc, argv, &words, &status)) return status;
+    struct check k = {.json = o.json,
+                      .all_events = o.all_events,
+                      .skip_torn = o.skip_torn,
+                      .with_summary = !o.no_summary,
+                      .tables = o.tables};
+    if (o.objective) {
+        if (objective_read(&objective, o.objective, &e))
+            return cli_input_error(COMMAND, o.objective, &e, o.json);
         k.objective = &objective;
     }
-    int status = run_check(&k, argv + optind, argc - optind);
+    status = run_check(&k, words.args, words.n_args);
     if (k.objective) objective_release(&objective);
     return status;
-}
-
-int cmd_record(int argc, char **argv) {
-    if (argc >= 2 && !strcmp(argv[1], "check")) return check(argc - 1, argv + 1);
-    if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        fputs(help, stdout);
-        return CLI_DONE;
-    }
-    if (argc < 2) return cli_usage("record", "what to do is missing; there is `check`");
-    return cli_usage("record", "there is no '%s'; there is `check`", argv[1]);
 }

@@ -4,7 +4,7 @@
  * common/serve/engine_queue.c, solutions/04_serving/engine_step.c (or the learner's),
  * solutions/02_queue_sim/policy.c (or the learner's), common/backend/cpu/forward.c.
  */
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/record_print.h"
 
 #include "backend/backend.h"
@@ -17,7 +17,6 @@
 #include "serve/http.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,127 +50,49 @@ struct server {
     struct http *http;
 };
 
-static const char help[] =
-    "usage: servelab serve [--model FILE] [FLAGS]\n\n"
-    "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.\n\n"
-    "  --model FILE          a GGUF file (" HOME_DEFAULT_MODEL ")\n"
-    "  --name NAME           what clients call the model (the file's own name)\n"
-    "  --host ADDRESS        where to listen (127.0.0.1)\n"
-    "  --port N              0 takes a free one (8080)\n"
-    "  --port-file FILE      write the port there once the server is ready\n"
-    "  --threads N           of the computation (as many as cores)\n"
-    "  --context N           longest prompt and answer together, in tokens (the model's)\n"
-    "  --max-waiting N       requests that may queue; more are refused with 429 (256)\n"
-    "  --log FILE            append every request's record, one JSON line each\n"
-    "  --record-grace-ms N   how long a record waits for the client's half (3000)\n"
-    "  --web DIR             serve the page from a folder instead of from the program\n"
-    "  --drain-timeout-s N   on SIGTERM, finish what runs for so long at most (30)\n"
-    "  --json                say on standard output that the server is ready, as one JSON "
-    "line\n\n"
-    "A record's line is written within 50 ms of both halves being there, or after the grace "
-    "period.\nSIGTERM loses none; kill -9 those of requests that run, those that wait for the "
-    "client's half,\nand the last 50 ms. Records that can't be logged are counted at the end: exit "
-    "status 4.\n\n"
-    "example:\n"
-    "  servelab serve --port 8080 --log build/requests.jsonl &\n"
-    "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", \"prompt\": "
-    "\"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
-    "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; a "
-    "second one stops at once.\n";
+#define T struct options
+static const struct option_flag flags[] = {
+    OPTION_FILE(T, model, "model", "FILE", "a GGUF file (" HOME_DEFAULT_MODEL ")"),
+    OPTION_TEXT(T, name, "name", "NAME", "what clients call the model (the file's own name)"),
+    OPTION_TEXT(T, host, "host", "ADDRESS", "where to listen (127.0.0.1)"),
+    OPTION_INT(T, port, "port", "N", 0, 65535, "0 takes a free one (8080)"),
+    OPTION_FILE(T, port_file, "port-file", "FILE", "write the port there once the server is ready"),
+    OPTION_INT(T, threads, "threads", "N", 1, 1024, "of the computation (as many as cores)"),
+    OPTION_INT(T, context, "context", "N", 2, 1 << 24,
+               "longest prompt and answer together, in tokens (the model's)"),
+    OPTION_INT(T, max_waiting, "max-waiting", "N", 1, 100000,
+               "requests that may queue; more are refused with 429 (256)"),
+    OPTION_FILE(T, log, "log", "FILE", "append every request's record, one JSON line each"),
+    OPTION_INT(T, record_grace_ms, "record-grace-ms", "N", 0, 600000,
+               "how long a record waits for the client's half (3000)"),
+    OPTION_FILE(T, web, "web", "DIR", "serve the page from a folder, not from the program"),
+    OPTION_INT(T, drain_timeout_s, "drain-timeout-s", "N", 0, 86400,
+               "on SIGTERM, finish what runs for so long at most (30)"),
+    OPTION_SWITCH(T, json, "json",
+                  "report on standard output that the server is ready, as one JSON line"),
+    {0}};
+#undef T
 
-/* ---- flags ----------------------------------------------------------------------------------- */
+static int run(int argc, char **argv);
 
-enum {
-    F_MODEL = 256,
-    F_NAME,
-    F_HOST,
-    F_PORT,
-    F_PORT_FILE,
-    F_THREADS,
-    F_CONTEXT,
-    F_MAX_WAITING,
-    F_LOG,
-    F_GRACE,
-    F_WEB,
-    F_DRAIN,
-    F_JSON,
-    F_HELP
-};
-
-static const struct option flags[] = {{"model", required_argument, NULL, F_MODEL},
-                                      {"name", required_argument, NULL, F_NAME},
-                                      {"host", required_argument, NULL, F_HOST},
-                                      {"port", required_argument, NULL, F_PORT},
-                                      {"port-file", required_argument, NULL, F_PORT_FILE},
-                                      {"threads", required_argument, NULL, F_THREADS},
-                                      {"context", required_argument, NULL, F_CONTEXT},
-                                      {"max-waiting", required_argument, NULL, F_MAX_WAITING},
-                                      {"log", required_argument, NULL, F_LOG},
-                                      {"record-grace-ms", required_argument, NULL, F_GRACE},
-                                      {"web", required_argument, NULL, F_WEB},
-                                      {"drain-timeout-s", required_argument, NULL, F_DRAIN},
-                                      {"json", no_argument, NULL, F_JSON},
-                                      {"help", no_argument, NULL, F_HELP},
-                                      {0}};
-
-static int take_number(struct options *o, int flag) {
-    switch (flag) {
-    case F_PORT:
-        return cli_int("serve", "--port", optarg, 0, 65535, &o->port);
-    case F_THREADS:
-        return cli_int("serve", "--threads", optarg, 1, 1024, &o->threads);
-    case F_CONTEXT:
-        return cli_int("serve", "--context", optarg, 2, 1 << 24, &o->context);
-    case F_MAX_WAITING:
-        return cli_int("serve", "--max-waiting", optarg, 1, 100000, &o->max_waiting);
-    case F_GRACE:
-        return cli_int("serve", "--record-grace-ms", optarg, 0, 600000, &o->record_grace_ms);
-    default:
-        return cli_int("serve", "--drain-timeout-s", optarg, 0, 86400, &o->drain_timeout_s);
-    }
-}
-
-/* 0, or an exit status + 1. */
-static int take_flags(struct options *o, int argc, char **argv) {
-    optind = 1;
-    opterr = 0;
-    for (int f; (f = getopt_long(argc, argv, ":", flags, NULL)) != -1;) {
-        switch (f) {
-        case F_MODEL:
-            o->model = optarg;
-            break;
-        case F_NAME:
-            o->name = optarg;
-            break;
-        case F_HOST:
-            o->host = optarg;
-            break;
-        case F_PORT_FILE:
-            o->port_file = optarg;
-            break;
-        case F_LOG:
-            o->log = optarg;
-            break;
-        case F_WEB:
-            o->web = optarg;
-            break;
-        case F_JSON:
-            o->json = true;
-            break;
-        case F_HELP:
-            fputs(help, stdout);
-            return CLI_DONE + 1;
-        case '?':
-            return cli_bad_flag("serve", argc, argv, false) + 1;
-        case ':':
-            return cli_bad_flag("serve", argc, argv, true) + 1;
-        default:
-            if (take_number(o, f)) return CLI_USAGE + 1;
-        }
-    }
-    if (optind < argc) return cli_usage("serve", "'%s' is one argument too many", argv[optind]) + 1;
-    return 0;
-}
+const struct command serve_command = {
+    .name = "serve",
+    .summary = "serve a model over HTTP in OpenAI's shapes, and record every request",
+    .run = run,
+    .usage = "[--model FILE] [FLAGS]",
+    .about = "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.",
+    .flags = flags,
+    .notes = "A record's line is written within 50 ms of both halves being there, or after the "
+             "grace period. SIGTERM loses none; kill -9 loses those of requests that run, those "
+             "that wait for the client's half, and the last 50 ms.\n\n"
+             "While the example runs, in another terminal:\n"
+             "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", "
+             "\"prompt\": \"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
+             "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; "
+             "a second one stops at once.",
+    .exits = "0 stopped by a signal; 2 bad usage or input; 4 records could not be logged: they are "
+             "counted at the end",
+    .examples = "servelab serve --port 8080 --log build/requests.jsonl"};
 
 /* ---- putting together ------------------------------------------------------------------------ */
 
@@ -356,7 +277,7 @@ static void drain(struct server *s) {
     }
 }
 
-int cmd_serve(int argc, char **argv) {
+static int run(int argc, char **argv) {
     struct server s = {.o = {.host = "127.0.0.1",
                              .port = 8080,
                              .max_waiting = 256,
@@ -364,8 +285,9 @@ int cmd_serve(int argc, char **argv) {
                              .record_grace_ms = 3000},
                        .log_fd = -1};
     struct err e;
-    int status = take_flags(&s.o, argc, argv);
-    if (status) return status - 1;
+    struct option_words words;
+    int status;
+    if (!options_parse(&serve_command, &s.o, argc, argv, &words, &status)) return status;
     /* before any thread exists, so that all of them leave these signals to this one */
     sigset_t set = stop_signals();
     pthread_sigmask(SIG_BLOCK, &set, NULL);

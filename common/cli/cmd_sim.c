@@ -3,19 +3,11 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/sim_print.h"
-#include "cli/sim_sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char HELP[] =
-    "servelab sim: simulate a server: a queue, a policy, a worker with stated costs\n\n"
-    "usage: servelab sim run ARRIVALS [FLAGS]     one load: every request's fate\n"
-    "       servelab sim sweep ARRIVALS [FLAGS]   many loads: the throughput-latency curve\n\n"
-    "`servelab sim run --help` and `servelab sim sweep --help` say more.\n\n"
-    "example: servelab sim run --arrivals-ms 0,1,2,3 --policy wait-for-n:4\n";
 
 /* Watching every token costs; beyond so many requests ITL is left out unless records are written.
  */
@@ -78,7 +70,7 @@ static int run_and_print(const struct sim_flags *f, struct sim_setup *s, struct 
     return rc ? fault(rc, s, &e, f->json) : CLI_DONE;
 }
 
-static int sim_run(const struct sim_flags *f) {
+int sim_run(const struct sim_flags *f) {
     struct sim_setup s;
     struct err e;
     if (sim_setup_make(f, &s, &e)) return cli_input_error("sim run", NULL, &e, f->json);
@@ -103,19 +95,4 @@ static int sim_run(const struct sim_flags *f) {
     recorder_free(w.recorder);
     sim_setup_release(&s);
     return rc;
-}
-
-int cmd_sim(int argc, char **argv) {
-    if (argc < 2 || !strcmp(argv[1], "--help")) {
-        fputs(HELP, argc < 2 ? stderr : stdout);
-        return argc < 2 ? CLI_USAGE : CLI_DONE;
-    }
-    bool sweep = !strcmp(argv[1], "sweep");
-    if (!sweep && strcmp(argv[1], "run"))
-        return cli_usage("sim", "there is no 'sim %.40s'; there are sim run and sim sweep",
-                         argv[1]);
-    struct sim_flags f;
-    int rc = sim_flags_parse(&f, sweep ? SIM_SWEEP : SIM_RUN, argc - 1, argv + 1);
-    if (rc) return rc < 0 ? CLI_DONE : rc;
-    return sweep ? sim_sweep(&f) : sim_run(&f);
 }

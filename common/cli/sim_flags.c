@@ -1,308 +1,198 @@
-/* sim_flags.c: the table of `servelab sim`'s flags, and reading argv by it. See sim_flags.h. */
+/* sim_flags.c: the table of `servelab sim`'s flags. See sim_flags.h. */
 #include "cli/sim_flags.h"
 
-#include <getopt.h>
+#include "cli/options.h"
+
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* POSITIVE: above 0. All numbers are finite and within their bounds. */
-enum type { TEXT, COUNT, REAL, POSITIVE, SWITCH };
-enum { BOTH = SIM_RUN | SIM_SWEEP };
+static int run(int argc, char **argv);
+static int sweep(int argc, char **argv);
 
-struct flag {
-    const char *name;
-    enum type type;
-    size_t at; /* offset in struct sim_flags */
-    int modes;
-    double lo, hi;
-    const char *value, *help; /* "N" */
-};
-#define F(member) offsetof(struct sim_flags, member)
+#define T struct sim_flags
+static const struct option_flag TABLE[] = {
+    OPTION_HEADING("ARRIVALS: one of --arrivals, --trace and (sim run) --arrivals-ms"),
+    OPTION_TEXT(T, arrivals_ms, "arrivals-ms", "A,B,..", "at these times, in milliseconds",
+                .only = SIM_RUN),
+    OPTION_TEXT(T, arrivals, "arrivals", "KIND", "poisson, gamma, on-off or closed"),
+    OPTION_FILE(T, trace, "trace", "FILE",
+                "as recorded (- is standard input); needs --trace-format"),
+    OPTION_TEXT(T, trace_format, "trace-format", "NAME", "azure, mooncake, burstgpt or vidur"),
+    OPTION_INT(T, requests, "requests", "N", 1, 1000000000000,
+               "how many (sweep: 5000 a server); of a trace at most so many"),
+    OPTION_ABOVE(T, rate_rps, "rate-rps", "R", 0, 1e9,
+                 "offered load, requests/s; a trace is stretched to it", .only = SIM_RUN),
+    OPTION_INT(T, seed, "seed", "N", 0, INT64_MAX, "of everything random (1)"),
+    OPTION_ABOVE(T, cv, "cv", "X", 0, 1e3, "gamma: coefficient of variation of the gaps"),
+    OPTION_ABOVE(T, on_s, "on-s", "S", 0, 1e9, "on-off: mean length of a burst"),
+    OPTION_REAL(T, off_s, "off-s", "S", 0, 1e9, "on-off: mean pause between two bursts"),
+    OPTION_INT(T, clients, "clients", "N", 1, 1000000000,
+               "closed: so many; each waits for the end of its request", .only = SIM_RUN),
+    OPTION_REAL(T, think_s, "think-s", "S", 0, 1e9,
+                "closed: mean pause before a client's next request", .only = SIM_RUN),
+    OPTION_TEXT(T, prompt_tokens, "prompt-tokens", "N|LO:HI",
+                "length of prompts (512 with a model)"),
+    OPTION_TEXT(T, output_tokens, "output-tokens", "N|LO:HI",
+                "length of answers (128 with a model)"),
+    OPTION_INT(T, max_output_tokens, "max-output-tokens", "N", 1, 1000000000,
+               "longer answers are cut and count as truncated"),
+    OPTION_REAL(T, fail_rate, "fail-rate", "X", 0, 1, "share of the requests that fail"),
+    OPTION_ABOVE(T, time_scale, "time-scale", "X", 0, 1e6, "trace: gaps times X", .only = SIM_RUN),
+    OPTION_SWITCH(T, skip_bad_rows, "skip-bad-rows", "trace: leave bad rows out, and count them"),
 
-/* A line without a type begins a section of --help. */
-static const struct flag TABLE[] = {
-    {.help = "ARRIVALS: a kind of them, a trace, or (sim run) a list of times"},
-    {"arrivals-ms", TEXT, F(arrivals_ms), SIM_RUN, 0, 0, "A,B,..", "at these times, milliseconds"},
-    {"arrivals", TEXT, F(arrivals), BOTH, 0, 0, "KIND", "poisson, gamma, on-off or closed"},
-    {"trace", TEXT, F(trace), BOTH, 0, 0, "FILE",
-     "as recorded (- is standard input); needs --trace-format"},
-    {"trace-format", TEXT, F(trace_format), BOTH, 0, 0, "NAME",
-     "azure, mooncake, burstgpt or vidur"},
-    {"requests", COUNT, F(requests), BOTH, 1, 1e12, "N",
-     "how many (sweep: 5000 a server); of a trace at most so many"},
-    {"rate-rps", POSITIVE, F(rate_rps), SIM_RUN, 0, 1e9, "R",
-     "offered load, requests/s; a trace is stretched to it"},
-    {"seed", COUNT, F(seed), BOTH, 0, 9.2e18, "N", "of everything random (1)"},
-    {"cv", POSITIVE, F(cv), BOTH, 0, 1e3, "X", "gamma: coefficient of variation of the gaps"},
-    {"on-s", POSITIVE, F(on_s), BOTH, 0, 1e9, "S", "on-off: mean length of a burst"},
-    {"off-s", REAL, F(off_s), BOTH, 0, 1e9, "S", "on-off: mean pause between two"},
-    {"clients", COUNT, F(clients), SIM_RUN, 1, 1e9, "N", "closed: so many, each waits for its end"},
-    {"think-s", REAL, F(think_s), SIM_RUN, 0, 1e9, "S", "closed: mean pause before the next"},
-    {"prompt-tokens", TEXT, F(prompt_tokens), BOTH, 0, 0, "N|LO:HI",
-     "length of prompts (512 with a model)"},
-    {"output-tokens", TEXT, F(output_tokens), BOTH, 0, 0, "N|LO:HI",
-     "length of answers (128 with a model)"},
-    {"max-output-tokens", COUNT, F(max_output_tokens), BOTH, 1, 1e9, "N",
-     "longer answers are cut: truncated"},
-    {"fail-rate", REAL, F(fail_rate), BOTH, 0, 1, "X", "share of the requests that break"},
-    {"time-scale", POSITIVE, F(time_scale), SIM_RUN, 0, 1e6, "X", "trace: gaps times X"},
-    {"skip-bad-rows", SWITCH, F(skip_bad_rows), BOTH, 0, 0, NULL,
-     "trace: leave bad rows out, and count them"},
+    OPTION_HEADING("the server"),
+    OPTION_TEXT(T, policy, "policy", "NAME", "one of the policies below (single)", .only = SIM_RUN),
+    OPTION_TEXT(T, policies, "policies", "A,B,..",
+                "up to six of the policies below, side by side (continuous)", .only = SIM_SWEEP),
+    OPTION_REAL(T, setup_ms, "setup-ms", "T", 0, 1e6, "without a model: cost of a group (4)"),
+    OPTION_REAL(T, per_request_ms, "per-request-ms", "T", 0, 1e6,
+                "without a model: cost of each request in the group (1)"),
+    OPTION_TEXT(T, model, "model", "NAME", "llama-2-7b, mistral-7b, qwen2.5-7b, ...; needs --gpu"),
+    OPTION_TEXT(T, gpu, "gpu", "NAME", "a100 or h100"),
+    OPTION_INT(T, weight_bits, "weight-bits", "N", 4, 16, "16 (default), 8 or 4"),
+    OPTION_INT(T, kv_bits, "kv-bits", "N", 4, 16, "16 (default), 8 or 4"),
+    OPTION_INT(T, draft_tokens, "draft-tokens", "N", 0, 64,
+               "speculative decoding: tokens drafted a round"),
+    OPTION_REAL(T, acceptance, "acceptance", "X", 0, 1,
+                "speculative decoding: probability that a drafted token is accepted"),
+    OPTION_SWITCH(T, no_fusion, "no-fusion", "operators aren't fused: more launches"),
+    OPTION_INT(T, kv_blocks, "kv-blocks", "N", 1, 1 << 28,
+               "cache of N blocks of 16 tokens (what fits the GPU)"),
+    OPTION_INT(T, token_budget, "token-budget", "N", 1, 1 << 28,
+               "most tokens an iteration (2048 with a model)"),
+    OPTION_INT(T, max_running, "max-running", "N", 1, 1 << 28,
+               "batch positions (256 with a model)"),
+    OPTION_INT(T, max_in_system, "max-in-system", "N", 1, INT64_MAX,
+               "arrivals beyond N in the system are refused (no bound)"),
+    OPTION_INT(T, prefix_tokens, "prefix-tokens", "N", 0, INT64_MAX,
+               "prefix reuse: size of its store (0: off)"),
+    OPTION_INT(T, servers, "servers", "N", 1, 100000, "a fleet of N (1)"),
+    OPTION_TEXT(T, router, "router", "NAME",
+                "round-robin (default), random, least-outstanding, power-of-two, prefix-affinity, "
+                "or one queue, central:N (N a server)"),
 
-    {.help = "the server"},
-    {"policy", TEXT, F(policy), SIM_RUN, 0, 0, "NAME", "one of those below (single)"},
-    {"policies", TEXT, F(policies), SIM_SWEEP, 0, 0, "A,B,..",
-     "up to six of those below, side by side (continuous)"},
-    {"setup-ms", REAL, F(setup_ms), BOTH, 0, 1e6, "T", "without a model: cost of a group (4)"},
-    {"per-request-ms", REAL, F(per_request_ms), BOTH, 0, 1e6, "T",
-     "without a model: of each request in it (1)"},
-    {"model", TEXT, F(model), BOTH, 0, 0, "NAME",
-     "llama-2-7b, mistral-7b, qwen2.5-7b, ...; needs --gpu"},
-    {"gpu", TEXT, F(gpu), BOTH, 0, 0, "NAME", "a100 or h100"},
-    {"weight-bits", COUNT, F(weight_bits), BOTH, 4, 16, "N", "16 (default), 8 or 4"},
-    {"kv-bits", COUNT, F(kv_bits), BOTH, 4, 16, "N", "16 (default), 8 or 4"},
-    {"draft-tokens", COUNT, F(draft_tokens), BOTH, 0, 64, "N",
-     "speculative decoding: drafted a round"},
-    {"acceptance", REAL, F(acceptance), BOTH, 0, 1, "X", "and how probably one is accepted"},
-    {"no-fusion", SWITCH, F(no_fusion), BOTH, 0, 0, NULL, "operators aren't fused: more launches"},
-    {"kv-blocks", COUNT, F(kv_blocks), BOTH, 1, 1 << 28, "N",
-     "cache of N blocks of 16 tokens (what fits the GPU)"},
-    {"token-budget", COUNT, F(token_budget), BOTH, 1, 1 << 28, "N",
-     "most tokens an iteration (2048 with a model)"},
-    {"max-running", COUNT, F(max_running), BOTH, 1, 1 << 28, "N",
-     "batch positions (256 with a model)"},
-    {"max-in-system", COUNT, F(max_in_system), BOTH, 1, 9.2e18, "N", "arrivals beyond are refused"},
-    {"prefix-tokens", COUNT, F(prefix_tokens), BOTH, 0, 9.2e18, "N",
-     "prefix reuse: size of its store (0: off)"},
-    {"servers", COUNT, F(servers), BOTH, 1, 100000, "N", "a fleet of N (1)"},
-    {"router", TEXT, F(router), BOTH, 0, 0, "NAME",
-     "round-robin (default), random, least-outstanding, power-of-two,"},
-    {.name = "",
-     .type = TEXT,
-     .modes = BOTH,
-     .help = "prefix-affinity, or one queue, central:N (N a server)"},
+    OPTION_HEADING("what is asked of it"),
+    OPTION_ABOVE(T, ttft_below_ms, "ttft-below-ms", "T", 0, 1e12, "limit on p99 TTFT"),
+    OPTION_ABOVE(T, tpot_below_ms, "tpot-below-ms", "T", 0, 1e12, "limit on p99 TPOT"),
+    OPTION_ABOVE(T, e2e_below_ms, "e2e-below-ms", "T", 0, 1e12,
+                 "limit on p99 of the end-to-end latency"),
+    OPTION_REAL(T, warm_up_s, "warm-up-s", "S", 0, 1e9,
+                "arrivals in the first S seconds aren't counted (0)"),
+    OPTION_ABOVE(T, usd_per_gpu_hour, "usd-per-gpu-hour", "P", 0, 1e6,
+                 "price: gives complete responses per dollar"),
+    OPTION_REAL(T, reserve_fraction, "reserve-fraction", "X", 0, 0.99,
+                "share of the provisioned capacity that is kept in reserve (0)"),
 
-    {.help = "what is asked of it"},
-    {"ttft-below-ms", POSITIVE, F(ttft_below_ms), BOTH, 0, 1e12, "T", "limit on p99 TTFT"},
-    {"tpot-below-ms", POSITIVE, F(tpot_below_ms), BOTH, 0, 1e12, "T", "limit on p99 TPOT"},
-    {"e2e-below-ms", POSITIVE, F(e2e_below_ms), BOTH, 0, 1e12, "T", "limit on p99 of end to end"},
-    {"warm-up-s", REAL, F(warm_up_s), BOTH, 0, 1e9, "S",
-     "what arrives in the first S seconds isn't counted (0)"},
-    {"usd-per-gpu-hour", POSITIVE, F(usd_per_gpu_hour), BOTH, 0, 1e6, "P",
-     "price: gives complete responses per dollar"},
-    {"reserve-fraction", REAL, F(reserve_fraction), BOTH, 0, 0.99, "X",
-     "share of what is provisioned that stands by (0)"},
+    OPTION_HEADING("the loads", .only = SIM_SWEEP),
+    OPTION_TEXT(T, rates, "rates", "LO:HI:N",
+                "N loads from LO to HI requests/s, or a list A,B,.. (chosen by the command)",
+                .only = SIM_SWEEP),
+    OPTION_INT(T, jobs, "jobs", "N", 1, 1024, "runs at one time (one a core)", .only = SIM_SWEEP),
 
-    {.help = "the loads"},
-    {"rates", TEXT, F(rates), SIM_SWEEP, 0, 0, "LO:HI:N",
-     "N loads from LO to HI requests/s, or a list A,B,.. (found by itself)"},
-    {"jobs", COUNT, F(jobs), SIM_SWEEP, 1, 1024, "N", "runs at one time (one a core)"},
+    OPTION_HEADING("output"),
+    OPTION_FILE(T, out, "out", "FOLDER", "sweep.json and curve.svg go there (./sweep)",
+                .only = SIM_SWEEP),
+    OPTION_FILE(T, records, "records", "FILE",
+                "every request as a record, for `servelab record check`", .only = SIM_RUN),
+    OPTION_SWITCH(T, per_request, "per-request",
+                  "a line (or JSON object) a request; the default up to 20", .only = SIM_RUN),
+    OPTION_SWITCH(T, json, "json", "the same as JSON, units in the keys"),
+    {0}};
+#undef T
 
-    {.help = "what comes out"},
-    {"out", TEXT, F(out), SIM_SWEEP, 0, 0, "FOLDER", "sweep.json and curve.svg go there (./sweep)"},
-    {"records", TEXT, F(records), SIM_RUN, 0, 0, "FILE",
-     "every request as a record, for `servelab record check`"},
-    {"per-request", SWITCH, F(per_request), SIM_RUN, 0, 0, NULL,
-     "a line (or JSON object) a request; the default up to 20"},
-    {"json", SWITCH, F(json), BOTH, 0, 0, NULL, "the same as JSON, units in the keys"},
-};
-enum { N_TABLE = sizeof TABLE / sizeof *TABLE, OPTION_BASE = 1000 };
-_Static_assert(N_TABLE <= 64, "struct sim_flags.given has a bit for each line of the table");
+static const struct option_rule RULES[] = {{OPTION_EXCLUDE, {"trace", "arrivals-ms", "arrivals"}},
+                                           {OPTION_EXCLUDE, {"arrivals-ms", "requests"}},
+                                           {OPTION_EXCLUDE, {"model", "setup-ms"}},
+                                           {OPTION_EXCLUDE, {"model", "per-request-ms"}},
+                                           {OPTION_EXCLUDE, {"rate-rps", "time-scale"}},
+                                           {OPTION_NEEDS, {"trace", "trace-format"}},
+                                           {OPTION_NEEDS, {"trace-format", "trace"}},
+                                           {OPTION_NEEDS, {"time-scale", "trace"}},
+                                           {OPTION_NEEDS, {"skip-bad-rows", "trace"}},
+                                           {OPTION_NEEDS, {"model", "gpu"}},
+                                           {OPTION_NEEDS, {"gpu", "model"}},
+                                           {OPTION_NEEDS, {"weight-bits", "model"}},
+                                           {OPTION_NEEDS, {"kv-bits", "model"}},
+                                           {OPTION_NEEDS, {"draft-tokens", "model"}},
+                                           {OPTION_NEEDS, {"no-fusion", "model"}},
+                                           {OPTION_NEEDS, {"acceptance", "draft-tokens"}},
+                                           {OPTION_NEEDS, {"router", "servers"}},
+                                           {OPTION_NEEDS, {"reserve-fraction", "usd-per-gpu-hour"}},
+                                           {0}};
 
-/* Both given make no sense. */
-static const char *const EXCLUDE[][2] = {
-    {"arrivals-ms", "arrivals"}, {"trace", "arrivals"}, {"trace", "arrivals-ms"},
-    {"arrivals-ms", "requests"}, {"model", "setup-ms"}, {"model", "per-request-ms"},
-    {"rate-rps", "time-scale"},
-};
-/* The first means nothing without the second. */
-static const char *const NEED[][2] = {
-    {"trace", "trace-format"},
-    {"trace-format", "trace"},
-    {"time-scale", "trace"},
-    {"skip-bad-rows", "trace"},
-    {"model", "gpu"},
-    {"gpu", "model"},
-    {"weight-bits", "model"},
-    {"kv-bits", "model"},
-    {"draft-tokens", "model"},
-    {"no-fusion", "model"},
-    {"acceptance", "draft-tokens"},
-    {"router", "servers"},
-    {"reserve-fraction", "usd-per-gpu-hour"},
-};
-
-static const char *command(const struct sim_flags *f) {
-    return f->mode == SIM_RUN ? "sim run" : "sim sweep";
-}
-
-static bool is_flag(const struct flag *f) {
-    return f->name && f->name[0];
-}
-
-static bool has(const struct sim_flags *f, const struct flag *flag) {
-    return is_flag(flag) && flag->modes & f->mode;
-}
-
-bool sim_flag_given(const struct sim_flags *f, const char *name) {
-    for (int i = 0; i < N_TABLE; i++)
-        if (is_flag(&TABLE[i]) && !strcmp(TABLE[i].name, name)) return f->given >> i & 1;
-    INVARIANT(!"a flag of the table");
-    return false;
-}
-
-/* ---- help ---- */
-
-static const char RUN_HEAD[] =
-    "servelab sim run: simulate one load on one server or a fleet: who waited how long, and why\n\n"
-    "usage: servelab sim run ARRIVALS [FLAGS]\n";
 /* The words of sched/policies.h, shorter. */
-#define POLICIES                                                                                   \
-    "\npolicies\n"                                                                                 \
-    "  single                first come, first served, one at a time\n"                            \
-    "  shortest-first        one at a time, shortest prompt first; who waits comes forward\n"      \
-    "  wait-for-n:N          groups of N; the last, short one goes when no arrival is left\n"      \
-    "  wait-for-time:MS[,N]  a group goes when its first has waited MS ms, or at N (8)\n"          \
-    "  static:N              up to N of those that wait; nobody joins until all are done\n"        \
-    "  continuous            who fits joins at the next forward pass, prompts first\n"             \
-    "  chunked               likewise, prompts in pieces beside the others' next tokens\n"         \
-    "  learner               policy.c of lab 02; learner-batch:N: its groups of up to N\n"
-static const char RUN_TAIL[] = POLICIES
-    "\nexit status: 0 done, 2 bad input, 3 a lab file is not attempted, 4 our own fault, or the "
-    "output\ncan't be written\n\n"
-    "examples:\n"
-    "  servelab sim run --arrivals-ms 0,1,2,3 --policy wait-for-n:4\n"
-    "  servelab sim run --arrivals poisson --rate-rps 4 --requests 500 --model llama-2-7b --gpu "
-    "h100 --policy continuous\n";
-static const char SWEEP_HEAD[] =
-    "servelab sim sweep: the same load offered at several rates: the throughput-latency curve,\n"
-    "its knee and saturation, and the highest load within limits, for policies side by side\n\n"
-    "usage: servelab sim sweep ARRIVALS [FLAGS]\n";
-static const char SWEEP_TAIL[] = POLICIES
-    "\nexit status: 0 done, 2 bad input, 3 a lab file is not attempted, 4 our own fault, 130 "
-    "interrupted\n(what was measured until then is written, and says that it isn't complete)\n\n"
-    "example:\n"
-    "  servelab sim sweep --arrivals poisson --requests 300 --policies single,static:8 --out "
-    "build/sweep\n";
+static const char POLICIES[] =
+    "policies\n"
+    "  single                first come, first served, one at a time\n"
+    "  shortest-first        one at a time, shortest prompt first; who waits comes forward\n"
+    "  wait-for-n:N          groups of N; the last, short one goes when no arrival is left\n"
+    "  wait-for-time:MS[,N]  a group goes when its first has waited MS ms, or at N (8)\n"
+    "  static:N              up to N of those that wait; nobody joins until all are done\n"
+    "  continuous            who fits joins at the next forward pass, prompts first\n"
+    "  chunked               likewise, prompts in pieces beside the others' next tokens\n"
+    "  learner               policy.c of lab 02; learner-batch:N: its groups of up to N";
 
-static void print_help(const struct sim_flags *f) {
-    fputs(f->mode == SIM_RUN ? RUN_HEAD : SWEEP_HEAD, stdout);
-    const struct flag *section = NULL;
-    for (int i = 0; i < N_TABLE; i++) {
-        const struct flag *g = &TABLE[i];
-        if (!g->name) section = g;
-        if (!g->name || !(g->modes & f->mode)) continue;
-        if (section) printf("\n%s\n", section->help);
-        section = NULL;
-        char left[40] = "";
-        if (is_flag(g)) snprintf(left, sizeof left, "--%s %s", g->name, g->value ? g->value : "");
-        printf("  %-26s %s\n", left, g->help);
-    }
-    printf("  %-26s %s\n", "--help", "this");
-    fputs(f->mode == SIM_RUN ? RUN_TAIL : SWEEP_TAIL, stdout);
+static const struct command *const BOTH[] = {&sim_run_command, &sim_sweep_command, NULL};
+
+const struct command sim_run_command = {
+    .name = "sim run",
+    .summary = "simulate one load on a server or a fleet: who waited how long, and why",
+    .run = run,
+    .usage = "ARRIVALS [FLAGS]",
+    .about = "Simulates one load on one server or a fleet: a queue, a policy, a worker with stated "
+             "costs.",
+    .flags = TABLE,
+    .rules = RULES,
+    .notes = POLICIES,
+    .exits = "0 done, 2 bad input, 3 a lab file is not attempted, 4 our own fault, or the output "
+             "can't be written",
+    .examples = "servelab sim run --arrivals-ms 0,1,2,3 --policy wait-for-n:4\n"
+                "servelab sim run --arrivals poisson --rate-rps 4 --requests 500 --model "
+                "llama-2-7b --gpu h100 --policy continuous",
+    .variant = SIM_RUN,
+    .share = BOTH};
+
+const struct command sim_sweep_command = {
+    .name = "sim sweep",
+    .summary = "simulate many loads: the throughput-latency curve",
+    .run = sweep,
+    .usage = "ARRIVALS [FLAGS]",
+    .about = "Simulates the same load offered at several rates: the throughput-latency curve, its "
+             "knee and saturation, and the highest load within limits, for policies side by side.",
+    .flags = TABLE,
+    .rules = RULES,
+    .notes = POLICIES,
+    .exits = "0 done, 2 bad input, 3 a lab file is not attempted, 4 our own fault, or the output "
+             "can't be written, 130 interrupted (what was measured until then is written, and says "
+             "that it isn't complete)",
+    .examples = "servelab sim sweep --arrivals poisson --requests 300 --policies single,static:8 "
+                "--out build/sweep",
+    .variant = SIM_SWEEP,
+    .share = BOTH};
+
+static int start(const struct command *c, enum sim_mode mode, int argc, char **argv) {
+    struct sim_flags f = {.mode = mode,
+                          .seed = 1,
+                          .policy = "single",
+                          .policies = "continuous",
+                          .setup_ms = 4,
+                          .per_request_ms = 1,
+                          .weight_bits = 16,
+                          .kv_bits = 16,
+                          .acceptance = NAN,
+                          .max_in_system = INT64_MAX,
+                          .servers = 1,
+                          .router = "round-robin",
+                          .out = "sweep"};
+    struct option_words words;
+    int status;
+    if (!options_parse(c, &f, argc, argv, &words, &status)) return status;
+    return mode == SIM_RUN ? sim_run(&f) : sim_sweep(&f);
 }
 
-/* ---- argv ---- */
-
-static int take_real(const struct sim_flags *f, const struct flag *g, const char *text,
-                     double *out) {
-    const char *end;
-    double v;
-    bool in = cli_real(text, &end, &v) && !*end && v >= g->lo && v <= g->hi;
-    if (!in || (g->type == POSITIVE && v == 0))
-        return cli_usage(command(f), "--%s takes a number %s %g to %g, not '%.40s'", g->name,
-                         g->type == POSITIVE ? "above" : "from", g->lo, g->hi, text);
-    *out = v;
-    return 0;
+static int run(int argc, char **argv) {
+    return start(&sim_run_command, SIM_RUN, argc, argv);
 }
 
-static int take(struct sim_flags *f, int i, const char *text) {
-    const struct flag *g = &TABLE[i];
-    void *at = (char *)f + g->at;
-    char name[40];
-    snprintf(name, sizeof name, "--%s", g->name);
-    f->given |= UINT64_C(1) << i;
-    switch (g->type) {
-    case TEXT:
-        if (!*text) return cli_usage(command(f), "%s needs a value; what was given is empty", name);
-        *(const char **)at = text;
-        return 0;
-    case SWITCH:
-        *(bool *)at = true;
-        return 0;
-    case COUNT:
-        return cli_int(command(f), name, text, (long long)g->lo,
-                       g->hi > 9e18 ? INT64_MAX : (long long)g->hi, at)
-                   ? CLI_USAGE
-                   : 0;
-    default:
-        return take_real(f, g, text, at);
-    }
-}
-
-/* Most often it is the other command's. */
-static int bad_flag(const struct sim_flags *f, int argc, char **argv, bool missing_argument) {
-    const char *text = optind > 0 && optind <= argc ? argv[optind - 1] : "";
-    for (int i = 0; i < N_TABLE && !missing_argument; i++)
-        if (is_flag(&TABLE[i]) && !has(f, &TABLE[i]) && !strncmp(text, "--", 2) &&
-            !strncmp(text + 2, TABLE[i].name, strlen(TABLE[i].name)))
-            return cli_usage(command(f), "--%s is a flag of `sim %s`", TABLE[i].name,
-                             f->mode == SIM_RUN ? "sweep" : "run");
-    return cli_bad_flag(command(f), argc, argv, missing_argument);
-}
-
-static int check_pairs(const struct sim_flags *f) {
-    for (size_t i = 0; i < sizeof EXCLUDE / sizeof *EXCLUDE; i++)
-        if (sim_flag_given(f, EXCLUDE[i][0]) && sim_flag_given(f, EXCLUDE[i][1]))
-            return cli_usage(command(f), "--%s and --%s exclude each other; leave one of them out",
-                             EXCLUDE[i][0], EXCLUDE[i][1]);
-    for (size_t i = 0; i < sizeof NEED / sizeof *NEED; i++)
-        if (sim_flag_given(f, NEED[i][0]) && !sim_flag_given(f, NEED[i][1]))
-            return cli_usage(command(f), "--%s needs --%s", NEED[i][0], NEED[i][1]);
-    return 0;
-}
-
-static void set_defaults(struct sim_flags *f, enum sim_mode mode) {
-    *f = (struct sim_flags){.mode = mode,
-                            .seed = 1,
-                            .policy = "single",
-                            .policies = "continuous",
-                            .setup_ms = 4,
-                            .per_request_ms = 1,
-                            .weight_bits = 16,
-                            .kv_bits = 16,
-                            .acceptance = NAN,
-                            .max_in_system = INT64_MAX,
-                            .servers = 1,
-                            .router = "round-robin",
-                            .out = "sweep"};
-}
-
-int sim_flags_parse(struct sim_flags *f, enum sim_mode mode, int argc, char **argv) {
-    struct option options[N_TABLE + 2] = {0};
-    size_t n = 0;
-    set_defaults(f, mode);
-    for (int i = 0; i < N_TABLE; i++)
-        if (has(f, &TABLE[i]))
-            options[n++] = (struct option){
-                TABLE[i].name, TABLE[i].type == SWITCH ? no_argument : required_argument, NULL,
-                OPTION_BASE + i};
-    options[n] = (struct option){"help", no_argument, NULL, 'h'};
-    opterr = 0;
-    optind = 1;
-    int c, rc = 0;
-    while (!rc && (c = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-        if (c == 'h') {
-            print_help(f);
-            return -1;
-        }
-        if (c < OPTION_BASE) return bad_flag(f, argc, argv, c == ':');
-        rc = take(f, c - OPTION_BASE, optarg);
-    }
-    if (rc) return rc;
-    if (optind < argc) return cli_usage(command(f), "'%s' is one argument too many", argv[optind]);
-    return check_pairs(f);
+static int sweep(int argc, char **argv) {
+    return start(&sim_sweep_command, SIM_SWEEP, argc, argv);
 }

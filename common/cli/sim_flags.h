@@ -37,15 +37,11 @@ struct sim_flags {
 
     const char *rates, *policies, *out;
     long long jobs;
-
-    uint64_t given; /* bit i: flag i of the table stood in argv */
 };
 
-/* Fills *f: defaults, then argv. 0; -1 after --help (printed); otherwise an exit status, its
- * message printed. */
-int sim_flags_parse(struct sim_flags *f, enum sim_mode mode, int argc, char **argv);
-
-bool sim_flag_given(const struct sim_flags *f, const char *name);
+/* `servelab sim run` and `servelab sim sweep` after their flags are read. Exit statuses. */
+int sim_run(const struct sim_flags *f);   /* cmd_sim.c */
+int sim_sweep(const struct sim_flags *f); /* sim_sweep.c */
 
 /* What the flags mean. `list` is owned here, sim_setup_release frees it. */
 struct sim_setup {

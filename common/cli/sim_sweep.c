@@ -1,8 +1,4 @@
-/* sim_sweep.c: `servelab sim sweep`: loads and policies from flags, the files that come out. See
- * sim_sweep.h. */
-#include "cli/sim_sweep.h"
-
-#include "cli/cli.h"
+/* sim_sweep.c: `servelab sim sweep`: loads and policies from flags, the files that come out. */
 #include "cli/sim_print.h"
 #include "sched/policies.h"
 #include "sim/curve_svg.h"

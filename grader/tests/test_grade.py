@@ -303,7 +303,7 @@ def test_g15_locale():
 # ---- usage, faults, surroundings -------------------------------------------------------------------------
 
 def test_usage_errors_name_the_flag():
-    for args, words in [(["07", REFERENCE], ["07"]), ([], ["which lab"]),
+    for args, words in [(["07", REFERENCE], ["07"]), ([], ["LAB is missing"]),
                         (["01", "/no/such/folder"], ["/no/such/folder"]),
                         (["01", os.path.join(REFERENCE, "slo.c")], ["slo.c", "file"]),
                         (["01", REFERENCE, "--check", "intervals.nothing"], ["--check", "intervals.nothing"]),

@@ -134,18 +134,18 @@ def detokenize(folder):
 def mistakes(folder):
     vocab, mini = folder + "/vocab.gguf", folder + "/mini.gguf"
     for name, args, words in (
-            ("no action", [], ["info, tokenize or detokenize"]), ("another action", ["frobnicate"], ["frobnicate"]),
+            ("no action", [], ["model info", "model tokenize", "model detokenize"]), ("another action", ["frobnicate"], ["frobnicate"]),
             ("another flag", ["info", "--jsno"], ["--jsno"]), ("--model alone", ["tokenize", "--model"], ["--model"]),
             ("no text", ["tokenize", "--model", vocab], ["TEXT"]),
-            ("two texts", ["tokenize", "--model", vocab, "a", "b"], ["one TEXT"]),
+            ("two texts", ["tokenize", "--model", vocab, "a", "b"], ["'b' is one argument too many"]),
             ("--chat and --special", ["tokenize", "--model", vocab, "--chat", "--special", "a"], ["--chat", "--special"]),
-            ("no ids", ["detokenize", "--model", vocab], ["ids"]),
+            ("no ids", ["detokenize", "--model", vocab], ["ID is missing"]),
             ("an id too high", ["detokenize", "--model", vocab, "1", "261"], ["261", "260"]),
             ("no number", ["detokenize", "--model", vocab, "1x"], ["1x"]),
             ("no such file", ["info", folder + "/none.gguf"], ["none.gguf", "No such file"]),
             ("no GGUF file", ["info", __file__], ["GGUF"]),
             ("a file cut short", ["info", folder + "/short.gguf"], ["short.gguf", "end of the file"]),
-            ("two files", ["info", vocab, mini], ["one FILE"])):
+            ("two files", ["info", vocab, mini], ["one argument too many"])):
         rc, out, err = run(*args)
         check(rc == 2 and out == b"" and all(w in err for w in words), name + " is named, status 2", (rc, out, err))
     rc, out, err = run("info", "--json", folder + "/none.gguf")

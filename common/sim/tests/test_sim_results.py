@@ -374,7 +374,7 @@ def check_azure():
 def check_help():
     for command in ("run", "sweep"):
         text = sim(command, "--help").stdout
-        examples = re.findall(r"^  servelab (sim .*)$", text, re.M)
+        examples = re.findall(r"^example: servelab (sim .*)$", text, re.M)
         report(len(examples) > 0, f"sim {command} --help has an example")
         for e in examples:
             os.makedirs(os.path.join(work, "build"), exist_ok=True)
@@ -416,7 +416,7 @@ BAD = [  # arguments, what the message must hold
     ("run --arrivals-ms 1 --weight-bits 7 --model llama-2-7b --gpu h100", "7"),
     ("run --arrivals-ms 1 --model llama-2-7b --gpu h100 --draft-tokens 3", "--acceptance"),
     ("run --arrivals-ms 1 --rates 1,2", "--rates is a flag of `sim sweep`"),
-    ("run --arrivals-ms 1 --policy=", "--policy needs a value"),
+    ("run --arrivals-ms 1 --policy=", "--policy takes a text that is not empty"),
     ("run --arrivals-ms 1 more", "'more' is one argument too many"),
     ("sweep --arrivals poisson --policy single", "--policy is a flag of `sim run`"),
     ("sweep --arrivals poisson --rate-rps 5", "--rate-rps is a flag of `sim run`"),
@@ -434,7 +434,7 @@ BAD = [  # arguments, what the message must hold
     ("sweep --arrivals poisson --jobs 0", "--jobs"),
     ("sweep --arrivals poisson --out /proc/nowhere", "--out"),
     ("sweep --arrivals poisson --out t.csv", "--out: t.csv is a file"),
-    ("swep", "there are sim run and sim sweep"),
+    ("swep", "the nearest one is 'sim sweep'"),
 ]
 
 
