@@ -5,7 +5,6 @@
  * solutions/02_queue_sim/policy.c (or the learner's), common/backend/cpu/forward.c.
  */
 #include "cli/options.h"
-#include "cli/record_print.h"
 
 #include "backend/backend.h"
 #include "base/home.h"
@@ -127,7 +126,7 @@ static int open_log(struct server *s, struct err *e) {
     s->log_fd = -1;
     if (s->o.log && (s->log_fd = record_log_open(s->o.log, e)) < 0) return -1;
     s->records = records_create(s->log_fd, s->o.record_grace_ms * NS_PER_MS, clock_monotonic(), e);
-    return s->records ? 0 : -1;
+    return s->records ? records_keep_log(s->records, e) : -1;
 }
 
 static int start_engine(struct server *s, struct err *e) {
@@ -140,13 +139,6 @@ static int start_engine(struct server *s, struct err *e) {
                                .max_waiting = (int32_t)s->o.max_waiting};
     s->engine = engine_create(&o, e);
     return s->engine ? engine_start(s->engine, e) : -1;
-}
-
-static void print_numbers(FILE *out, const struct record *r) {
-    struct checked c = {.record = r};
-    intervals_compute(r, &c.intervals);
-    classify_request(&r, 1, TRUNCATION_REJECT, &c.class);
-    print_record_json(out, &c);
 }
 
 /* Every connection is a descriptor, and the usual soft limit of 1,024 is below
@@ -167,8 +159,7 @@ static int start_http(struct server *s, struct err *e) {
                              .engine = s->engine,
                              .records = s->records,
                              .tokenizer = s->tokenizer,
-                             .clock = clock_monotonic(),
-                             .print_numbers = print_numbers};
+                             .clock = clock_monotonic()};
     s->http = http_start(&o, e);
     return s->http ? 0 : -1;
 }

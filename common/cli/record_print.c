@@ -3,6 +3,7 @@
  */
 #include "cli/record_print.h"
 #include "cli/cli.h"
+#include "objective/record_numbers.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,30 +38,12 @@ void print_json_string(FILE *out, const char *text) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void print_interval_json(FILE *out, const struct checked *c, enum interval_id id) {
-    const struct interval *i = interval_get(&c->intervals, id);
-    fprintf(out, ",\"%s_ns\":", interval_name(id));
-    if (i->status == INTERVAL_OK)
-        fprintf(out, "%" PRId64, i->ns);
-    else
-        fputs("null", out);
-}
-
 void print_record_json(FILE *out, const struct checked *c) {
-    static const char *const boundaries[] = {[TPOT_NONE] = "null",
-                                             [TPOT_TOKEN_SENT] = "\"token_sent\"",
-                                             [TPOT_BROWSER_BYTES] = "\"browser_bytes\""};
-    const struct classification *k = &c->class;
-    fputs("{\"request_id\":", out);
-    print_json_string(out, c->record->request_id);
-    for (enum interval_id id = IV_CLIENT_TTFT; id <= IV_TPOT; id++) print_interval_json(out, c, id);
-    fprintf(out, ",\"tpot_boundary\":%s", boundaries[c->intervals.tpot_boundary]);
-    fprintf(out, ",\"completion\":\"%s\",\"completion_reason\":\"%s\"",
-            k->completed ? "completed" : "incomplete", completion_reason_name(k->reason));
-    fprintf(out, ",\"quality\":\"%s\",\"structure\":\"%s\",\"useful\":%s", verdict_name(k->quality),
-            verdict_name(k->structure), k->useful ? "true" : "false");
-    if (c->objective) fprintf(out, ",\"good\":%s", c->good ? "true" : "false");
-    fputc('}', out);
+    struct buffer b = {0};
+    record_numbers_json(&b, c->record, &c->intervals, &c->class, c->objective ? &c->good : NULL);
+    INVARIANT(!b.failed);
+    fwrite(b.bytes, 1, b.n, out);
+    buffer_release(&b);
 }
 
 /* ---- the table of events --------------------------------------------------------------------- */

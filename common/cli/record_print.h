@@ -28,10 +28,7 @@ void print_json_string(FILE *out, const char *text);
  * experienced. `all_events` lists each token_sent; otherwise a run of them is folded. */
 void print_record_text(FILE *out, const struct checked *c, bool all_events);
 
-/* The JSON object of one record, without a line end: its keys are stable:
- * request_id, client_ttft_ns, server_ttft_ns, queue_delay_ns, e2e_ns, tpot_ns, tpot_boundary (null
- * when absent), completion, completion_reason, quality, structure, useful; good with an objective.
- */
+/* The JSON object of one record, without a line end (objective/record_numbers.h). */
 void print_record_json(FILE *out, const struct checked *c);
 
 /* What `record check` knows after the last record. */

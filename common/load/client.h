@@ -16,8 +16,8 @@
 #ifndef SERVELAB_LOAD_CLIENT_H
 #define SERVELAB_LOAD_CLIENT_H
 
+#include "base/buffer.h"
 #include "base/err.h"
-#include "serve/buffer.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

@@ -38,6 +38,23 @@ void record_reset(struct record *r) {
     r->cap_events = cap;
 }
 
+int record_copy(struct record *to, const struct record *from, struct err *e) {
+    *to = *from;
+    to->cap_events = from->n_events;
+    to->events = malloc(from->n_events * sizeof *to->events + 1);
+    to->extra = from->extra ? cJSON_Duplicate(from->extra, true) : NULL;
+    to->n_events = 0;
+    bool ok = to->events && !to->extra == !from->extra;
+    for (size_t i = 0; ok && i < from->n_events; i++) {
+        struct event *ev = &to->events[to->n_events++];
+        *ev = from->events[i];
+        if (ev->extra) ok = (ev->extra = cJSON_Duplicate(ev->extra, true)) != NULL;
+    }
+    if (ok) return 0;
+    record_release(to);
+    return err_set(e, "no memory for a copy of a record");
+}
+
 int record_add_event(struct record *r, const struct event *ev, struct err *e) {
     if (r->n_events == RECORD_MAX_EVENTS)
         return err_at(e, 0, "events", "more than %d events in one record", RECORD_MAX_EVENTS);

@@ -135,6 +135,10 @@ struct record {
 void record_init(struct record *r);
 void record_release(struct record *r);
 
+/* Makes *to, which need not be initialised, an independent copy of *from, unknown members included.
+ * -1 and *e when memory is out; then nothing is left to release. */
+int record_copy(struct record *to, const struct record *from, struct err *e);
+
 /* Appends a copy of *ev, without its `extra`. -1 when memory is out or the record already holds
  * RECORD_MAX_EVENTS. */
 enum {

@@ -1,12 +1,20 @@
-/* completion.c: one completion over HTTP: from the body to the engine, and from the engine's text
- * to the bytes of the reply. See http.h for the routes, stamps.h for what is stamped where.
+/* completion.c: one completion over HTTP, from the request's header to the end of its reply.
  *
- * The connection sleeps until the first text (a whole reply: all of it) or the end is there, so
- * that everything which goes wrong before has an HTTP status of its own. Then the library asks for
- * bytes (`read_reply`): one chunk a piece of text, the closing chunks together, and each time the
- * bytes of a piece are handed over completely, token_sent is stamped.
+ * It is entered once per phase:
+ *   completion_begin   the header is read: opens the record and stamps request_accepted
+ *   completion_start   the body is there: reads it (openai.c), makes token ids, submits the request
+ *                      to the engine, and suspends the connection until there is something to send
+ *   completion_reply   the first text is there (for a whole reply: all of it), or the request ended
+ *                      without any: queues the reply. Nothing was sent before, so an error up to
+ *                      here has its own HTTP status.
+ *   read_reply         the library asks for bytes of the queued reply: one piece of text a call, or
+ *                      the closing chunks; stamps token_sent when the bytes of a piece are handed
+ *                      over completely
+ *   completion_end     the exchange is over: stamps how it ended and releases everything
+ *
+ * The routes are in http_router.c, replies in http_reply.c; stamps.h says what is stamped where.
  */
-#include "serve/exchange.h"
+#include "serve/http_reply.h"
 
 #include "serve/stamps.h"
 
@@ -16,7 +24,32 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* ---- the header is read ---------------------------------------------------------------------- */
+/* ---- refusing -------------------------------------------------------------------------------- */
+
+static void stamp(struct exchange *x, void (*how)(struct record *, const struct clock *),
+                  const char *error) {
+    if (!x->live) return;
+    struct record *r = &x->live->record;
+    pthread_mutex_lock(&x->live->lock);
+    how(r, &x->h->o.clock);
+    if (error) text_cut(r->outcome.error, sizeof r->outcome.error, error);
+    pthread_mutex_unlock(&x->live->lock);
+}
+
+static enum MHD_Result reject(struct exchange *x, int status, const char *field, const char *code,
+                              const char *why) {
+    stamp(x, status == 500 ? stamp_failed : stamp_rejected, why);
+    if (!field || !field[0]) return reply_error(x, status, NULL, code, "%s", why);
+    return reply_error(x, status, field, code, "%s: %s", field, why);
+}
+
+static enum MHD_Result reject_err(struct exchange *x, int status, const struct err *e) {
+    char text[600];
+    stamp(x, stamp_rejected, err_format(e, NULL, text, sizeof text));
+    return reply_err(x, status, e);
+}
+
+/* ---- completion_begin: the header is read ---------------------------------------------------- */
 
 static void refuse_later(struct exchange *x, int status, const char *field, const char *why) {
     x->refusal_status = status;
@@ -56,32 +89,39 @@ void completion_begin(struct exchange *x) {
     pthread_mutex_unlock(&x->h->lock);
 }
 
-/* ---- refusing -------------------------------------------------------------------------------- */
+/* ---- completion_start: the body is there ----------------------------------------------------- */
 
-static void stamp(struct exchange *x, void (*how)(struct record *, const struct clock *),
-                  const char *error) {
-    if (!x->live) return;
-    struct record *r = &x->live->record;
-    pthread_mutex_lock(&x->live->lock);
-    how(r, &x->h->o.clock);
-    if (error) text_cut(r->outcome.error, sizeof r->outcome.error, error);
-    pthread_mutex_unlock(&x->live->lock);
+static int32_t tokenize(struct exchange *x, const struct openai_request *r, int32_t **ids,
+                        bool *owned, struct err *e);
+static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *r,
+                               const int32_t *ids, int32_t n_prompt);
+
+enum MHD_Result completion_start(struct exchange *x) {
+    struct openai_request r;
+    struct err e;
+    if (x->refusal[0]) return reject(x, x->refusal_status, x->refusal_field, NULL, x->refusal);
+    int32_t vocab = tokenizer_vocab_size(x->h->o.tokenizer);
+    if (openai_parse(&r, x->route->api, x->body.bytes ? x->body.bytes : "", x->body.n, vocab, &e))
+        return reject_err(x, 400, &e);
+    enum MHD_Result rc;
+    int32_t *ids = NULL;
+    bool owned = false;
+    if (strcmp(r.model, x->h->o.model_name)) {
+        char why[300];
+        snprintf(why, sizeof why, "this server has \"%s\", not \"%.100s\"", x->h->o.model_name,
+                 r.model);
+        rc = reject(x, 404, "model", "model_not_found", why);
+        goto out;
+    }
+    int32_t n = tokenize(x, &r, &ids, &owned, &e);
+    rc = n < 0 ? reject_err(x, 400, &e) : enqueue(x, &r, ids, n);
+    if (owned) free(ids);
+out:
+    openai_request_release(&r);
+    buffer_release(&x->body);
+    if (!x->submitted) return rc; /* refused, and answered */
+    return stream_ready_or_suspend(x->stream) ? completion_reply(x) : MHD_YES;
 }
-
-static enum MHD_Result reject(struct exchange *x, int status, const char *field, const char *code,
-                              const char *why) {
-    stamp(x, status == 500 ? stamp_failed : stamp_rejected, why);
-    if (!field || !field[0]) return reply_error(x, status, NULL, code, "%s", why);
-    return reply_error(x, status, field, code, "%s: %s", field, why);
-}
-
-static enum MHD_Result reject_err(struct exchange *x, int status, const struct err *e) {
-    char text[600];
-    stamp(x, stamp_rejected, err_format(e, NULL, text, sizeof text));
-    return reply_err(x, status, e);
-}
-
-/* ---- the body is read ------------------------------------------------------------------------ */
 
 /* The prompt's token ids; *owned must be freed unless it is NULL. */
 static int32_t tokenize(struct exchange *x, const struct openai_request *r, int32_t **ids,
@@ -206,88 +246,30 @@ static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *
     return MHD_YES;
 }
 
-static enum MHD_Result start(struct exchange *x) {
-    struct openai_request r;
-    struct err e;
-    if (x->refusal[0]) return reject(x, x->refusal_status, x->refusal_field, NULL, x->refusal);
-    int32_t vocab = tokenizer_vocab_size(x->h->o.tokenizer);
-    if (openai_parse(&r, x->route->api, x->body.bytes ? x->body.bytes : "", x->body.n, vocab, &e))
-        return reject_err(x, 400, &e);
-    enum MHD_Result rc;
-    int32_t *ids = NULL;
-    bool owned = false;
-    if (strcmp(r.model, x->h->o.model_name)) {
-        char why[300];
-        snprintf(why, sizeof why, "this server has \"%s\", not \"%.100s\"", x->h->o.model_name,
-                 r.model);
-        rc = reject(x, 404, "model", "model_not_found", why);
-        goto out;
-    }
-    int32_t n = tokenize(x, &r, &ids, &owned, &e);
-    rc = n < 0 ? reject_err(x, 400, &e) : enqueue(x, &r, ids, n);
-    if (owned) free(ids);
-out:
-    openai_request_release(&r);
-    buffer_release(&x->body);
-    return rc;
-}
+/* ---- completion_reply: there is something to send -------------------------------------------- */
 
-/* ---- the reply ------------------------------------------------------------------------------- */
+static enum MHD_Result reply_streamed(struct exchange *x);
+static enum MHD_Result reply_whole(struct exchange *x, const struct stream_end *end);
 
-/* Fills x->out with the next bytes of a stream. 1 there are some, 0 not yet, -1 the end. */
-static int next_part(struct exchange *x) {
-    struct buffer text = {0};
-    int rc;
-    buffer_clear(&x->out);
-    x->out_sent = 0;
-    x->out_tokens = 0;
-    do rc = stream_take(x->stream, &text, &x->out_tokens);
-    while (rc == 0 && stream_ready_or_suspend(x->stream));
-    if (rc == 1) {
-        openai_chunk(&x->out, &x->reply, !x->began, text.bytes, text.n);
-        if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
-        x->began = true;
-    }
-    buffer_release(&text);
-    if (rc >= 0 || x->ended) return rc;
-
+enum MHD_Result completion_reply(struct exchange *x) {
     struct stream_end end = stream_end_of(x->stream);
-    x->ended = true;
-    if (end.state == STREAM_FAILED) openai_chunk_error(&x->out, end.error);
-    if (end.state != STREAM_DONE) return end.state == STREAM_FAILED ? 1 : -1;
-    struct openai_usage usage = {x->prompt_tokens, end.output_tokens};
-    openai_chunk_finish(&x->out, &x->reply, !x->began, end.finish_reason);
-    if (x->reply.include_usage) openai_chunk_usage(&x->out, &x->reply, usage);
-    openai_chunk_done(&x->out);
-    x->out_tokens = end.closing_tokens; /* a stop string's: the client learns of them here */
-    return 1;
+    INVARIANT(end.state != STREAM_OPEN || x->streamed); /* resumed only when it is ready */
+    switch (end.state) {
+    case STREAM_REJECTED:
+        return reply_error(x, 400, NULL, "never_fits", "%s", end.error);
+    case STREAM_FAILED:
+        stamp(x, stamp_failed, NULL);
+        return reply_error(x, 500, NULL, "engine_fault", "%s", end.error);
+    case STREAM_CANCELLED:
+        return MHD_NO; /* the client is gone, or the server stops: the connection is closed */
+    case STREAM_OPEN:
+    case STREAM_DONE:
+        break;
+    }
+    return x->streamed ? reply_streamed(x) : reply_whole(x, &end);
 }
 
-/* The library asks for up to `cap` bytes. One part a call: the library sends after each call. */
-static ssize_t read_reply(void *cls, uint64_t at, char *to, size_t cap) {
-    struct exchange *x = cls;
-    (void)at;
-    if (x->out_sent == x->out.n) {
-        int rc = x->streamed ? next_part(x) : -1;
-        if (rc == 0) return 0; /* the connection is suspended */
-        if (rc < 0 || x->out.failed)
-            return x->out.failed || stream_end_of(x->stream).state == STREAM_CANCELLED
-                       ? MHD_CONTENT_READER_END_WITH_ERROR
-                       : MHD_CONTENT_READER_END_OF_STREAM;
-    }
-    size_t n = x->out.n - x->out_sent;
-    if (n > cap) n = cap;
-    memcpy(to, x->out.bytes + x->out_sent, n);
-    x->out_sent += n;
-    if (x->out_sent < x->out.n || x->out_tokens == 0) return (ssize_t)n;
-    struct record *r = &x->live->record;
-    pthread_mutex_lock(&x->live->lock);
-    /* nothing follows the cancellation, not even the token that was on its way when it happened */
-    if (r->events[r->n_events - 1].kind != EV_REQUEST_CANCELLED)
-        stamp_token_sent(r, &x->h->o.clock, x->out_tokens);
-    pthread_mutex_unlock(&x->live->lock);
-    return (ssize_t)n;
-}
+static ssize_t read_reply(void *cls, uint64_t at, char *to, size_t cap);
 
 static enum MHD_Result reply_streamed(struct exchange *x) {
     struct MHD_Response *r =
@@ -319,31 +301,66 @@ static enum MHD_Result reply_whole(struct exchange *x, const struct stream_end *
     return reply_queue(x, 200, r);
 }
 
-enum MHD_Result completion_run(struct exchange *x) {
-    if (!x->submitted) {
-        enum MHD_Result rc = start(x);
-        if (!x->submitted) return rc; /* refused, and answered */
+/* ---- read_reply: the library asks for bytes -------------------------------------------------- */
+
+static int next_part(struct exchange *x);
+
+/* The library asks for up to `cap` bytes. One part a call: the library sends after each call. */
+static ssize_t read_reply(void *cls, uint64_t at, char *to, size_t cap) {
+    struct exchange *x = cls;
+    (void)at;
+    if (x->out_sent == x->out.n) {
+        int rc = x->streamed ? next_part(x) : -1;
+        if (rc == 0) return 0; /* the connection is suspended */
+        if (rc < 0 || x->out.failed)
+            return x->out.failed || stream_end_of(x->stream).state == STREAM_CANCELLED
+                       ? MHD_CONTENT_READER_END_WITH_ERROR
+                       : MHD_CONTENT_READER_END_OF_STREAM;
     }
-    /* Either way out of here a reply is queued or the connection is suspended: the library would
-     * not call again otherwise. */
-    if (!stream_ready_or_suspend(x->stream)) return MHD_YES;
-    struct stream_end end = stream_end_of(x->stream);
-    switch (end.state) {
-    case STREAM_REJECTED:
-        return reply_error(x, 400, NULL, "never_fits", "%s", end.error);
-    case STREAM_FAILED:
-        stamp(x, stamp_failed, NULL);
-        return reply_error(x, 500, NULL, "engine_fault", "%s", end.error);
-    case STREAM_CANCELLED:
-        return MHD_NO; /* nobody listens: the library closes the connection */
-    case STREAM_OPEN:
-    case STREAM_DONE:
-        break;
-    }
-    return x->streamed ? reply_streamed(x) : reply_whole(x, &end);
+    size_t n = x->out.n - x->out_sent;
+    if (n > cap) n = cap;
+    memcpy(to, x->out.bytes + x->out_sent, n);
+    x->out_sent += n;
+    if (x->out_sent < x->out.n || x->out_tokens == 0) return (ssize_t)n;
+    struct record *r = &x->live->record;
+    pthread_mutex_lock(&x->live->lock);
+    /* nothing follows the cancellation, not even the token that was on its way when it happened */
+    if (r->events[r->n_events - 1].kind != EV_REQUEST_CANCELLED)
+        stamp_token_sent(r, &x->h->o.clock, x->out_tokens);
+    pthread_mutex_unlock(&x->live->lock);
+    return (ssize_t)n;
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* Fills x->out with the next bytes of a stream. 1 there are some, 0 not yet, -1 the end. */
+static int next_part(struct exchange *x) {
+    struct buffer text = {0};
+    int rc;
+    buffer_clear(&x->out);
+    x->out_sent = 0;
+    x->out_tokens = 0;
+    do rc = stream_take(x->stream, &text, &x->out_tokens);
+    while (rc == 0 && stream_ready_or_suspend(x->stream));
+    if (rc == 1) {
+        openai_chunk(&x->out, &x->reply, !x->began, text.bytes, text.n);
+        if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
+        x->began = true;
+    }
+    buffer_release(&text);
+    if (rc >= 0 || x->ended) return rc;
+
+    struct stream_end end = stream_end_of(x->stream);
+    x->ended = true;
+    if (end.state == STREAM_FAILED) openai_chunk_error(&x->out, end.error);
+    if (end.state != STREAM_DONE) return end.state == STREAM_FAILED ? 1 : -1;
+    struct openai_usage usage = {x->prompt_tokens, end.output_tokens};
+    openai_chunk_finish(&x->out, &x->reply, !x->began, end.finish_reason);
+    if (x->reply.include_usage) openai_chunk_usage(&x->out, &x->reply, usage);
+    openai_chunk_done(&x->out);
+    x->out_tokens = end.closing_tokens; /* a stop string's: the client learns of them here */
+    return 1;
+}
+
+/* ---- completion_end -------------------------------------------------------------------------- */
 
 static bool has_ending(const struct record *r) {
     return record_event(r, EV_REQUEST_REJECTED) || record_event(r, EV_REQUEST_CANCELLED) ||
@@ -351,6 +368,7 @@ static bool has_ending(const struct record *r) {
 }
 
 void completion_end(struct exchange *x, bool ok) {
+    if (!x->live) return; /* the header was refused before there was a record */
     struct http *h = x->h;
     struct record *r = &x->live->record;
     /* a request that is still in the engine is stamped there, when its position is freed */

@@ -7,7 +7,7 @@
 #include "serve/engine.h"
 
 #include "backend/paced.h"
-#include "serve/buffer.h"
+#include "base/buffer.h"
 #include "serve/stamps.h"
 
 #include <stdio.h>

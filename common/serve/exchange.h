@@ -1,13 +1,15 @@
-/* exchange.h: one HTTP request and its reply, as the http_*.c files share it. Private to serve/.
+/* exchange.h: one HTTP request and its reply, as the files of the HTTP side share it. Private to
+ * serve/.
  *
- * Life: the library's first call for a request makes the exchange; its last call, "completed",
- * frees it. All in the library's one thread, except what goes through stream.h and records.h.
+ * The library's first call for a request creates the exchange; its last call, `completed`, frees
+ * it (http.c). Everything runs in the library's one thread; the engine's thread is reached through
+ * stream.h and records.h only.
  */
 #ifndef SERVELAB_SERVE_EXCHANGE_H
 #define SERVELAB_SERVE_EXCHANGE_H
 
+#include "base/buffer.h"
 #include "quality/questions.h"
-#include "serve/buffer.h"
 #include "serve/http.h"
 #include "serve/http_watch.h"
 #include "serve/openai.h"
@@ -35,15 +37,20 @@ struct http {
 
 struct exchange;
 
+/* What is done for a request, phase by phase. `run` is called once; it queues the reply, or it
+ * suspends the connection and `resumed`, called once after the resume, queues the reply. */
 struct route {
     const char *method;
-    const char *path; /* whole path, or with `more` its beginning */
-    const char *more; /* what follows the variable part: "/events", or "" */
+    const char *path; /* whole path; with `variable` its beginning */
+    const char *more; /* what follows the variable part, such as "/events"; NULL: nothing */
     bool variable;
-    size_t max_body;
-    enum openai_api api;                        /* of completions */
-    void (*begin)(struct exchange *x);          /* header read, body not; NULL for nothing to do */
-    enum MHD_Result (*run)(struct exchange *x); /* the body is there; again after each resume */
+    size_t max_body;                                /* 0: reads no body */
+    enum openai_api api;                            /* of completions */
+    void (*begin)(struct exchange *x);              /* the header is read; NULL: nothing to do */
+    enum MHD_Result (*run)(struct exchange *x);     /* the body is there */
+    enum MHD_Result (*resumed)(struct exchange *x); /* NULL: `run` never suspends */
+    void (*end)(struct exchange *x, bool ok); /* the exchange is over; `ok`: the reply went out
+                                                 whole; NULL: nothing to do */
 };
 
 struct exchange {
@@ -54,7 +61,7 @@ struct exchange {
     const char *allow;         /* 405: the method that the path would take */
     char id[128];              /* the variable part of the path */
     struct buffer body;
-    bool too_large, replied;
+    bool too_large, ran, replied; /* ran: route->run was called */
     bool unclear; /* the header contradicts itself about the body's end: 400, and closed */
     int status;
 
@@ -68,7 +75,7 @@ struct exchange {
     bool streamed; /* the client asked for a stream */
     struct openai_reply reply;
     int32_t prompt_tokens;
-    struct buffer out; /* bytes for the library, from out_sent; they stand for out_tokens */
+    struct buffer out; /* bytes for the library from out_sent on; they carry out_tokens tokens */
     size_t out_sent;
     int32_t out_tokens;
     bool began, ended;    /* the reply's first chunk was made; its last */
@@ -76,44 +83,35 @@ struct exchange {
     struct buffer answer; /* the reply's text, kept only for that check */
 };
 
-/* ---- replies (http.c) ------------------------------------------------------------------------ */
-
-/* Queues a reply of *b's bytes, which it takes over, with the headers every reply has. */
-enum MHD_Result reply_bytes(struct exchange *x, int status, const char *type, struct buffer *b);
-/* OpenAI's error object. type follows from the status; field and code may be NULL. */
-enum MHD_Result reply_error(struct exchange *x, int status, const char *field, const char *code,
-                            const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The same from an error of ours, its line and field included. */
-enum MHD_Result reply_err(struct exchange *x, int status, const struct err *e);
-/* A JSON tree, which it takes over; NULL is answered with 500. */
-enum MHD_Result reply_tree(struct exchange *x, int status, cJSON *tree);
-/* Adds what every reply carries and queues it. */
-enum MHD_Result reply_queue(struct exchange *x, int status, struct MHD_Response *r);
-
-const char *request_header(const struct exchange *x, const char *name);
-const char *request_query(const struct exchange *x, const char *name);
-/* Reads a decimal number of 1 .. 1,000,000; false for anything else. */
-bool read_attempt(const char *text, int32_t *out);
+/* Sets x->route; or x->allow when the path takes another method only (http_router.c). */
+void route_find(struct exchange *x, const char *method, const char *path);
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
+/* The phases of a completion (completion.c). */
 void completion_begin(struct exchange *x);
-enum MHD_Result completion_run(struct exchange *x);
-/* The exchange is over; `ok`: the reply went out whole. */
+enum MHD_Result completion_start(struct exchange *x);
+enum MHD_Result completion_reply(struct exchange *x);
 void completion_end(struct exchange *x, bool ok);
+
+enum MHD_Result models_route_list(struct exchange *x);
+enum MHD_Result models_route_get(struct exchange *x);
+enum MHD_Result health_route(struct exchange *x);
 
 enum MHD_Result records_route_list(struct exchange *x);
 enum MHD_Result records_route_get(struct exchange *x);
 enum MHD_Result records_route_intervals(struct exchange *x);
 enum MHD_Result records_route_post(struct exchange *x);
 
-/* A file of the page; url begins with "/". */
+/* A file of the page. */
 enum MHD_Result files_route(struct exchange *x);
 
-/* ---- presets (http_presets.c) ---------------------------------------------------------------- */
-
-bool preset_valid_name(const char *name);
 enum MHD_Result presets_route(struct exchange *x);
+
+/* ---- presets, for completions (http_presets.c) ----------------------------------------------- */
+
+/* Is it a check and a preset's seed, such as "key-recall/1:7"? */
+bool preset_valid_name(const char *name);
 /* Judges x->answer by x->check, if there is one, and writes the verdict into the record. */
 void preset_judge(struct exchange *x);
 void presets_release(struct http *h);

@@ -47,9 +47,6 @@ struct http_options {
     struct records *records;
     const struct tokenizer *tokenizer;
     struct clock clock;
-    /* One record's numbers as a JSON object, as `servelab record check --json` prints them. The
-     * command hands its printer in, because what is printed is no business of the server's. */
-    void (*print_numbers)(FILE *out, const struct record *r);
     int header_s, body_s; /* 0: as above; tests shorten them */
 };
 

@@ -4,7 +4,7 @@
  * (in a secure context, which 127.0.0.1 is). Refuses: every path with a segment that begins with a
  * dot, or with a byte outside a short list: nothing leads out of the folder.
  */
-#include "serve/exchange.h"
+#include "serve/http_reply.h"
 
 #include "web/page.h"
 

@@ -9,7 +9,7 @@
  * Making a prompt takes some ten milliseconds of the library's thread, hence the cache, and hence
  * the verdict is only sought when the reply is over: no stamp of the request waits for it.
  */
-#include "serve/exchange.h"
+#include "serve/http_reply.h"
 
 #include "quality/checks.h"
 

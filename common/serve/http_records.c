@@ -1,9 +1,10 @@
 /* http_records.c: the record routes: the client's half in, joined records and their numbers out.
  * See http.h and records.h.
  */
-#include "serve/exchange.h"
+#include "serve/http_reply.h"
 
 #include "base/json.h"
+#include "objective/record_numbers.h"
 
 enum { LIST_DEFAULT = 50 };
 
@@ -33,24 +34,26 @@ enum MHD_Result records_route_list(struct exchange *x) {
 enum MHD_Result records_route_get(struct exchange *x) {
     int32_t attempt;
     if (!asked_attempt(x, &attempt)) return bad_attempt(x, "attempt");
-    cJSON *tree = records_get(x->h->o.records, x->id, attempt);
-    return tree ? reply_tree(x, 200, tree) : unknown(x);
+    struct record r;
+    if (!records_get(x->h->o.records, x->id, attempt, &r)) return unknown(x);
+    cJSON *tree = record_to_json(&r);
+    record_release(&r);
+    return reply_tree(x, 200, tree);
 }
 
 enum MHD_Result records_route_intervals(struct exchange *x) {
     int32_t attempt;
     if (!asked_attempt(x, &attempt)) return bad_attempt(x, "attempt");
-    cJSON *tree = records_get(x->h->o.records, x->id, attempt);
     struct record r;
-    struct err e;
-    if (!tree) return unknown(x);
-    int bad = record_from_json(&r, tree, 1, &e);
-    cJSON_Delete(tree);
-    if (bad) return reply_err(x, 500, &e);
+    if (!records_get(x->h->o.records, x->id, attempt, &r)) return unknown(x);
+    const struct record *attempts = &r;
+    struct intervals iv;
+    struct classification c;
     struct buffer b = {0};
-    FILE *out = open_memstream(&b.bytes, &b.n);
-    if (out) x->h->o.print_numbers(out, &r);
-    b.failed = !out || fputc('\n', out) == EOF || fclose(out);
+    intervals_compute(&r, &iv);
+    classify_request(&attempts, 1, TRUNCATION_REJECT, &c);
+    record_numbers_json(&b, &r, &iv, &c, NULL);
+    buffer_puts(&b, "\n");
     record_release(&r);
     return reply_bytes(x, 200, "application/json", &b);
 }

@@ -1,4 +1,4 @@
-/* http_watch.c: deadlines of connections and of log lines. See http_watch.h. */
+/* http_watch.c: closes connections at their deadlines. See http_watch.h. */
 #include "serve/http_watch.h"
 
 #include "base/clock.h"
@@ -6,13 +6,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
 
 static const int64_t look_ns = 50 * NS_PER_MS; /* a deadline of seconds needs no finer look */
-static const int64_t tell_ns = 10 * NS_PER_S;  /* between two messages of how many were lost */
 /* What a client may still get answered after it has closed its half. The library itself misses that
  * end when it comes together with data. */
 static const int64_t half_closed_ns = 1000 * NS_PER_MS;
@@ -25,7 +23,6 @@ struct watched {
 };
 
 struct watch {
-    struct records *records;
     pthread_t thread;
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake;
@@ -51,47 +48,22 @@ static void close_overdue(struct watch *w) {
     }
 }
 
-/* What was said of the log: no trouble is told twenty times a second. */
-struct told {
-    bool failing;
-    int64_t lost, lost_at_ns;
-};
-
-static void flush(struct watch *w, struct told *told) {
-    struct err e;
-    bool failed = records_flush(w->records, false, &e) < 0;
-    if (failed && !told->failing)
-        fprintf(stderr, "servelab serve: the log takes no lines: %s; I keep trying\n", e.text);
-    told->failing = failed;
-    int64_t lost = records_lost(w->records, &e), now = clock_monotonic_ns();
-    if (lost == told->lost || (told->lost > 0 && now < told->lost_at_ns + tell_ns)) return;
-    fprintf(stderr, "servelab serve: %lld record%s could not be logged so far: %s\n",
-            (long long)lost, lost == 1 ? "" : "s", e.text);
-    told->lost = lost;
-    told->lost_at_ns = now;
-}
-
 static void *run(void *ctx) {
     struct watch *w = ctx;
-    struct told told = {0};
     pthread_mutex_lock(&w->lock);
     while (!w->stopping) {
         close_overdue(w);
-        pthread_mutex_unlock(&w->lock);
-        flush(w, &told);
-        pthread_mutex_lock(&w->lock);
         int64_t until = clock_monotonic_ns() + look_ns;
         struct timespec t = {.tv_sec = until / NS_PER_S, .tv_nsec = until % NS_PER_S};
-        if (!w->stopping) pthread_cond_timedwait(&w->wake, &w->lock, &t);
+        pthread_cond_timedwait(&w->wake, &w->lock, &t);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-struct watch *watch_start(struct records *records, struct err *e) {
+struct watch *watch_start(struct err *e) {
     struct watch *w = calloc(1, sizeof *w);
     if (!w) goto fail;
-    w->records = records;
     w->body_max_ns = INT64_MAX;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t attr;

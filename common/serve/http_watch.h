@@ -1,4 +1,4 @@
-/* http_watch.h: closes connections that take too long, and writes records that are due.
+/* http_watch.h: closes connections that take too long.
  *
  * The library's own time-out restarts with every byte, so that a client which sends one byte a
  * second holds its connection for ever. Here a connection has a deadline for its header and one for
@@ -10,14 +10,13 @@
 #define SERVELAB_SERVE_HTTP_WATCH_H
 
 #include "base/err.h"
-#include "serve/records.h"
 
 #include <stdint.h>
 
 struct watch;
 struct watched; /* one connection */
 
-struct watch *watch_start(struct records *records, struct err *e);
+struct watch *watch_start(struct err *e);
 /* No connection may be left. */
 void watch_stop(struct watch *w);
 

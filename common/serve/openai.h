@@ -10,10 +10,10 @@
 #ifndef SERVELAB_SERVE_OPENAI_H
 #define SERVELAB_SERVE_OPENAI_H
 
+#include "base/buffer.h"
 #include "base/err.h"
 #include "model/tokenizer.h"
 #include "serve/answer.h"
-#include "serve/buffer.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

@@ -1,11 +1,7 @@
-/* records.c: live request records, their join, memory and log. See records.h.
- *
- * Two locks. The store's lock guards the list, the buckets, the reference counts and states; a
- * record's own lock guards its content. Whoever needs both takes the record's lock first. Nothing
- * slow happens under the store's lock: lines are written with only their record locked, and no one
- * stamps a record that has ended.
+/* records.c: live request records: their list, the join with the client's half, the bounds. See
+ * records.h; the log is in records_log.c, the locks in records_store.h.
  */
-#include "serve/records.h"
+#include "serve/records_store.h"
 
 #include "base/err.h"
 
@@ -14,24 +10,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-
-enum { BUCKETS = 4096 };
-
-struct records {
-    pthread_mutex_t lock;
-    struct live_record *bucket[BUCKETS];
-    struct live_record *newest, *oldest;
-    int32_t n;
-    int64_t n_events; /* of the records that ended */
-    int64_t grace_ns;
-    struct clock clock;
-    int log_fd;
-    bool log_fails; /* the last line was not taken: whoever is due may be forgotten unwritten */
-    int64_t n_lost; /* records that will never be in the log */
-    struct err why; /* of the last of them; before, of the last failure */
-    uint32_t run;   /* tells the ids of this run from those of the last */
-    uint64_t made;  /* ids made so far */
-};
 
 /* ---- list and buckets, under the store's lock ------------------------------------------------ */
 
@@ -105,6 +83,7 @@ struct records *records_create(int log_fd, int64_t grace_ns, struct clock clock,
         return NULL;
     }
     pthread_mutex_init(&rs->lock, NULL);
+    records_log_init(rs);
     rs->grace_ns = grace_ns;
     rs->clock = clock;
     rs->log_fd = log_fd;
@@ -122,6 +101,7 @@ void records_free(struct records *rs) {
         unlink_record(rs, l);
         destroy(l);
     }
+    pthread_cond_destroy(&rs->log_stop);
     pthread_mutex_destroy(&rs->lock);
     free(rs);
 }
@@ -170,7 +150,7 @@ struct live_record *records_open(struct records *rs, const char *id, int32_t att
     return NULL;
 }
 
-/* attempt 0: the latest. To be given back by done_reading. */
+/* attempt 0: the latest. To be given back by records_done_reading. */
 static struct live_record *find_to_read(struct records *rs, const char *id, int32_t attempt) {
     pthread_mutex_lock(&rs->lock);
     struct live_record *l = find(rs, id, attempt);
@@ -179,7 +159,7 @@ static struct live_record *find_to_read(struct records *rs, const char *id, int3
     return l;
 }
 
-static void done_reading(struct records *rs, struct live_record *l) {
+void records_done_reading(struct records *rs, struct live_record *l) {
     pthread_mutex_lock(&rs->lock);
     l->readers--;
     forget(rs);
@@ -341,20 +321,20 @@ enum records_post records_join(struct records *rs, const char *id, int32_t attem
         pthread_mutex_unlock(&l->lock);
     }
     if (!bad) record_release(&posted);
-    done_reading(rs, l);
+    records_done_reading(rs, l);
     return rc;
 }
 
-/* ---- reading and logging --------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-cJSON *records_get(struct records *rs, const char *id, int32_t attempt) {
+bool records_get(struct records *rs, const char *id, int32_t attempt, struct record *out) {
     struct live_record *l = find_to_read(rs, id, attempt);
-    if (!l) return NULL;
+    if (!l) return false;
     pthread_mutex_lock(&l->lock);
-    cJSON *tree = record_to_json(&l->record);
+    int rc = record_copy(out, &l->record, NULL);
     pthread_mutex_unlock(&l->lock);
-    done_reading(rs, l);
-    return tree;
+    records_done_reading(rs, l);
+    return rc == 0;
 }
 
 cJSON *records_list(struct records *rs, int32_t limit) {
@@ -370,92 +350,4 @@ cJSON *records_list(struct records *rs, int32_t limit) {
     }
     pthread_mutex_unlock(&rs->lock);
     return list;
-}
-
-void records_hurry(struct records *rs, int64_t grace_ns) {
-    pthread_mutex_lock(&rs->lock);
-    int64_t latest = clock_now_ns(&rs->clock) + grace_ns;
-    rs->grace_ns = grace_ns;
-    for (struct live_record *l = rs->oldest; l; l = l->newer)
-        if (l->log_at_ns > latest) l->log_at_ns = latest;
-    pthread_mutex_unlock(&rs->lock);
-}
-
-/* The next record whose line is due, to be given back by done_reading, or NULL. */
-static struct live_record *next_due(struct records *rs, bool all) {
-    pthread_mutex_lock(&rs->lock);
-    int64_t now = clock_now_ns(&rs->clock);
-    struct live_record *l = rs->oldest;
-    while (l && !(l->state == LIVE_ENDED && (all || l->log_at_ns <= now))) l = l->newer;
-    if (l) l->readers++;
-    pthread_mutex_unlock(&rs->lock);
-    return l;
-}
-
-static int count_ended(struct records *rs) {
-    int n = 0;
-    pthread_mutex_lock(&rs->lock);
-    for (const struct live_record *l = rs->oldest; l; l = l->newer) n += l->state == LIVE_ENDED;
-    pthread_mutex_unlock(&rs->lock);
-    return n;
-}
-
-/* A record that can't be a line is given up; it must not hold up those behind it. */
-static void settle_line(struct records *rs, struct live_record *l, int rc, const struct err *why) {
-    rs->log_fails = rc != 0 && rc != RECORD_NEVER_A_LINE;
-    if (rc == RECORD_NEVER_A_LINE) {
-        char text[sizeof why->text];
-        rs->n_lost++;
-        err_set(&rs->why, "request %s, attempt %d, is no valid record: %s", l->id, l->attempt,
-                err_format(why, NULL, text, sizeof text));
-    } else if (rc) {
-        rs->why = *why;
-    }
-    if (!rs->log_fails) l->state = LIVE_LOGGED; /* a half posted from here on comes too late */
-}
-
-/* Writes one line, unless another thread has just done it. -1 when the log didn't take it. */
-static int write_line(struct records *rs, struct live_record *l, struct err *e) {
-    struct err why;
-    pthread_mutex_lock(&l->lock);
-    pthread_mutex_lock(&rs->lock);
-    bool mine = l->state == LIVE_ENDED; /* only changed under both locks from here on */
-    pthread_mutex_unlock(&rs->lock);
-    int rc = mine && rs->log_fd >= 0 ? record_append(rs->log_fd, &l->record, &why) : 0;
-    pthread_mutex_lock(&rs->lock);
-    if (mine) settle_line(rs, l, rc, &why);
-    bool failed = mine && rs->log_fails;
-    pthread_mutex_unlock(&rs->lock);
-    pthread_mutex_unlock(&l->lock);
-    if (failed && e) *e = why;
-    return failed ? -1 : 0;
-}
-
-int records_flush(struct records *rs, bool all, struct err *e) {
-    int rc = 0;
-    for (struct live_record *l; !rc && (l = next_due(rs, all));) {
-        rc = write_line(rs, l, e);
-        done_reading(rs, l);
-    }
-    return rc ? -1 : count_ended(rs);
-}
-
-int64_t records_lost(struct records *rs, struct err *e) {
-    pthread_mutex_lock(&rs->lock);
-    int64_t n = rs->n_lost;
-    if (n > 0 && e) *e = rs->why;
-    pthread_mutex_unlock(&rs->lock);
-    return n;
-}
-
-int64_t records_finish(struct records *rs, struct err *e) {
-    records_flush(rs, true, NULL);
-    pthread_mutex_lock(&rs->lock);
-    for (struct live_record *l = rs->oldest; l; l = l->newer) {
-        if (l->state != LIVE_ENDED) continue;
-        l->state = LIVE_LOGGED;
-        rs->n_lost++;
-    }
-    pthread_mutex_unlock(&rs->lock);
-    return records_lost(rs, e);
 }

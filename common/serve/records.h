@@ -88,10 +88,17 @@ enum records_post {
 enum records_post records_join(struct records *rs, const char *id, int32_t attempt,
                                const cJSON *half, bool *logged_without, struct err *e);
 
-/* The joined record as a new tree, or NULL when unknown or memory is out. */
-cJSON *records_get(struct records *rs, const char *id, int32_t attempt);
+/* Copies the joined record to *out, which the caller releases. False when it is unknown or memory
+ * is out; then *out isn't set. attempt 0: the latest. */
+bool records_get(struct records *rs, const char *id, int32_t attempt, struct record *out);
 /* The last `limit` attempts, newest first: [{"request_id", "attempt", "state"}]. */
 cJSON *records_list(struct records *rs, int32_t limit);
+
+/* Starts the thread that writes due lines every 50 ms and reports a failing log on stderr;
+ * records_finish ends it. Without it, the caller calls records_flush. -1 and *e when it can't
+ * start.
+ */
+int records_keep_log(struct records *rs, struct err *e);
 
 /* From now on the client has at most grace_ns (counted from now, or from the end of its request) to
  * post its half: the server wants to stop. */
@@ -106,8 +113,8 @@ int records_flush(struct records *rs, bool all, struct err *e);
  * one won't. */
 int64_t records_lost(struct records *rs, struct err *e);
 
-/* Writes everything that ended, and gives up what the log doesn't take now. Returns records_lost.
- */
+/* Ends the thread, writes every record that ended, and counts those that the log doesn't take now
+ * as lost. Returns records_lost. */
 int64_t records_finish(struct records *rs, struct err *e);
 
 #endif

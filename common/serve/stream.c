@@ -1,8 +1,8 @@
 /* stream.c: bounded hand-over of one answer's text. See stream.h. */
 #include "serve/stream.h"
 
+#include "base/buffer.h"
 #include "base/err.h"
-#include "serve/buffer.h"
 
 #include <microhttpd.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
 
 #include "backend/none.h"
 #include "backend/paced.h"
-#include "serve/buffer.h"
+#include "base/buffer.h"
 #include "serve/engine.h"
 #include "serve/stamps.h"
 

@@ -59,6 +59,27 @@ START_TEST(everything_comes_back) {
 }
 END_TEST
 
+START_TEST(a_copy_is_independent) {
+    struct record r, copy;
+    struct err e;
+    ck_assert_int_eq(record_parse(&r, everything, strlen(everything), 1, &e), 0);
+    ck_assert_int_eq(record_copy(&copy, &r, &e), 0);
+    struct event more = {.kind = EV_TOKEN_SENT, .clock = CLOCK_SERVER};
+    ck_assert_int_eq(record_add_event(&r, &more, &e), 0);
+    ck_assert_uint_eq(copy.n_events, 3);
+    record_release(&r);
+    char *text = printed(&copy);
+    ck_assert_str_eq(text, everything);
+    cJSON_free(text);
+    record_init(&r); /* a record without events has a copy, too */
+    record_release(&copy);
+    ck_assert_int_eq(record_copy(&copy, &r, &e), 0);
+    ck_assert_uint_eq(copy.n_events, 0);
+    ck_assert_int_eq(record_add_event(&copy, &more, &e), 0);
+    record_release(&copy);
+}
+END_TEST
+
 START_TEST(from_tree_and_from_text_agree) {
     struct record a, b;
     struct err e;
@@ -634,6 +655,7 @@ int main(void) {
     Suite *suite = suite_create("record");
     TCase *t = tcase_create("record");
     tcase_add_test(t, everything_comes_back);
+    tcase_add_test(t, a_copy_is_independent);
     tcase_add_test(t, from_tree_and_from_text_agree);
     tcase_add_test(t, names_go_both_ways);
     tcase_add_test(t, events_are_found_and_bounded);

@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
     struct fake *fake = fake_create(1, 32, 256, 256);
     struct tokenizer *t = fake_tokenizer();
     struct records *records = records_create(-1, 0, clock_monotonic(), &e);
+    if (!records || records_keep_log(records, &e)) return 1;
     struct engine_options eo = {.backend = &fake->b,
                                 .tokenizer = t,
                                 .records = records,

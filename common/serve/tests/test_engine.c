@@ -3,7 +3,7 @@
  */
 #include "testing/check_main.h"
 
-#include "serve/buffer.h"
+#include "base/buffer.h"
 #include "serve/engine.h"
 #include "serve/tests/fake.h"
 

@@ -3,9 +3,9 @@
  */
 #include "testing/check_main.h"
 
+#include "base/buffer.h"
 #include "base/rng.h"
 #include "serve/answer.h"
-#include "serve/buffer.h"
 #include "serve/kv_blocks.h"
 #include "serve/stamps.h"
 #include "serve/stream.h"

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "model/model.h"
 #include "sched/policies.h"
-#include "serve/buffer.h"
+#include "base/buffer.h"
 #include "serve/engine.h"
 
 #include <stdio.h>

@@ -1,0 +1,65 @@
+/* http_listen.c: the listening socket. See http_listen.h. */
+#include "serve/http_listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Connections that wait to be accepted: a lecture hall that reloads at once. */
+enum { BACKLOG = 1024 };
+
+static struct addrinfo *resolve(const char *host, int port, struct err *e);
+static int listen_at(const struct http_options *o, const struct addrinfo *at, struct err *e);
+
+int http_listen(const struct http_options *o, bool *ipv6, struct err *e) {
+    struct addrinfo *at = resolve(o->host, o->port, e);
+    if (!at) return -1;
+    *ipv6 = at->ai_family == AF_INET6;
+    int fd = listen_at(o, at, e);
+    freeaddrinfo(at);
+    return fd;
+}
+
+static struct addrinfo *resolve(const char *host, int port, struct err *e) {
+    char service[16];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+    snprintf(service, sizeof service, "%d", port);
+    int rc = getaddrinfo(host, service, &hints, &found);
+    if (!rc) return found;
+    err_at(e, 0, "--host", "'%s' is no address of this machine: %s", host, gai_strerror(rc));
+    return NULL;
+}
+
+static int cannot_listen(const struct http_options *o, int why, struct err *e) {
+    switch (why) {
+    case EADDRINUSE:
+        return err_at(e, 0, "--port", "port %d of %s is in use; --port 0 takes a free one", o->port,
+                      o->host);
+    case EACCES:
+        return err_at(e, 0, "--port",
+                      "no permission to listen on port %d; take one from 1024 on, or --port 0",
+                      o->port);
+    case EADDRNOTAVAIL:
+        return err_at(e, 0, "--host",
+                      "'%s' is no address of this machine; 127.0.0.1 is for this machine alone, "
+                      "0.0.0.0 for all its addresses",
+                      o->host);
+    default:
+        return err_set(e, "can't listen on %s port %d: %s", o->host, o->port, strerror(why));
+    }
+}
+
+static int listen_at(const struct http_options *o, const struct addrinfo *at, struct err *e) {
+    int on = 1, fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* connections of the last run that linger must not keep the port */
+    if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (fd >= 0 && at->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (fd >= 0 && !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, BACKLOG)) return fd;
+    int why = errno;
+    if (fd >= 0) close(fd);
+    return cannot_listen(o, why, e);
+}

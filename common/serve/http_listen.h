@@ -1,0 +1,15 @@
+/* http_listen.h: opens the listening socket of the server. Private to serve/.
+ *
+ * The HTTP library could open it, too, but doesn't say why it failed.
+ */
+#ifndef SERVELAB_SERVE_HTTP_LISTEN_H
+#define SERVELAB_SERVE_HTTP_LISTEN_H
+
+#include "serve/http.h"
+
+#include <stdbool.h>
+
+/* A non-blocking socket that listens on o->host and o->port, or -1 and *e, which names the flag. */
+int http_listen(const struct http_options *o, bool *ipv6, struct err *e);
+
+#endif

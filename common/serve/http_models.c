@@ -1,0 +1,32 @@
+/* http_models.c: GET /v1/models, /v1/models/{id} and /health. See http.h. */
+#include "serve/http_reply.h"
+
+#include <string.h>
+
+enum MHD_Result models_route_list(struct exchange *x) {
+    struct buffer b = {0};
+    openai_models(&b, x->h->o.model_name, x->h->started_s,
+                  x->h->o.engine->backend->info.max_seq_tokens);
+    return reply_bytes(x, 200, "application/json", &b);
+}
+
+enum MHD_Result models_route_get(struct exchange *x) {
+    struct buffer b = {0};
+    if (strcmp(x->id, x->h->o.model_name))
+        return reply_error(x, 404, "model", "model_not_found", "this server has \"%s\", not \"%s\"",
+                           x->h->o.model_name, x->id);
+    openai_model(&b, x->h->o.model_name, x->h->started_s,
+                 x->h->o.engine->backend->info.max_seq_tokens);
+    return reply_bytes(x, 200, "application/json", &b);
+}
+
+enum MHD_Result health_route(struct exchange *x) {
+    struct engine_load load = engine_load_of(x->h->o.engine);
+    pthread_mutex_lock(&x->h->lock);
+    bool draining = x->h->draining;
+    pthread_mutex_unlock(&x->h->lock);
+    struct buffer b = {0};
+    buffer_printf(&b, "{\"status\":\"%s\",\"waiting\":%d,\"running\":%d}\n",
+                  draining ? "draining" : "ok", load.waiting, load.running);
+    return reply_bytes(x, draining ? 503 : 200, "application/json", &b);
+}

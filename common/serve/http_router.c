@@ -1,0 +1,54 @@
+/* http_router.c: which route a request takes. See exchange.h for what a route is. */
+#include "serve/exchange.h"
+
+#include <string.h>
+
+#define COMPLETION                                                                                 \
+    .max_body = HTTP_MAX_BODY, .begin = completion_begin, .run = completion_start,                 \
+    .resumed = completion_reply, .end = completion_end
+
+static const struct route routes[] = {
+    {"POST", "/v1/chat/completions", .api = OPENAI_CHAT, COMPLETION},
+    {"POST", "/v1/completions", .api = OPENAI_COMPLETIONS, COMPLETION},
+    {"GET", "/v1/models", .run = models_route_list},
+    {"GET", "/v1/models/", .variable = true, .run = models_route_get},
+    {"GET", "/health", .run = health_route},
+    {"GET", "/v1/presets", .run = presets_route},
+    {"GET", "/v1/records", .run = records_route_list},
+    {"POST", "/v1/records/", "/events", true, HTTP_MAX_POST, .run = records_route_post},
+    {"GET", "/v1/records/", "/intervals", true, .run = records_route_intervals},
+    {"GET", "/v1/records/", .variable = true, .run = records_route_get},
+    {"GET", "/", .variable = true, .run = files_route}, /* last: it takes every other path */
+};
+
+static bool path_fits(const struct route *r, const char *path, char *variable, size_t cap);
+
+void route_find(struct exchange *x, const char *method, const char *path) {
+    bool head = !strcmp(method, "HEAD"); /* as GET; the library leaves the body out */
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        const struct route *r = &routes[i];
+        if (!path_fits(r, path, x->id, sizeof x->id)) continue;
+        if (!strcmp(r->method, method) || (head && !strcmp(r->method, "GET"))) {
+            x->route = r;
+            return;
+        }
+        if (r->run != files_route) x->allow = r->method;
+    }
+}
+
+/* Does the path belong to the route? Copies its variable part, which has no slash except in files.
+ */
+static bool path_fits(const struct route *r, const char *path, char *variable, size_t cap) {
+    bool file = r->run == files_route;
+    if (file && !strncmp(path, "/v1/", 4)) return false; /* the API's paths are not files */
+    if (!r->variable) return !strcmp(path, r->path);
+    const char *more = r->more ? r->more : "";
+    size_t head = strlen(r->path), tail = strlen(more), n = strlen(path);
+    if (n < head + tail || strncmp(path, r->path, head) || strcmp(path + n - tail, more))
+        return false;
+    n -= head + tail;
+    if (n >= cap || (!file && (n == 0 || memchr(path + head, '/', n)))) return false;
+    memcpy(variable, path + head, n);
+    variable[n] = '\0';
+    return true;
+}
