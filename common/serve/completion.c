@@ -123,7 +123,8 @@ out:
     return stream_ready_or_suspend(x->stream) ? completion_reply(x) : MHD_YES;
 }
 
-/* The prompt's token ids; *owned must be freed unless it is NULL. */
+/* The prompt's token ids, and their number, or -1. With *owned the caller frees *ids. The text of a
+ * special token is that token in a raw prompt; in a chat message it is text. */
 static int32_t tokenize(struct exchange *x, const struct openai_request *r, int32_t **ids,
                         bool *owned, struct err *e) {
     const struct tokenizer *t = x->h->o.tokenizer;
@@ -131,7 +132,7 @@ static int32_t tokenize(struct exchange *x, const struct openai_request *r, int3
     *ids = r->ids;
     if (r->ids) return r->n_ids;
     if (r->api == OPENAI_CHAT) return tokenizer_encode_chat(t, r->messages, r->n_messages, ids, e);
-    int32_t n = tokenizer_encode(t, r->prompt, strlen(r->prompt), false, ids, e);
+    int32_t n = tokenizer_encode(t, r->prompt, strlen(r->prompt), true, ids, e);
     if (n <= 0 || !tokenizer_adds_bos(t)) return n;
     int32_t *with_bos = malloc((size_t)(n + 1) * sizeof *with_bos);
     if (with_bos) memcpy(with_bos + 1, *ids, (size_t)n * sizeof *with_bos);

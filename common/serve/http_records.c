@@ -65,7 +65,8 @@ static int posted_attempt(struct exchange *x, const cJSON *half, int32_t *attemp
     *attempt = 0;
     if (header && !read_attempt(header, attempt))
         return err_at(e, 0, "X-Attempt", "must be a whole number from 1 to 1000000");
-    if (!cJSON_GetObjectItemCaseSensitive(half, "attempt")) return 0;
+    const cJSON *member = cJSON_GetObjectItemCaseSensitive(half, "attempt");
+    if (!member || cJSON_IsNull(member)) return 0;
     int64_t n;
     if (json_get_int(half, "", "attempt", 1, 1000000, &n, e)) return -1;
     *attempt = (int32_t)n;

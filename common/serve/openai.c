@@ -1,6 +1,7 @@
-/* openai.c: a completion request, read strictly. See openai.h. The replies stand in openai_reply.c.
+/* openai.c: reads a completion request. See openai.h; the replies are in openai_reply.c.
  *
- * One table per route names every field and who reads it; what isn't in the table is refused.
+ * One table names every field, the function that reads it and the routes that have it. A field that
+ * isn't in the table is refused, unless it is null: null means absent, everywhere.
  */
 #include "serve/openai.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A field is read by one function; null has been sorted out before (the field was left out). */
+/* Reads one field, which is not null. */
 typedef int field_reader(struct openai_request *r, const cJSON *v, const char *name, struct err *e);
 
 /* ---- scalars --------------------------------------------------------------------------------- */
@@ -145,16 +146,24 @@ static int read_stop(struct openai_request *r, const cJSON *v, const char *name,
 static int read_stream_options(struct openai_request *r, const cJSON *v, const char *name,
                                struct err *e) {
     if (!cJSON_IsObject(v)) return wrong_type(v, name, "an object", e);
+    r->has_stream_options = true;
     for (const cJSON *m = v->child; m; m = m->next) {
         char place[96];
+        if (cJSON_IsNull(m)) continue;
         snprintf(place, sizeof place, "%s.%s", name, m->string);
         if (strcmp(m->string, "include_usage")) return err_at(e, 0, place, "unknown field");
-        if (!cJSON_IsNull(m) && get_bool(m, place, &r->include_usage, e)) return -1;
+        if (get_bool(m, place, &r->include_usage, e)) return -1;
     }
     return 0;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
+
+static int count_members(const cJSON *obj) {
+    int n = 0;
+    for (const cJSON *m = obj->child; m; m = m->next) n += !cJSON_IsNull(m);
+    return n;
+}
 
 /* A content in parts ([{"type": "text", "text": "..."}]) is put together. */
 static int join_parts(const cJSON *parts, const char *name, char **out, struct err *e) {
@@ -165,7 +174,7 @@ static int join_parts(const cJSON *parts, const char *name, char **out, struct e
         const cJSON *type = cJSON_GetObjectItemCaseSensitive(p, "type");
         const cJSON *text = cJSON_GetObjectItemCaseSensitive(p, "text");
         if (!cJSON_IsString(type) || strcmp(type->valuestring, "text") || !cJSON_IsString(text) ||
-            cJSON_GetArraySize(p) != 2) {
+            count_members(p) != 2) {
             char place[120];
             snprintf(place, sizeof place, "%s[%d]", name, i);
             buffer_release(&b);
@@ -211,6 +220,7 @@ static int read_message(struct openai_request *r, size_t i, const cJSON *v, stru
     snprintf(place, sizeof place, "messages[%zu]", i);
     if (!cJSON_IsObject(v)) return wrong_type(v, place, "an object", e);
     for (const cJSON *m = v->child; m; m = m->next) {
+        if (cJSON_IsNull(m)) continue;
         snprintf(place, sizeof place, "messages[%zu].%s", i, m->string);
         int rc = !strcmp(m->string, "role")      ? read_role(r, i, m, place, e)
                  : !strcmp(m->string, "content") ? read_content(r, i, m, place, e)
@@ -249,21 +259,33 @@ static int read_ids(struct openai_request *r, const cJSON *v, const char *name, 
     r->n_ids = n;
     for (const cJSON *id = v->child; id; id = id->next, i++) {
         int64_t x = 0;
-        char place[40];
+        char place[48];
         snprintf(place, sizeof place, "%s[%d]", name, i);
         if (get_int(id, place, 0, INT32_MAX, &x, e)) return -1;
+        if (x >= r->vocab_size)
+            return err_at(e, 0, place, "token %lld is not in the vocabulary of %d", (long long)x,
+                          r->vocab_size);
         r->ids[i] = (int32_t)x;
     }
     return 0;
 }
 
+/* OpenAI's four shapes: "text", ["text"], [id, ...] and [[id, ...]]. */
 static int read_prompt(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    if (cJSON_IsArray(v) && cJSON_IsNumber(v->child)) return read_ids(r, v, name, e);
-    if (cJSON_IsArray(v) && cJSON_GetArraySize(v) > 1)
-        return err_at(e, 0, name, "this server takes one prompt a request, not %d",
-                      cJSON_GetArraySize(v));
-    if (cJSON_IsArray(v) && cJSON_IsString(v->child)) v = v->child;
-    if (!cJSON_IsString(v)) return wrong_type(v, name, "a string or an array of token ids", e);
+    char place[32];
+    snprintf(place, sizeof place, "%s", name);
+    if (cJSON_IsArray(v) && v->child && !cJSON_IsNumber(v->child)) { /* a list of prompts */
+        if (v->child->next)
+            return err_at(e, 0, name,
+                          "this server takes one prompt a request, not %d; send one request for "
+                          "each",
+                          cJSON_GetArraySize(v));
+        snprintf(place, sizeof place, "%s[0]", name);
+        v = v->child;
+    }
+    if (cJSON_IsArray(v) && !v->child) return err_at(e, 0, place, "the prompt is empty");
+    if (cJSON_IsArray(v)) return read_ids(r, v, place, e);
+    if (!cJSON_IsString(v)) return wrong_type(v, place, "a string or an array of token ids", e);
     r->prompt = v->valuestring;
     return 0;
 }
@@ -301,42 +323,32 @@ static const struct field *find_field(enum openai_api api, const char *name) {
 
 static int read_fields(struct openai_request *r, struct err *e) {
     for (const cJSON *m = r->body->child; m; m = m->next) {
+        if (cJSON_IsNull(m)) continue;
         const struct field *f = find_field(r->api, m->string);
         if (!f)
             return err_at(e, 0, m->string,
                           "unknown field; this server would ignore it, so leave "
                           "it out");
-        if (!cJSON_IsNull(m) && f->read(r, m, f->name, e)) return -1;
+        if (f->read(r, m, f->name, e)) return -1;
     }
     if (!r->model) return err_at(e, 0, "model", "is missing; GET /v1/models names the model");
     if (r->api == OPENAI_CHAT && !r->messages) return err_at(e, 0, "messages", "is missing");
     if (r->api == OPENAI_COMPLETIONS && !r->prompt && !r->ids)
         return err_at(e, 0, "prompt", "is missing");
-    if (cJSON_GetObjectItemCaseSensitive(r->body, "stream_options") && !r->stream)
+    if (r->has_stream_options && !r->stream)
         return err_at(e, 0, "stream_options", "means something only with \"stream\": true");
-    return 0;
-}
-
-static int check_ids(const struct openai_request *r, int32_t vocab_size, struct err *e) {
-    for (int32_t i = 0; i < r->n_ids; i++) {
-        if (r->ids[i] < vocab_size) continue;
-        char place[40];
-        snprintf(place, sizeof place, "prompt[%d]", i);
-        return err_at(e, 0, place, "token %d is not in the vocabulary of %d", r->ids[i],
-                      vocab_size);
-    }
     return 0;
 }
 
 int openai_parse(struct openai_request *r, enum openai_api api, const char *body, size_t n,
                  int32_t vocab_size, struct err *e) {
-    *r = (struct openai_request){.api = api, .temperature = 1, .top_p = 1};
+    *r =
+        (struct openai_request){.api = api, .vocab_size = vocab_size, .temperature = 1, .top_p = 1};
     r->body = json_parse(body, n, 1, e);
     if (!r->body) return -1;
     int rc = cJSON_IsObject(r->body)
                  ? read_fields(r, e)
                  : err_set(e, "the body must be a JSON object, not %s", type_of(r->body));
-    if (!rc) rc = check_ids(r, vocab_size, e);
     if (rc) openai_request_release(r);
     return rc;
 }

@@ -1,11 +1,13 @@
-/* openai.h: OpenAI's request and reply shapes for /v1/chat/completions and /v1/completions.
+/* openai.h: reads OpenAI's requests to /v1/chat/completions and /v1/completions, and writes the
+ * replies.
  *
- * Offers: a request read strictly (a field we don't know, or of the wrong type, is an error that
- * names it: a setting that is silently dropped spoils a measurement), and the bytes of every reply.
- * Refuses: n > 1, tools, log-probabilities; they are unknown fields here.
+ * A request is read strictly: an unknown field, or one of the wrong type, is an error that names
+ * it. A setting that is silently dropped would spoil a measurement. Unknown here are, among others,
+ * tools and log-probabilities; n > 1 and several prompts in one request are refused.
  *
- * Beyond OpenAI: "prompt" may be an array of token ids (an exact prompt length), and "ignore_eos"
- * makes the end token ordinary (an exact output length), as vLLM and its load generator name it.
+ * A prompt has one of OpenAI's four shapes: text, a list of one text, token ids (an exact prompt
+ * length), a list of one list of token ids. Beyond OpenAI, "ignore_eos" makes the end token an
+ * ordinary one (an exact output length), as in vLLM and its load generator.
  */
 #ifndef SERVELAB_SERVE_OPENAI_H
 #define SERVELAB_SERVE_OPENAI_H
@@ -42,11 +44,13 @@ struct openai_request {
     double temperature, top_p;
     bool has_seed;
     uint64_t seed;
-    bool stream, include_usage, ignore_eos;
+    bool stream, has_stream_options, include_usage, ignore_eos;
+    int32_t vocab_size; /* ids must be below it */
 };
 
-/* Reads body[0..n). Every id of a prompt of ids must be below vocab_size. On success the caller
- * calls openai_request_release; on error -1, *e names line or field, and nothing is held. */
+/* Reads body[0..n). Each token id of a prompt must be below vocab_size. A field that is null counts
+ * as absent. 0: the caller calls openai_request_release. -1: *e names the line or the field, and
+ * nothing is left to release. */
 int openai_parse(struct openai_request *r, enum openai_api api, const char *body, size_t n,
                  int32_t vocab_size, struct err *e);
 void openai_request_release(struct openai_request *r);
@@ -73,7 +77,7 @@ void openai_chunk_finish(struct buffer *b, const struct openai_reply *r, bool fi
                          const char *finish_reason);
 void openai_chunk_usage(struct buffer *b, const struct openai_reply *r, struct openai_usage u);
 void openai_chunk_done(struct buffer *b);
-/* An error inside a stream that has begun (M15). */
+/* An error inside a stream that has begun. */
 void openai_chunk_error(struct buffer *b, const char *message);
 
 /* A whole reply. */

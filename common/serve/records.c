@@ -230,7 +230,7 @@ static cJSON *as_record(const struct live_record *l, const cJSON *half) {
     record_release(&empty);
     for (size_t i = 0; obj && i < sizeof passed_on / sizeof *passed_on; i++) {
         const cJSON *member = cJSON_GetObjectItemCaseSensitive(half, passed_on[i]);
-        if (!member) continue;
+        if (!member || cJSON_IsNull(member)) continue;
         cJSON_DeleteItemFromObjectCaseSensitive(obj, passed_on[i]);
         cJSON_AddItemToObject(obj, passed_on[i], cJSON_Duplicate(member, true));
     }
@@ -241,7 +241,7 @@ static int check_members(const cJSON *half, struct err *e) {
     if (!cJSON_IsObject(half)) return err_set(e, "the body must be an object {\"events\": [...]}");
     static const char *const known[] = {"events", "attempt", "quality", "structure", "statement"};
     for (const cJSON *m = half->child; m; m = m->next) {
-        bool ok = false;
+        bool ok = cJSON_IsNull(m); /* null: absent */
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             ok |= !strcmp(m->string, known[i]);
         if (!ok)

@@ -162,6 +162,31 @@ def m20_ignore_eos_reaches_the_engine():
     equal((r["usage"]["completion_tokens"], r["choices"][0]["finish_reason"]), (9, "length"))
 
 
+def null_is_an_absent_field():
+    equal(S.chat(stream=False, stream_options=None, max_tokens=4, stop=None, tools=None).status, 200)
+    equal(S.complete(stream_options=None, logprobs=None, suffix=None).status, 200)
+    S.complete(headers={"X-Request-Id": "null-1"})
+    half = {"events": CLIENT_EVENTS, "attempt": None, "quality": None, "statement": None}
+    equal(S.post("/v1/records/null-1/events", half).status, 200)
+
+
+def four_shapes_of_a_prompt():
+    S.tell("echo")
+    for prompt in ("xyz", ["xyz"], [120, 121, 122], [[120, 121, 122]]):
+        r = S.complete(prompt, max_tokens=3).json()
+        equal((r["choices"][0]["text"], r["usage"]["prompt_tokens"]), ("zyx", 3), f"{prompt}")
+    S.tell("say hello")
+    for prompt in (["a", "b"], [[1], [2]]):
+        r = S.complete(prompt)
+        equal((r.status, r.error()["param"]), (400, "prompt"), f"{prompt}")
+
+
+def special_tokens_are_markers_in_a_raw_prompt_and_text_in_a_message():
+    text = "<|im_start|>x<|im_end|>"
+    equal(S.complete(text).json()["usage"]["prompt_tokens"], 3)
+    assert S.chat(text).json()["usage"]["prompt_tokens"] > 15
+
+
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 
@@ -369,7 +394,8 @@ TESTS = [m01_first_chunk_carries_role_and_content, completions_stream, whole_rep
          m03_closing_chunks_are_no_tokens, m05_the_achieved_length_divides,
          m13_accepted_is_stamped_before_the_body_is_there, m02_empty_answer, m02_one_token_keeps_its_record,
          m04_a_piece_says_how_many_tokens_it_carries, m22_invalid_bytes_become_replacements,
-         stop_strings_are_cut_and_counted, m20_ignore_eos_reaches_the_engine, errors_name_their_field,
+         stop_strings_are_cut_and_counted, m20_ignore_eos_reaches_the_engine, null_is_an_absent_field,
+         four_shapes_of_a_prompt, special_tokens_are_markers_in_a_raw_prompt_and_text_in_a_message, errors_name_their_field,
          malformed_json_has_a_position, other_statuses, context_length_is_named, m27_empty_prompt, bodies_are_bounded,
          records_are_joined, a_half_that_does_not_fit_is_refused, request_ids_are_checked, m16_attempts_are_told_apart,
          refused_requests_leave_a_record, m15_error_within_a_stream, fault_before_the_first_content_is_a_500, page_files,

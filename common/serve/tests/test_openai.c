@@ -63,7 +63,15 @@ static const struct refusal {
     {OPENAI_COMPLETIONS, "{" P "\"stream\":true,\"stream_options\":[]}", "stream_options",
      "an object"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":7}", "prompt", "token ids, not a number"},
-    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[]}", "prompt", "not an array"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[]}", "prompt", "is empty"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[]]}", "prompt[0]", "is empty"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1],[2]]}", "prompt", "one prompt a request, not 2"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1,[2]]]}", "prompt[0][1]", "not an array"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1,1000]]}", "prompt[0][1]", "vocabulary of 1000"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[{}]}", "prompt[0]", "token ids, not an object"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":null}", "prompt", "is missing"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"user\",\"content\":null}]}",
+     "messages[0].content", "missing"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[\"a\",\"b\"]}", "prompt", "one prompt"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,2.5]}", "prompt[1]", "whole number"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,-2]}", "prompt[1]", "between 0"},
@@ -140,15 +148,23 @@ START_TEST(null_is_as_if_left_out) {
     struct err e = {0};
     const char *body =
         "{" P "\"stop\":null,\"max_tokens\":null,\"temperature\":null,\"top_p\":null,"
-        "\"seed\":null,\"stream\":null,\"n\":null,\"user\":null}";
+        "\"seed\":null,\"stream\":null,\"n\":null,\"user\":null,\"stream_options\":null,"
+        "\"ignore_eos\":null,\"messages\":null,\"tools\":null}";
     ck_assert_msg(!parse(&r, OPENAI_COMPLETIONS, body, &e), "%s: %s", e.field, e.text);
-    ck_assert(r.temperature == 1 && r.top_p == 1 && !r.has_seed && !r.stream);
+    ck_assert(r.temperature == 1 && r.top_p == 1 && !r.has_seed && !r.stream && !r.ignore_eos);
     ck_assert_int_eq(r.max_tokens, 0);
+    openai_request_release(&r);
+    const char *chat =
+        "{" M "\"stream\":true,\"stream_options\":{\"include_usage\":null,\"x\":null},"
+        "\"max_completion_tokens\":null,\"prompt\":null,\"messages\":[{\"role\":\"user\","
+        "\"name\":null,\"content\":[{\"type\":\"text\",\"text\":\"c\",\"image_url\":null}]}]}";
+    ck_assert_msg(!parse(&r, OPENAI_CHAT, chat, &e), "%s: %s", e.field, e.text);
+    ck_assert(!r.include_usage && !strcmp(r.messages[0].content, "c"));
     openai_request_release(&r);
 }
 END_TEST
 
-START_TEST(prompts_of_three_kinds) {
+START_TEST(prompts_of_four_shapes) {
     struct openai_request r;
     struct err e = {0};
     ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":[\"one\"]}", &e));
@@ -159,8 +175,11 @@ START_TEST(prompts_of_three_kinds) {
     ck_assert_int_eq(r.ids[1], 999);
     ck_assert_ptr_null(r.prompt);
     openai_request_release(&r);
-    ck_assert(
-        !parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":\"\"}", &e)); /* M27: refused later */
+    ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1,2,3]]}", &e));
+    ck_assert(r.n_ids == 3 && r.ids[2] == 3 && !r.prompt);
+    openai_request_release(&r);
+    /* an empty prompt is refused later, where it is tokenized */
+    ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":\"\"}", &e));
     ck_assert_str_eq(r.prompt, "");
     openai_request_release(&r);
 }
@@ -230,7 +249,7 @@ static Suite *openai_suite(void) {
     tcase_add_test(c, malformed_json_names_the_line);
     tcase_add_test(c, chat_with_everything);
     tcase_add_test(c, null_is_as_if_left_out);
-    tcase_add_test(c, prompts_of_three_kinds);
+    tcase_add_test(c, prompts_of_four_shapes);
     tcase_add_test(c, only_the_first_chunk_carries_the_role);
     tcase_add_test(c, usage_comes_in_a_chunk_without_choices);
     tcase_add_test(c, what_is_not_utf8_becomes_a_replacement);

@@ -221,6 +221,19 @@ START_TEST(a_bad_half_changes_nothing) {
 }
 END_TEST
 
+START_TEST(null_in_a_half_is_as_if_left_out) {
+    struct records *rs = store(-1);
+    struct err e;
+    const char *half =
+        "{" THREE ",\"quality\":null,\"structure\":null,\"statement\":null,\"x\":null}";
+    serve(rs, open_record(rs, "x", 0));
+    ck_assert_msg(post(rs, "x", "{\"events\":null}", &e) == POST_JOINED, "%s", e.text);
+    ck_assert_msg(post(rs, "x", half, &e) == POST_JOINED, "%s: %s", e.field, e.text);
+    ck_assert(delivered(rs, "x"));
+    records_free(rs);
+}
+END_TEST
+
 START_TEST(too_many_events_at_once) {
     struct records *rs = store(-1);
     struct err e;
@@ -432,6 +445,7 @@ static Suite *records_suite(void) {
     tcase_add_test(c, an_error_within_the_answer_is_not_delivered);
     tcase_add_test(c, a_verdict_and_a_statement_are_joined);
     tcase_add_loop_test(c, a_bad_half_changes_nothing, 0, sizeof bad_halves / sizeof *bad_halves);
+    tcase_add_test(c, null_in_a_half_is_as_if_left_out);
     tcase_add_test(c, too_many_events_at_once);
     tcase_add_test(c, lines_wait_for_the_client_and_are_written_once);
     tcase_add_test(c, both_halves_are_written_at_once);
