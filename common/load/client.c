@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "load/sse.h"
+#include "load/surrogates.h"
 #include "record/record.h"
 
 #include <curl/curl.h>
@@ -18,8 +19,10 @@ struct reading {
     struct load_seen *seen;
     CURL *curl;
     struct sse sse;
-    struct buffer body; /* of an answer that is no stream */
-    int64_t read_ns;    /* when the bytes came that are being parsed */
+    struct surrogates surrogates;
+    struct buffer event; /* the data of one event, split characters joined */
+    struct buffer body;  /* of an answer that isn't a stream */
+    int64_t read_ns;     /* when the bytes came that are being parsed */
     bool streamed, begun;
     bool progress_shown;
 };
@@ -44,10 +47,18 @@ static void take_usage(struct load_seen *seen, const cJSON *chunk) {
     seen->output_tokens = (int32_t)output;
 }
 
+/* Text that isn't there or empty (a chunk with a role alone) is no content. */
+static void take_reasoning(struct reading *r, const char *text) {
+    if (!text || !text[0]) return;
+    if (r->seen->first_ns < 0) r->seen->first_ns = r->read_ns;
+    r->seen->reasoning_chunks++;
+}
+
 static void take_content(struct reading *r, const char *text) {
     struct load_seen *seen = r->seen;
-    if (!text || !text[0]) return; /* a role alone, or an empty chunk: M1 */
+    if (!text || !text[0]) return;
     if (seen->first_ns < 0) seen->first_ns = r->read_ns;
+    if (seen->answer_ns < 0) seen->answer_ns = r->read_ns;
     seen->content_chunks++;
     buffer_puts(&seen->text, text);
     if (r->request->echo) fputs(text, r->request->echo), fflush(r->request->echo);
@@ -56,6 +67,8 @@ static void take_content(struct reading *r, const char *text) {
 static void take_choice(struct reading *r, const cJSON *choice) {
     const cJSON *delta = cJSON_GetObjectItemCaseSensitive(choice, "delta");
     if (!delta) delta = cJSON_GetObjectItemCaseSensitive(choice, "message");
+    const char *reasoning = string_of(delta, "reasoning_content"); /* DeepSeek's name, and vLLM's */
+    take_reasoning(r, reasoning ? reasoning : string_of(delta, "reasoning")); /* OpenRouter's */
     take_content(r, delta ? string_of(delta, "content") : string_of(choice, "text"));
     const char *reason = string_of(choice, "finish_reason");
     if (!reason) return;
@@ -72,20 +85,35 @@ static void take_error(struct load_seen *seen, const cJSON *error) {
 
 static void take_object(struct reading *r, const cJSON *obj) {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(obj, "error");
+    const char *object = string_of(obj, "object");
+    if (object && !strcmp(object, "error")) error = obj; /* vLLM's older form */
     if (error && !cJSON_IsNull(error)) take_error(r->seen, error);
     const cJSON *choices = cJSON_GetObjectItemCaseSensitive(obj, "choices");
     if (cJSON_IsArray(choices) && choices->child) take_choice(r, choices->child);
     take_usage(r->seen, obj);
 }
 
+/* Takes data[0..n) if it is [DONE] or blank, which some servers send as a sign of life. */
+static bool take_done(struct reading *r, const char *data, size_t n) {
+    while (n > 0 && (data[n - 1] == ' ' || data[n - 1] == '\t' || data[n - 1] == '\n')) n--;
+    bool done = n == 6 && !memcmp(data, "[DONE]", 6);
+    if (done) r->seen->saw_done = true;
+    return done || n == 0;
+}
+
+static int take_torn_event(void *ctx, const char *data, size_t n) {
+    take_done(ctx, data, n);
+    return 0;
+}
+
 static int take_event(void *ctx, const char *data, size_t n) {
     struct reading *r = ctx;
     struct err e;
-    if (n == 6 && !memcmp(data, "[DONE]", 6)) {
-        r->seen->saw_done = true;
-        return 0;
-    }
-    cJSON *obj = json_parse(data, n, 1, &e);
+    if (take_done(r, data, n)) return 0;
+    buffer_clear(&r->event);
+    surrogates_join(&r->surrogates, data, n, &r->event);
+    cJSON *obj = r->event.failed ? NULL : json_parse(r->event.bytes, r->event.n, 1, &e);
+    if (r->event.failed) err_set(&e, "no memory for it");
     char text[300];
     if (!obj) snprintf(text, sizeof text, "a chunk of the stream isn't JSON: %.250s", e.text);
     if (!obj)
@@ -110,7 +138,7 @@ static void clear_progress(struct reading *r) {
 }
 
 static size_t on_bytes(char *bytes, size_t one, size_t n, void *ctx) {
-    int64_t now = clock_monotonic_ns(); /* before anything else: M13 */
+    int64_t now = clock_monotonic_ns(); /* before anything else */
     struct reading *r = ctx;
     struct err e;
     n *= one;
@@ -125,6 +153,14 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *ctx) {
     if (!sse_feed(&r->sse, bytes, n, take_event, r, &e)) return n;
     problem(r->seen, e.text);
     return 0;
+}
+
+static size_t on_header(char *line, size_t one, size_t n, void *ctx) {
+    struct reading *r = ctx;
+    static const char name[] = "X-Attempt:";
+    if (one * n >= sizeof name && !strncasecmp(line, name, sizeof name - 1))
+        r->seen->keeps_records = true;
+    return one * n;
 }
 
 static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
@@ -214,8 +250,12 @@ static void conclude(struct reading *r, CURLcode rc) {
     else if (status != 200)
         snprintf(text, sizeof text, "the server answered HTTP %ld", status);
     if (!ok || status != 200) problem(seen, text);
+    if (r->surrogates.high) take_content(r, "\xef\xbf\xbd"); /* half a character, U+FFFD */
+    struct err e;
+    bool torn = sse_end(&r->sse); /* an event without its blank line; of [DONE] that does no harm */
+    if (torn) sse_feed(&r->sse, "\n\n", 2, take_torn_event, r, &e);
     seen->cut_off = ok && status == 200 && !seen->saw_finish && !seen->saw_done;
-    if (seen->cut_off || sse_end(&r->sse))
+    if (seen->cut_off || (torn && !seen->saw_done))
         problem(seen, "the answer broke off: neither a finish reason nor [DONE]");
     if (ok && status == 200 && !seen->cut_off) seen->final_ns = now;
 }
@@ -226,6 +266,7 @@ int load_complete(struct load_client *c, const struct load_request *r, struct lo
     struct buffer body = {0}, url = {0};
     *seen = (struct load_seen){.submitted_ns = -1,
                                .first_ns = -1,
+                               .answer_ns = -1,
                                .final_ns = -1,
                                .prompt_tokens = -1,
                                .output_tokens = -1};
@@ -240,6 +281,8 @@ int load_complete(struct load_client *c, const struct load_request *r, struct lo
     curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_bytes);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &reading);
+    curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, &reading);
     curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, &reading);
@@ -251,6 +294,7 @@ out:
     curl_slist_free_all(headers);
     buffer_release(&body);
     buffer_release(&url);
+    buffer_release(&reading.event);
     buffer_release(&reading.body);
     sse_release(&reading.sse);
     if (rc) load_seen_release(seen);

@@ -1,17 +1,23 @@
-/* client.h: one completion as a client sees it, over libcurl, with the client's own clock.
+/* client.h: sends one completion over libcurl and stamps what the client sees of it.
  *
- * It plays the browser's part in a record: request_submitted, first_byte_received,
- * final_byte_received on clock "browser" (which names the client's side, whoever the client is),
- * source "client", read through CLOCK_MONOTONIC. Both clocks of a record then happen to be one and
- * the same on one machine, and are still never subtracted.
+ * The client plays the browser's part in a record: request_submitted, first_byte_received and
+ * final_byte_received on clock "browser" (the name of the client's side), source "client", read
+ * through CLOCK_MONOTONIC. On one machine both clocks of a record are then the same clock; their
+ * times are still never subtracted.
  *
  * What it stamps, and when:
  *   submitted  immediately before libcurl is told to send (connecting included, as in a browser)
- *   first      when the read arrived that completed the first event with generated content, taken
- *              before anything of it is parsed; a role-only or empty chunk doesn't count (M1)
+ *   first      when the read arrived that completed the first event with generated text, taken
+ *              before it is parsed. Reasoning counts as generated text; a chunk with a role alone
+ *              or an empty text doesn't.
+ *   answer     the same for the first text of the answer itself; equal to `first` where the server
+ *              sends no reasoning
  *   final      when libcurl reports the end of the body
- * A stream that ends with neither a finish reason nor [DONE] is cut off (M15): then the answer's
- * end was never seen, and `final` isn't stamped.
+ * A stream that ends with neither a finish reason nor [DONE] is cut off: then `final` isn't
+ * stamped, because the client never saw the end of the answer.
+ *
+ * Any server with OpenAI's routes will do. One that isn't servelab's keeps no record, so its record
+ * holds the client's half alone (load_record).
  */
 #ifndef SERVELAB_LOAD_CLIENT_H
 #define SERVELAB_LOAD_CLIENT_H
@@ -25,7 +31,7 @@
 #include <stdio.h>
 
 enum {
-    LOAD_MAX_REPLY = 64 * 1024 * 1024, /* whatever isn't a stream: a record, an error */
+    LOAD_MAX_REPLY = 64 * 1024 * 1024, /* of a reply that isn't a stream: a record, an error */
     LOAD_CONNECT_S = 10
 };
 
@@ -46,31 +52,32 @@ struct load_request {
     bool has_seed;
     int64_t seed;
     bool ignore_eos;
-    char check[48]; /* "key-recall/1:7": the server judges the answer (X-Quality-Check); "" for none
-                     */
+    char check[48]; /* X-Quality-Check: by what the server judges the answer, such as
+                       "key-recall/1:7"; "" for none */
     char request_id[64];
     int32_t attempt;
-    FILE *echo;    /* where the text goes as it comes, or NULL */
-    bool progress; /* say on stderr that something is going on, after two seconds */
+    FILE *echo;    /* the answer's text is written there as it comes; NULL: nowhere */
+    bool progress; /* after two seconds, show on stderr that the request goes on */
 };
 
-/* What was seen of one request. Stamps that weren't taken are -1. */
+/* What was seen of one request. A stamp that wasn't taken is -1. */
 struct load_seen {
-    int64_t submitted_ns, first_ns, final_ns;
+    int64_t submitted_ns, first_ns, answer_ns, final_ns;
     int32_t http_status; /* 0: no answer */
+    bool keeps_records;  /* the reply has X-Attempt, as every servelab server's has */
     bool saw_finish, saw_done, cut_off;
     char finish_reason[16];
-    int32_t prompt_tokens, output_tokens; /* the server's usage, -1 when it gave none */
-    int32_t content_chunks;
-    char problem[300]; /* one sentence; "" when all went well */
-    struct buffer text;
+    int32_t prompt_tokens, output_tokens;     /* the server's usage, -1 when it gave none */
+    int32_t content_chunks, reasoning_chunks; /* with text of the answer; with reasoning */
+    char problem[300];                        /* one sentence; "" when all went well */
+    struct buffer text;                       /* the answer */
 };
 
 int load_client_init(struct load_client *c, const char *url, int timeout_s, struct err *e);
 void load_client_release(struct load_client *c);
 
-/* Sends the request, reads the answer to its end. Problems of the server's or the network's are in
- * *seen; -1 and *e only when nothing could be sent (memory). load_seen_release after 0. */
+/* Sends the request and reads the answer to its end. 0: a problem of the server or the network is
+ * in seen->problem; the caller calls load_seen_release. -1 and *e: nothing was sent (no memory). */
 int load_complete(struct load_client *c, const struct load_request *r, struct load_seen *seen,
                   struct err *e);
 void load_seen_release(struct load_seen *seen);
@@ -78,18 +85,22 @@ void load_seen_release(struct load_seen *seen);
 /* The client's half as JSON: {"attempt", "events", "statement"}. */
 cJSON *load_half(const struct load_request *r, const struct load_seen *seen);
 
-/* Posts the client's half and fetches the joined record; of a server that has no record routes, the
- * record holds the client's half alone. NULL and *e on failure. */
+/* Posts the client's half and fetches the joined record. NULL and *e on failure. A server that
+ * keeps no records is not asked: then the record holds the client's half alone, is delivered when
+ * its three events are there and nothing went wrong, and has a member "client" with
+ * "answer_ttft_ns" (request_submitted to the first text of the answer; null without one),
+ * "answer_chunks" and "reasoning_chunks". */
 cJSON *load_record(struct load_client *c, const struct load_request *r,
                    const struct load_seen *seen, struct err *e);
 
-/* GET, or POST of `body` when it isn't NULL, to url + path. The status, or -1 and *e when there was
- * no answer. *reply (may be NULL) gets the parsed JSON of the answer, NULL when it was none. */
+/* GET, or POST of `body` when it isn't NULL, to url + path. Returns the HTTP status, or -1 and *e
+ * when there was no answer. *reply (may be NULL) gets the answer's JSON; NULL when it isn't JSON.
+ */
 int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON **reply,
               struct err *e);
 
-/* What every request of this client has in common. Private to client*.c; headers is libcurl's list,
- * which the caller keeps. */
+/* Sets the options that every request of this client has. Private to client*.c; headers is
+ * libcurl's list, which the caller keeps. */
 void load_prepare(struct load_client *c, const char *url, void *headers);
 
 #endif

@@ -11,12 +11,27 @@
 
 enum { SETTLE_TRIES = 100, SETTLE_PAUSE_MS = 20 }; /* two seconds for the server's last event */
 
-static const char *statement_for(const struct load_seen *seen) {
+/* What the client's intervals mean for this answer; fits into a record's statement. */
+static void write_statement(char *to, size_t cap, const struct load_seen *seen) {
+    const char *end = seen->final_ns < 0 ? "; its end never came" : ", e2e for all of it";
+    double answer_ms = (double)(seen->answer_ns - seen->submitted_ns) / 1e6;
     if (seen->first_ns < 0)
-        return "the answer never began for the client; the failure is what counts";
-    if (seen->final_ns < 0)
-        return "client_ttft is what the client waited for the answer to begin; its end never came";
-    return "client_ttft is what the client waited for the answer to begin, e2e for all of it";
+        snprintf(to, cap, "the answer never began for the client; the failure is what counts");
+    else if (seen->reasoning_chunks == 0)
+        snprintf(to, cap, "client_ttft is what the client waited for the answer to begin%s%s", end,
+                 seen->content_chunks == 1 && seen->output_tokens > 1 && !seen->keeps_records
+                     ? "; its text came in one piece, so tpot says nothing about the pace"
+                     : "");
+    else if (seen->answer_ns < 0)
+        snprintf(to, cap,
+                 "client_ttft is what the client waited for the model's reasoning to begin%s; no "
+                 "text of an answer came",
+                 end);
+    else
+        snprintf(to, cap,
+                 "client_ttft is what the client waited for the model's reasoning to begin%s; the "
+                 "answer itself began after %.3f ms",
+                 end, answer_ms);
 }
 
 cJSON *load_half(const struct load_request *r, const struct load_seen *seen) {
@@ -39,7 +54,9 @@ cJSON *load_half(const struct load_request *r, const struct load_seen *seen) {
         cJSON_AddStringToObject(ev, "clock_api", "CLOCK_MONOTONIC");
         cJSON_AddItemToArray(events, ev);
     }
-    cJSON_AddStringToObject(half, "statement", statement_for(seen));
+    char statement[240]; /* as much as a record holds */
+    write_statement(statement, sizeof statement, seen);
+    cJSON_AddStringToObject(half, "statement", statement);
     return half;
 }
 
@@ -87,7 +104,7 @@ out:
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
-/* Of a server that keeps no records: what the client knows, and nothing else. */
+/* For a server that keeps no records: what the client knows. */
 static cJSON *own_record(const struct load_request *r, const struct load_seen *seen,
                          const cJSON *half) {
     struct record rec;
@@ -101,10 +118,20 @@ static cJSON *own_record(const struct load_request *r, const struct load_seen *s
     rec.outcome.http_status = seen->http_status;
     text_cut(rec.outcome.finish_reason, sizeof rec.outcome.finish_reason, seen->finish_reason);
     text_cut(rec.outcome.error, sizeof rec.outcome.error, seen->problem);
+    rec.outcome.delivered =
+        seen->http_status == 200 && !seen->problem[0] && seen->first_ns >= 0 && seen->final_ns >= 0;
+    write_statement(rec.statement, sizeof rec.statement, seen);
     cJSON *tree = record_to_json(&rec);
     record_release(&rec);
     const cJSON *events = cJSON_GetObjectItemCaseSensitive(half, "events");
     cJSON_ReplaceItemInObjectCaseSensitive(tree, "events", cJSON_Duplicate(events, true));
+    cJSON *client = cJSON_AddObjectToObject(tree, "client");
+    if (seen->answer_ns >= 0)
+        json_add_int(client, "answer_ttft_ns", seen->answer_ns - seen->submitted_ns);
+    else
+        cJSON_AddNullToObject(client, "answer_ttft_ns");
+    cJSON_AddNumberToObject(client, "answer_chunks", seen->content_chunks);
+    cJSON_AddNumberToObject(client, "reasoning_chunks", seen->reasoning_chunks);
     return tree;
 }
 
@@ -137,7 +164,8 @@ cJSON *load_record(struct load_client *c, const struct load_request *r,
     char path[160];
     cJSON *half = load_half(r, seen), *reply = NULL, *record = NULL;
     snprintf(path, sizeof path, "/v1/records/%s/events", r->request_id);
-    int status = load_json(c, path, half, &reply, e);
+    bool asks = seen->keeps_records || seen->http_status == 0; /* 0: unknown, so it asks */
+    int status = asks ? load_json(c, path, half, &reply, e) : 404;
     if (status == 404 || status == 405) {
         record = own_record(r, seen, half);
     } else if (status >= 0 && status != 200) {

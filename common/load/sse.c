@@ -21,10 +21,16 @@ static int add(char **to, size_t *n, size_t *cap, const char *bytes, size_t more
 
 /* A blank line ends the event. Its data is handed out without the last LF. */
 static int dispatch(struct sse *s, sse_event_fn *each, void *ctx) {
-    int rc = s->any_data ? each(ctx, s->data, s->n_data - 1) : 0;
+    int rc = s->any_data && !s->ping ? each(ctx, s->data, s->n_data - 1) : 0;
     s->n_data = 0;
-    s->any_data = false;
+    s->any_data = s->ping = false;
     return rc;
+}
+
+static bool is_ping(const char *line, size_t n) {
+    static const char ping[] = "event:ping";
+    size_t blank = n > 6 && line[6] == ' '; /* one blank after the colon isn't part of the value */
+    return n == 10 + blank && !memcmp(line, ping, 6) && !memcmp(line + 6 + blank, ping + 6, 4);
 }
 
 static int end_line(struct sse *s, sse_event_fn *each, void *ctx, struct err *e) {
@@ -33,6 +39,7 @@ static int end_line(struct sse *s, sse_event_fn *each, void *ctx, struct err *e)
     if (n == 0) return dispatch(s, each, ctx);
     const char *colon = memchr(s->line, ':', n);
     size_t name = colon ? (size_t)(colon - s->line) : n;
+    if (is_ping(s->line, n)) s->ping = true;
     if (name != 4 || memcmp(s->line, "data", 4)) return 0; /* a comment, or another field */
     size_t from = colon ? 5 : 4;
     if (from < n && s->line[from] == ' ') from++;

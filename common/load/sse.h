@@ -1,11 +1,11 @@
-/* sse.h: server-sent events out of a byte stream, however it is cut into reads.
+/* sse.h: parses server-sent events out of a byte stream, wherever it is cut into reads.
  *
- * Follows the WHATWG HTML standard, section 9.2.6 "Interpreting an event stream": lines end in LF,
- * CR or CRLF, a leading byte order mark is passed over, a line beginning with ':' is a comment,
- * several "data" lines of one event are joined by LF, one blank after the colon is not part of the
- * value, an event without data is none, and an event that the stream's end cuts off is none, too,
- * which sse_end reports. Only data is kept: completion servers use no other field. Events are
- * bounded.
+ * Follows the WHATWG HTML standard, section 9.2.6 "Interpreting an event stream": a line ends in
+ * LF, CR or CRLF; a leading byte order mark is passed over; a line that begins with ':' is a
+ * comment; the "data" lines of one event are joined by LF; one blank after the colon isn't part of
+ * the value; an event without data is dropped. So is an event that the stream's end cuts off, which
+ * sse_end reports. Only the data of an event is kept, and events named "ping" are dropped:
+ * completion servers use no other field. An event's size is bounded.
  *
  * Not here: what the data means (client.c).
  */
@@ -28,6 +28,7 @@ struct sse {
     size_t bom;    /* bytes of a leading byte order mark seen; 3: past the beginning */
     bool skip_lf;  /* the last line ended in CR: an LF now belongs to it */
     bool any_data; /* the event has a data line, perhaps an empty one */
+    bool ping;     /* the event is named "ping" */
 };
 
 /* Takes data[0..n) of one event (no NUL behind it). Non-zero stops the parser. */

@@ -20,8 +20,10 @@ enum completion_reason {
     REASON_TIMED_OUT,      /* outcome.error is "timed_out" */
     REASON_INTERNAL_ERROR, /* event request_failed, or http_status 500 or above except 503 */
     REASON_IN_BAND_ERROR,  /* http_status 200 and a non-empty outcome.error */
-    REASON_NOT_DELIVERED, /* outcome.delivered is false, an event of the six is missing, http_status
-                             is stated and not 200, or an error is stated without a status */
+    REASON_NOT_DELIVERED, /* outcome.delivered is false, http_status is stated and not 200, an error
+                             is stated without a status, or an event of the six is missing; of a
+                             record with no other event the client's three are enough (its server
+                             keeps no records) */
     REASON_NO_FINISH_REASON, /* the stream ended, but nobody said that the answer was over */
     REASON_TRUNCATED, /* finish_reason "length", unless the objective declares a fixed output length
                        */

@@ -76,6 +76,15 @@ const struct event *record_event(const struct record *r, enum event_kind kind) {
     return NULL;
 }
 
+bool record_client_only(const struct record *r) {
+    for (size_t i = 0; i < r->n_events; i++)
+        if (r->events[i].kind != EV_REQUEST_SUBMITTED &&
+            r->events[i].kind != EV_FIRST_BYTE_RECEIVED &&
+            r->events[i].kind != EV_FINAL_BYTE_RECEIVED)
+            return false;
+    return true;
+}
+
 const struct event *record_last_event(const struct record *r, enum event_kind kind) {
     for (size_t i = r->n_events; i-- > 0;)
         if (r->events[i].kind == kind) return &r->events[i];

@@ -176,7 +176,8 @@ cJSON *record_to_json(const struct record *r);
  *   - a clock is read through one clock_api, named, and not a wall clock (CLOCK_REALTIME, Date.now:
  *     those jump);
  *   - events of one clock are in causal order, whatever their order in the file;
- *   - a delivered record has the six events that make one;
+ *   - a delivered record has the six events that make one; the client's three are enough when there
+ *     is no other event (its server keeps no records);
  *   - a verdict of passed or failed names its check; tokens only on token_sent, range only on gpu
  *     events. */
 int record_validate(const struct record *r, struct err *e);

@@ -21,6 +21,9 @@ int record_fill(struct record *r, const cJSON *obj, struct err *e);
  * accepts with the same result. */
 bool record_fill_fast(struct record *r, const char *text, size_t n);
 
+/* Has it no event but request_submitted, first_byte_received and final_byte_received? */
+bool record_client_only(const struct record *r);
+
 /* record_validate without "a delivered record has the six events". */
 int record_validate_parts(const struct record *r, struct err *e);
 

@@ -279,11 +279,12 @@ int record_validate_parts(const struct record *r, struct err *e) {
 }
 
 int record_validate(const struct record *r, struct err *e) {
-    static const enum event_kind required[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
-                                               EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN,
-                                               EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED};
+    static const enum event_kind required[] = {EV_REQUEST_SUBMITTED,   EV_FIRST_BYTE_RECEIVED,
+                                               EV_FINAL_BYTE_RECEIVED, EV_REQUEST_ACCEPTED,
+                                               EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN};
     if (record_validate_parts(r, e)) return -1;
-    for (size_t i = 0; r->outcome.delivered && i < sizeof required / sizeof *required; i++)
+    size_t n = record_client_only(r) ? 3 : sizeof required / sizeof *required;
+    for (size_t i = 0; r->outcome.delivered && i < n; i++)
         if (!record_event(r, required[i]))
             return err_at(e, 0, "events",
                           "outcome.delivered is true, but there is no %s; add it, or set delivered "

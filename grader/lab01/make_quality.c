@@ -40,6 +40,15 @@ static void make_delivered(struct making *m) {
         make_drop(r, EV_FINAL_BYTE_RECEIVED);
         make_kind(m, "an answer whose end never came, for comparison");
     }
+    if (m->k % 4 != 1) return;
+    for (int kind = 0; kind < EV_N; kind++)
+        if (kind != EV_REQUEST_SUBMITTED && kind != EV_FIRST_BYTE_RECEIVED &&
+            kind != EV_FINAL_BYTE_RECEIVED)
+            make_drop(r, (enum event_kind)kind);
+    make_kind(m, "a whole answer of a server that keeps no records");
+    if (m->k % 8 != 5) return;
+    make_drop(r, EV_FIRST_BYTE_RECEIVED);
+    make_kind(m, "a record of a client alone that lacks one of its three events, for comparison");
 }
 
 static void make_rejected(struct making *m) {

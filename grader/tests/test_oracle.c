@@ -194,6 +194,12 @@ START_TEST(m15_the_handouts_table_of_reasons) {
     make_drop(&c.rec[0], EV_REQUEST_FAILED);
     make_drop(&c.rec[0], EV_FIRST_TOKEN);
     ck_assert_int_eq(reason(200, "", "stop"), REASON_NOT_DELIVERED);
+    make_drop(&c.rec[0], EV_REQUEST_ACCEPTED);
+    ck_assert_int_eq(reason(200, "", "stop"), REASON_NOT_DELIVERED);
+    make_drop(&c.rec[0], EV_REQUEST_ADMITTED); /* now it is a client's alone */
+    ck_assert_int_eq(reason(200, "", "stop"), REASON_DELIVERED);
+    make_drop(&c.rec[0], EV_REQUEST_SUBMITTED);
+    ck_assert_int_eq(reason(200, "", "stop"), REASON_NOT_DELIVERED);
 }
 END_TEST
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""test_load.py: `servelab load` against the real server over a fake backend, and against scripted servers that misbehave.
-
-The cases M and their numbers are those of the serving-metrics list.
+"""test_load.py: `servelab load` against the real server over a fake backend, and against scripted servers: those of other
+makers, and those that misbehave.
 """
 import json
 import os
@@ -166,28 +165,104 @@ def bad_usage_is_named():
         assert part in r.stderr, f"{args}: {r.stderr}"
 
 
+# ---- with servers of other makers ------------------------------------------------------------------------------------
+
+
+def usage(**counts):
+    return b"data: " + json.dumps({"choices": [], "usage": {"prompt_tokens": 3, **counts}}).encode() + b"\n\n"
+
+
+def checked(record):
+    r = subprocess.run([SERVELAB, "record", "check", "--json", "-"], input=json.dumps(record), capture_output=True, text=True)
+    equal(r.returncode, 0, r.stderr)
+    return json.loads(r.stdout)
+
+
+def a_foreign_answer_is_delivered_by_the_clients_events():
+    status, record, said = against([chunk({"content": "a"}), 0.02, chunk({"content": "b"}), chunk(finish="stop"), DONE])
+    equal((status, record["outcome"]["delivered"]), (0, True), said)
+    equal(names(record), ["request_submitted", "first_byte_received", "final_byte_received"])
+    numbers = checked(record)
+    equal((numbers["completion"], numbers["completion_reason"], numbers["server_ttft_ns"]), ("completed", "delivered", None))
+    assert "plausible   yes" in said, said
+    without = checked(against([chunk({"content": "a"}), DONE])[1])
+    equal((without["completion"], without["completion_reason"]), ("incomplete", "no_finish_reason"))
+    cut = checked(against([chunk({"content": "a"}), chunk(finish="length"), DONE])[1])
+    equal((cut["completion"], cut["completion_reason"]), ("incomplete", "truncated"))
+    broken = against([chunk({"content": "a"})])[1]
+    equal(broken["outcome"]["delivered"], False)
+
+
+def reasoning_is_told_apart_from_the_answer():
+    for field in ("reasoning_content", "reasoning"):
+        parts = [chunk({"role": "assistant", "content": ""}), chunk({field: "Let me "}), 0.1, chunk({field: "see."}), 0.2,
+                 chunk({"content": "42"}), chunk(finish="stop"), usage(completion_tokens=4), DONE]
+        status, record, said = against(parts)
+        equal(status, 0, said)
+        assert said.startswith("42\n"), said
+        first, submitted = at(record, "first_byte_received"), at(record, "request_submitted")
+        client = record["client"]
+        equal((client["answer_chunks"], client["reasoning_chunks"]), (1, 2))
+        assert client["answer_ttft_ns"] - (first - submitted) >= 300e6, record
+        assert checked(record)["tpot_ns"] >= 100e6 - 1, "over all that was streamed"
+        assert "reasoning" in record["statement"] and "the answer itself began after" in record["statement"]
+    record = against([chunk({"reasoning": "hm"}), chunk(finish="length"), DONE])[1]
+    equal((record["client"]["answer_ttft_ns"], record["client"]["answer_chunks"]), (None, 0))
+    equal((record["outcome"]["delivered"], checked(record)["completion_reason"]), (True, "truncated"))
+
+
+def pings_comments_and_blanks_are_no_text():
+    pings = b": ping\n\n:\n\nevent: ping\ndata: not JSON\n\ndata:\n\ndata:  \n\ndata: {\"type\": \"ping\"}\n\n"
+    status, record, said = against([pings, 0.1, pings + chunk({"content": "a"}), pings, chunk(finish="stop") + DONE + pings])
+    equal(status, 0, said)
+    assert at(record, "first_byte_received") - at(record, "request_submitted") >= 100e6
+
+
+def every_form_of_done():
+    for done in (b"data: [DONE] \n\n", b"data:[DONE]\n\n", b"data: [DONE]\r\n\r\n", b"data: [DONE]\n", b"data: [DONE]",
+                 DONE + DONE, DONE + b": bye"):
+        status, record, said = against([chunk({"content": "a"}) + chunk(finish="stop") + done])
+        equal((status, record["outcome"]["delivered"]), (0, True), f"{done}: {said}")
+
+
+def a_character_split_over_two_chunks_is_joined():
+    halves = [b'data: {"choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":null}]}\n\n' % half
+              for half in (b"a\\ud83d", b"\\ude00b")]
+    status, record, said = against([*halves, chunk(finish="stop"), DONE])
+    equal((status, record["outcome"]["delivered"]), (0, True), said)
+    assert said.startswith("a\U0001f600b\n"), said
+    assert against([halves[0], chunk(finish="stop"), DONE])[2].startswith("a\ufffd\n")
+
+
+def errors_in_every_form():
+    for body in ({"error": {"message": "it broke"}}, {"error": "it broke"}, {"object": "error", "message": "it broke"}):
+        status, record, said = against([b"data: " + json.dumps(body).encode() + b"\n\n", DONE])
+        equal((status, record["outcome"]["delivered"]), (1, False))
+        assert "it broke" in record["outcome"]["error"], record
+
+
 # ---- with servers that misbehave -------------------------------------------------------------------------------------
 
 
-def m01_role_and_empty_chunks_are_no_first_content():
+def role_and_empty_chunks_are_no_first_content():
     status, record, said = against([chunk({"role": "assistant"}), chunk({"content": ""}), 0.3, chunk({"content": "late"}),
                                     chunk(finish="stop"), DONE])
     equal(status, 0, said)
     assert at(record, "first_byte_received") - at(record, "request_submitted") >= 300e6, record
 
 
-def m02_empty_answer_has_no_first_byte():
+def empty_answer_has_no_first_byte():
     status, record, _ = against([chunk({"role": "assistant"}), chunk(finish="stop"), DONE])
     equal(names(record), ["request_submitted", "final_byte_received"])
 
 
-def m15_error_within_the_stream():
+def error_within_the_stream():
     status, record, said = against([chunk({"content": "half"}), b'data: {"error": {"message": "it broke"}}\n\n'])
     equal(status, 1)
     assert "it broke" in said and "it broke" in record["outcome"]["error"]
 
 
-def m15_stream_without_an_end():
+def stream_without_an_end():
     for end in (b"", b"data: {\"choices\": [", chunk({"content": " more"})):
         status, record, said = against([chunk({"content": "half"}), end])
         equal(status, 1, repr(end))
@@ -196,7 +271,7 @@ def m15_stream_without_an_end():
     equal(against([chunk({"content": "x"}), chunk(finish="stop")])[0], 0, "so is a finish reason alone")
 
 
-def m15_connection_that_breaks():
+def connection_that_breaks():
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     part = chunk({"content": "half"})
     status, record, said = against([b"%x\r\n%s\r\n" % (len(part), part)], head=head)
@@ -204,7 +279,7 @@ def m15_connection_that_breaks():
     assert "the connection broke" in said and at(record, "final_byte_received") is None
 
 
-def m21_every_byte_in_a_read_of_its_own():
+def every_byte_in_a_read_by_itself():
     stream = (b": a comment\r\n\r\n" + chunk({"content": "naïve "}).replace(b"\n", b"\r\n") + b"data:" +
               json.dumps({"choices": [{"delta": {"content": "日本 "}}]}, ensure_ascii=False).encode() + b"\r\r" +
               b'event: x\nid: 4\ndata: {"choices":\ndata: [{"delta":{"content":"two lines"}}]}\n\n:\n' +
@@ -214,7 +289,7 @@ def m21_every_byte_in_a_read_of_its_own():
     assert said.startswith("naïve 日本 two lines\n"), said
 
 
-def m23_usage_is_taken_from_the_server():
+def usage_is_taken_from_the_server():
     usage = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
     status, record, _ = against([chunk({"content": "two tokens in one chunk"}), chunk(finish="stop"),
                                  b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\n", DONE])
@@ -235,9 +310,11 @@ def garbage():
 
 
 TESTS = [both_halves_are_joined_and_printed, several_requests, prompts_of_three_kinds, refusals_and_faults_are_records,
-         bad_usage_is_named, m01_role_and_empty_chunks_are_no_first_content, m02_empty_answer_has_no_first_byte,
-         m15_error_within_the_stream, m15_stream_without_an_end, m15_connection_that_breaks,
-         m21_every_byte_in_a_read_of_its_own, m23_usage_is_taken_from_the_server, a_server_that_does_not_stream, garbage]
+         bad_usage_is_named, a_foreign_answer_is_delivered_by_the_clients_events, reasoning_is_told_apart_from_the_answer,
+         pings_comments_and_blanks_are_no_text, every_form_of_done, a_character_split_over_two_chunks_is_joined,
+         errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
+         error_within_the_stream, stream_without_an_end, connection_that_breaks,
+         every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, garbage]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))

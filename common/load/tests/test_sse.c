@@ -1,4 +1,4 @@
-/* test_sse.c: the event stream parser, case by case, each with every cut into reads (M21). */
+/* test_sse.c: the event stream parser, case by case, each with every cut into reads. */
 #include "testing/check_main.h"
 
 #include "load/sse.h"
@@ -27,6 +27,8 @@ static const struct {
     {"data: {\"x\":\ndata: 1}\n\n", "{\"x\":\n1}|", false},
     {"event: e\nid: 7\nretry: 10\ndata: a\n\n", "a|", false},
     {"event: e\nid: 7\n\n", "", false},
+    {"event: ping\ndata: {}\n\ndata: a\n\n", "a|", false},
+    {"data: x\nevent:ping\n\nevent: pings\ndata: a\n\n", "a|", false},
     {"data\n\n", "|", false},
     {"data:\n\n", "|", false},
     {"data\ndata\n\n", "\n|", false},
@@ -46,7 +48,7 @@ static const struct {
     {"", "", false},
 };
 
-START_TEST(m21_events_at_every_cut) {
+START_TEST(events_at_every_cut) {
     const char *stream = cases[_i].stream;
     size_t n = strlen(stream);
     for (size_t a = 0; a <= n; a++)
@@ -100,7 +102,7 @@ END_TEST
 int main(void) {
     Suite *s = suite_create("sse");
     TCase *c = tcase_create("sse");
-    tcase_add_loop_test(c, m21_events_at_every_cut, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(c, events_at_every_cut, 0, sizeof cases / sizeof *cases);
     tcase_add_test(c, an_event_is_bounded);
     tcase_add_test(c, the_reader_can_stop);
     suite_add_tcase(s, c);

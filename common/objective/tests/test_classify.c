@@ -86,6 +86,21 @@ START_TEST(each_of_the_six_must_be_there) {
 }
 END_TEST
 
+START_TEST(a_clients_half_is_enough_without_a_server) {
+    struct record r;
+    good_record(&r, 1);
+    r.events[1] = r.events[5]; /* submitted, final byte, first byte */
+    r.events[2] = r.events[4];
+    r.n_events = 3;
+    ck_assert_int_eq(classify(&r).reason, REASON_DELIVERED);
+    r.events[2].kind = EV_RESPONSE_FINISHED;
+    ck_assert_int_eq(classify(&r).reason, REASON_NOT_DELIVERED);
+    r.n_events = 2;
+    ck_assert_int_eq(classify(&r).reason, REASON_NOT_DELIVERED);
+    record_release(&r);
+}
+END_TEST
+
 START_TEST(quality_needs_a_named_check) {
     struct record r;
     good_record(&r, 1);
@@ -286,6 +301,7 @@ int main(void) {
     tcase_add_test(t, m15_an_error_inside_a_200_is_a_failure);
     tcase_add_test(t, a_length_is_truncation_unless_it_was_asked_for);
     tcase_add_test(t, each_of_the_six_must_be_there);
+    tcase_add_test(t, a_clients_half_is_enough_without_a_server);
     tcase_add_test(t, quality_needs_a_named_check);
     tcase_add_test(t, only_a_failed_structure_takes_usefulness_away);
     tcase_add_test(t, m16_the_last_attempt_decides_whatever_the_order);

@@ -326,6 +326,19 @@ CHANGE(five_events_not_delivered) {
     r->n_events = 5;
     r->outcome.delivered = false;
 }
+CHANGE(a_clients_half) {
+    r->events[1] = r->events[4];
+    r->events[2] = r->events[5];
+    r->n_events = 3;
+}
+CHANGE(a_clients_half_without_its_end) {
+    a_clients_half(r);
+    r->n_events = 2;
+}
+CHANGE(a_clients_half_and_an_event_of_the_server) {
+    a_clients_half(r);
+    sample_add(r, EV_REQUEST_ACCEPTED, CLOCK_SERVER, 700000, 0);
+}
 CHANGE(no_events) {
     r->n_events = 0;
     r->outcome.delivered = false;
@@ -385,6 +398,9 @@ static const struct rule rules[] = {
     RULE(infinite_gpu, "resources.gpu_seconds"),
     RULE(five_events, "events"),
     RULE(five_events_not_delivered, NULL),
+    RULE(a_clients_half, NULL),
+    RULE(a_clients_half_without_its_end, "events"),
+    RULE(a_clients_half_and_an_event_of_the_server, "events"),
     RULE(no_events, NULL),
 };
 

@@ -39,7 +39,11 @@ static bool undelivered(const struct record *r, enum truncation_rule t) {
                          1u << EV_FIRST_BYTE_RECEIVED | 1u << EV_FINAL_BYTE_RECEIVED;
     (void)t;
     for (size_t i = 0; i < r->n_events; i++) seen |= 1u << r->events[i].kind;
-    if (!r->outcome.delivered || (seen & six) != six) return true;
+    unsigned need = r->n_events == 3
+                        ? six & (1u << EV_REQUEST_SUBMITTED | 1u << EV_FIRST_BYTE_RECEIVED |
+                                 1u << EV_FINAL_BYTE_RECEIVED)
+                        : six;
+    if (!r->outcome.delivered || (seen & need) != need) return true;
     if (r->outcome.http_status == 0) return *r->outcome.error != 0;
     return r->outcome.http_status != 200;
 }
