@@ -14,12 +14,9 @@ enum { FOLD_OVER = 4 }; /* a run of more token_sent events is shown by its first
 /* ---- text that came from outside ------------------------------------------------------------- */
 
 void print_clean(FILE *out, const char *text) {
-    const unsigned char *p = (const unsigned char *)text;
-    for (; *p; p++) {
-        bool c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0; /* U+0080 .. U+009F, as UTF-8 */
-        fputc(*p < 0x20 || *p == 0x7f || c1 ? '?' : *p, out);
-        p += c1;
-    }
+    char copy[1024]; /* more than any text of a record */
+    snprintf(copy, sizeof copy, "%s", text);
+    fputs(err_clean(copy), out);
 }
 
 void print_json_string(FILE *out, const char *text) {

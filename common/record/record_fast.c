@@ -9,6 +9,7 @@
  */
 #include "base/json.h"
 #include "base/json_scan.h"
+#include "base/utf8.h"
 #include "record/record_internal.h"
 
 #include <string.h>
@@ -65,9 +66,7 @@ static inline bool take_text(struct cursor *c, struct text *out) {
             return true;
         }
         if (ch < 0x20 || ch == '\\') return false;
-        int length = ch < 0x80 ? 1
-                               : json_utf8_length((const unsigned char *)c->at,
-                                                  (const unsigned char *)c->end);
+        size_t length = ch < 0x80 ? 1 : utf8_char_bytes(c->at, (size_t)(c->end - c->at));
         if (!length) return false;
         c->at += length;
     }

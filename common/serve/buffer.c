@@ -1,7 +1,7 @@
 /* buffer.c: growable bytes and JSON strings. See buffer.h. */
 #include "serve/buffer.h"
 
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdint.h>
