@@ -11,9 +11,9 @@ START_TEST(every_code_point_comes_back) {
         char bytes[4];
         if (cp >= 0xd800 && cp < 0xe000) continue; /* surrogates */
         size_t n = utf8_encode(cp, bytes);
-        ck_assert_uint_eq(utf8_char_bytes(bytes, n), n);
-        ck_assert_uint_eq(utf8_decode(bytes, n), cp);
-        for (size_t cut = 1; cut < n; cut++) ck_assert_uint_eq(utf8_char_bytes(bytes, cut), 0);
+        bool whole = utf8_char_bytes(bytes, n) == n && utf8_decode(bytes, n) == cp;
+        for (size_t cut = 1; cut < n; cut++) whole &= !utf8_char_bytes(bytes, cut);
+        if (!whole) ck_abort_msg("U+%04X", cp); /* an assertion each would take half a minute */
     }
 }
 END_TEST
