@@ -1,19 +1,13 @@
 /* buffer.c: growable bytes and JSON strings. See buffer.h. */
 #include "base/buffer.h"
 
-#include "base/json_scan.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Length of the UTF-8 character at text, of which n > 0 bytes are there; 0 when there is none. */
-static size_t char_bytes(const char *text, size_t n) {
-    const unsigned char *p = (const unsigned char *)text;
-    return (size_t)json_utf8_length(p, p + n);
-}
 
 static bool make_room(struct buffer *b, size_t more) {
     if (b->failed || more > SIZE_MAX / 4 - b->n) return !(b->failed = true);
@@ -79,7 +73,7 @@ void buffer_json(struct buffer *b, const char *text, size_t n) {
     size_t plain = 0; /* where the run of bytes that need no escape began */
     for (size_t i = 0; i < n;) {
         unsigned char c = (unsigned char)text[i];
-        size_t length = char_bytes(text + i, n - i);
+        size_t length = utf8_char_bytes(text + i, n - i);
         const char *escape = length == 0 ? "\xef\xbf\xbd" : escape_of(c);
         if (escape || c < 0x20 || c == 0x7f) {
             buffer_add(b, text + plain, i - plain);
@@ -102,7 +96,7 @@ void buffer_json_puts(struct buffer *b, const char *text) {
 void text_cut(char *to, size_t cap, const char *text) {
     size_t n = strlen(text), at = 0;
     while (n > 0) {
-        size_t length = char_bytes(text, n);
+        size_t length = utf8_char_bytes(text, n);
         bool bad = length == 0 || (unsigned char)text[0] < 0x20 || text[0] == 0x7f;
         if (bad) length = 1;
         if (at + length + 1 > cap) break;

@@ -1,7 +1,7 @@
 /* err.c: fills struct err. See err.h. */
 #include "base/err.h"
 
-#include "base/json_scan.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,12 +9,18 @@
 #include <string.h>
 
 char *err_clean(char *text) {
-    unsigned char *p = (unsigned char *)text, *end = p + strlen(text);
-    while (p < end) {
-        int length = json_utf8_length(p, end);
-        if (!length || *p < 0x20 || *p == 0x7f) *p = '?';
-        p += length ? length : 1;
+    char *to = text;
+    for (size_t left = strlen(text), at = 0, n; left > 0; left -= n, at += n) {
+        n = utf8_char_bytes(text + at, left);
+        bool plain = n > 0 && utf8_is_plain(utf8_decode(text + at, n));
+        n += n == 0; /* an ill-formed byte alone */
+        if (plain)
+            memmove(to, text + at, n);
+        else
+            *to = '?';
+        to += plain ? n : 1;
     }
+    *to = '\0';
     return text;
 }
 

@@ -25,8 +25,9 @@ int err_set(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2
 int err_at(struct err *e, int line, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Turns control bytes and ill-formed UTF-8 into '?', in place, so that input can't forge a second
- * line of output, colour a terminal or spoil a JSON or SVG file. Returns text. */
+/* Replaces each ill-formed byte, and each character that is not utf8_is_plain, with '?', in place:
+ * input can't add a line of output, colour a terminal, reverse the text around it or break a JSON
+ * or SVG file. Returns text. */
 char *err_clean(char *text);
 
 /* Writes "NAME:LINE: FIELD: TEXT" with the parts that are known, cleaned, into buf. Returns buf.

@@ -7,6 +7,7 @@
  */
 #include "base/json_scan.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <locale.h>
 #include <math.h>
@@ -143,25 +144,6 @@ static int fail_unexpected(struct scan *s, const char *expected) {
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-int json_utf8_length(const unsigned char *p, const unsigned char *end) {
-    size_t left = (size_t)(end - p);
-    if (p[0] < 0x80) return 1;
-    if (p[0] < 0xc2) return 0;
-    if (p[0] < 0xe0) return left >= 2 && (p[1] & 0xc0) == 0x80 ? 2 : 0;
-    if (p[0] < 0xf0) {
-        unsigned char lo = p[0] == 0xe0 ? 0xa0 : 0x80, hi = p[0] == 0xed ? 0x9f : 0xbf;
-        return left >= 3 && p[1] >= lo && p[1] <= hi && (p[2] & 0xc0) == 0x80 ? 3 : 0;
-    }
-    if (p[0] < 0xf5) {
-        unsigned char lo = p[0] == 0xf0 ? 0x90 : 0x80, hi = p[0] == 0xf4 ? 0x8f : 0xbf;
-        return left >= 4 && p[1] >= lo && p[1] <= hi && (p[2] & 0xc0) == 0x80 &&
-                       (p[3] & 0xc0) == 0x80
-                   ? 4
-                   : 0;
-    }
-    return 0;
-}
-
 /* Is what stands from p to `end` the beginning of a longer UTF-8 sequence? */
 static bool utf8_is_cut(const unsigned char *p, const unsigned char *end) {
     int expected = p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
@@ -236,11 +218,11 @@ static int scan_string(struct scan *s, bool *escaped) {
             *escaped = true;
             if (scan_escape(s, &code)) return -1;
         } else if (c >= 0x80) {
+            size_t length = utf8_char_bytes(s->text + s->pos, s->n - s->pos);
             const unsigned char *at = (const unsigned char *)s->text + s->pos;
-            int length = json_utf8_length(at, end);
             if (!length && utf8_is_cut(at, end)) return fail_cut_off(s, "a string");
             if (!length) return fail(s, "byte 0x%02x in a string: not valid UTF-8", c);
-            s->pos += (size_t)length;
+            s->pos += length;
         } else if (c == '\n') {
             return fail(s, "the line ends inside a string; write \\n for a line break");
         } else if (c < 0x20) {
@@ -263,26 +245,6 @@ static void *grown(void *array, size_t need, size_t *cap, size_t item) {
     return p;
 }
 
-static size_t put_utf8(char *out, uint32_t code) {
-    if (code < 0x80) return out[0] = (char)code, 1;
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
-}
-
 /* Decodes the already checked string bytes [from, to) into s->decoded, so that "a" and "\u0061" are
  * the same key. */
 static int decode_key(struct scan *s, size_t from, size_t to, struct key *k) {
@@ -297,7 +259,7 @@ static int decode_key(struct scan *s, size_t from, size_t to, struct key *k) {
         if (s->text[s->pos] != '\\')
             s->decoded[s->n_decoded++] = s->text[s->pos++];
         else if (scan_escape(s, &code) == 0)
-            s->n_decoded += put_utf8(s->decoded + s->n_decoded, code);
+            s->n_decoded += utf8_encode(code, s->decoded + s->n_decoded);
         else
             return -1;
     }

@@ -35,10 +35,6 @@ struct json_scan_result {
 int json_scan(const char *text, size_t n, int first_line, struct json_scan_result *out,
               struct err *e);
 
-/* Length of the valid UTF-8 sequence at p (1 to 4), or 0: overlong forms, surrogates, values past
- * U+10FFFF and sequences that `end` cuts are invalid. p < end. */
-int json_utf8_length(const unsigned char *p, const unsigned char *end);
-
 /* What an RFC 8259 number literal is as an integer, computed in integers. *out is set only for
  * LITERAL_INT. */
 enum literal_kind { LITERAL_INT, LITERAL_FRACTION, LITERAL_BEYOND /* past +-2^53 */ };

@@ -2,7 +2,6 @@
 #include "base/strict.h"
 
 #include "base/nearest.h"
-#include "text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,9 +15,7 @@ static const char *nearest(const char *name, const char *const *known) {
 
 static int unknown(struct err *e, const char *path, const char *what, const char *name,
                    const char *const *known) {
-    char shown[64];
-    text_clean(shown, sizeof shown, name, strlen(name));
-    return err_at(e, 0, path, "\"%s\" is no %s I know; the nearest one is \"%s\"", shown, what,
+    return err_at(e, 0, path, "\"%.60s\" is not a known %s; the nearest one is \"%s\"", name, what,
                   nearest(name, known));
 }
 
@@ -29,7 +26,7 @@ const char *strict_path(char *dst, const char *path, const char *key, int index)
     return dst;
 }
 
-int strict_members(const cJSON *obj, const char *path, const char *const *known, struct err *e) {
+int strict_known(const cJSON *obj, const char *path, const char *const *known, struct err *e) {
     char place[STRICT_PATH_BYTES];
     if (!cJSON_IsObject(obj))
         return err_at(e, 0, path[0] ? path : NULL, "must be an object, {...}");
@@ -37,10 +34,14 @@ int strict_members(const cJSON *obj, const char *path, const char *const *known,
         int i = 0;
         while (known[i] && strcmp(known[i], c->string) != 0) i++;
         if (known[i]) continue;
-        char shown[64]; /* a name of the learner's goes no further than it is safe to show */
-        text_clean(shown, sizeof shown, c->string, strlen(c->string));
-        return unknown(e, strict_path(place, path, shown, 0), "member", c->string, known);
+        return unknown(e, strict_path(place, path, c->string, 0), "member", c->string, known);
     }
+    return 0;
+}
+
+int strict_members(const cJSON *obj, const char *path, const char *const *known, struct err *e) {
+    char place[STRICT_PATH_BYTES];
+    if (strict_known(obj, path, known, e)) return -1;
     for (int i = 0; known[i]; i++)
         if (!cJSON_GetObjectItemCaseSensitive(obj, known[i]))
             return err_at(e, 0, strict_path(place, path, known[i], 0),
@@ -57,23 +58,34 @@ static bool blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-int strict_text(const cJSON *v, const char *path, size_t least, char *dst, size_t cap,
-                struct err *e) {
+int strict_string(const cJSON *v, const char *path, size_t least, char *dst, size_t cap,
+                  struct err *e) {
     if (!cJSON_IsString(v)) return err_at(e, 0, path, "must be a text");
     const char *text = v->valuestring;
     size_t n = strlen(text);
     if (n < least || n >= cap)
         return err_at(e, 0, path, "must have %zu to %zu bytes; it has %zu", least, cap - 1, n);
-    if (n > 0 && (blank(text[0]) || blank(text[n - 1])))
-        return err_at(e, 0, path, "begins or ends with blank space");
     memcpy(dst, text, n + 1);
+    return 0;
+}
+
+int strict_text(const cJSON *v, const char *path, size_t least, char *dst, size_t cap,
+                struct err *e) {
+    if (strict_string(v, path, least, dst, cap, e)) return -1;
+    size_t n = strlen(dst);
+    if (n > 0 && (blank(dst[0]) || blank(dst[n - 1])))
+        return err_at(e, 0, path, "begins or ends with blank space");
     return 0;
 }
 
 int strict_choice(const cJSON *v, const char *path, const char *const *names, int *out,
                   struct err *e) {
+    char all[256];
+    size_t n = 0;
+    while (names[n]) n++;
     if (!cJSON_IsString(v))
-        return err_at(e, 0, path, "must be one of a few words, like \"%s\"", names[0]);
+        return err_at(e, 0, path, "must be a text, one of: %s",
+                      list_names(names, n, all, sizeof all));
     for (int i = 0; names[i]; i++)
         if (!strcmp(names[i], v->valuestring)) {
             *out = i;

@@ -1,11 +1,10 @@
-/* strict.h: reads JSON objects in which every member must be known and every member must be
- * present.
+/* strict.h: reads JSON objects whose members must all be known, field by field, within bounds.
  *
- * For files that work like forms (a learner's data files, an objective): a misspelt or missing
- * field is an error, and a member that does not apply is written as null. A reader calls
- * strict_members first, then one function per field. Errors name the field as `path`.`key`; the
- * caller adds the line (json_line_of). Not here: parsing JSON (base/json.h), and whether values
- * make sense.
+ * For files that people write (a learner's data files, an objective): a misspelt field is an error
+ * that names the nearest known one. In a form (strict_members) every member must be there, and one
+ * that does not apply is null; elsewhere (strict_known) null means the same as leaving it out. A
+ * reader calls one of the two first, then one function per field; each returns 0, or -1 with *e
+ * naming `path`. The caller adds the line (json_line_of). Not here: parsing JSON (base/json.h).
  */
 #ifndef SERVELAB_BASE_STRICT_H
 #define SERVELAB_BASE_STRICT_H
@@ -18,18 +17,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `obj` is an object with exactly the members known[0..], NULL at the end. 0, or -1 and *e naming
- * the member that is unknown (with the nearest known one) or missing. `path` is "" at the top. */
+/* `obj` is an object that has no members but known[0..], NULL at the end. `path` is "" at the top.
+ */
+int strict_known(const cJSON *obj, const char *path, const char *const *known, struct err *e);
+/* The same, and none of them is missing. */
 int strict_members(const cJSON *obj, const char *path, const char *const *known, struct err *e);
 
-/* obj.key, which strict_members has found there; NULL when it is null. */
+/* obj.key; NULL when it is missing or null. */
 const cJSON *strict_at(const cJSON *obj, const char *key);
 
-/* "path.key", "path[index]" with a NULL key; cut where it doesn't fit. */
+/* Writes "path.key", or "path[index]" with a NULL key, into dst, cut to its size. Returns dst. */
 enum { STRICT_PATH_BYTES = 96 };
 const char *strict_path(char *dst, const char *path, const char *key, int index);
 
-/* A text of `least` to cap - 1 bytes that is no blank space at its ends. */
+/* A text of `least` to cap - 1 bytes, copied into dst. */
+int strict_string(const cJSON *v, const char *path, size_t least, char *dst, size_t cap,
+                  struct err *e);
+/* The same, without blank space at its ends. */
 int strict_text(const cJSON *v, const char *path, size_t least, char *dst, size_t cap,
                 struct err *e);
 /* One of names[0..], NULL at the end: *out is its index. */

@@ -5,7 +5,7 @@
 #include "model/gguf.h"
 #include "model/model.h"
 #include "model/tokenizer.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>

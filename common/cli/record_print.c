@@ -15,12 +15,9 @@ enum { FOLD_OVER = 4 }; /* a run of more token_sent events is shown by its first
 /* ---- text that came from outside ------------------------------------------------------------- */
 
 void print_clean(FILE *out, const char *text) {
-    const unsigned char *p = (const unsigned char *)text;
-    for (; *p; p++) {
-        bool c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0; /* U+0080 .. U+009F, as UTF-8 */
-        fputc(*p < 0x20 || *p == 0x7f || c1 ? '?' : *p, out);
-        p += c1;
-    }
+    char copy[1024]; /* more than any text of a record */
+    snprintf(copy, sizeof copy, "%s", text);
+    fputs(err_clean(copy), out);
 }
 
 void print_json_string(FILE *out, const char *text) {
@@ -254,12 +251,19 @@ void print_record_text(FILE *out, const struct checked *c, bool all_events) {
     fprintf(out, ":%d)\n  ", c->line);
     print_clean(out, r->workload.model[0] ? r->workload.model : "model unknown");
     print_count(out, "prompt", r->workload.prompt_tokens);
+    if (r->workload.cached_prompt_tokens > 0)
+        fprintf(out, " (%d found in the cache)", r->workload.cached_prompt_tokens);
     print_count(out, "output", r->workload.output_tokens);
     if (r->workload.max_output_tokens >= 0)
         fprintf(out, " of at most %d", r->workload.max_output_tokens);
     if (r->workload.decoding[0]) {
         fputs(", ", out);
         print_clean(out, r->workload.decoding);
+    }
+    if (r->workload.paced[0]) {
+        fputs("\n  paced: ", out);
+        print_clean(out, r->workload.paced);
+        fputs(", simulated: the times below are that machine's, not this one's", out);
     }
     fputc('\n', out);
     print_events(out, r, all_events);

@@ -4,7 +4,7 @@
 #ifndef SERVELAB_CLI_RECORD_PRINT_H
 #define SERVELAB_CLI_RECORD_PRINT_H
 
-#include "record/population.h"
+#include "objective/population.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * another model, add a line to `known`; a template that renders in a new way needs a family. */
 #include "model/chat_template.h"
 
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * emoji often takes two or three of them, so a stream that wrote each at once would show the reader
  * broken characters. */
 #include "model/tokenizer.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

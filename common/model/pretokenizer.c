@@ -7,7 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "model/pretokenizer.h"
 
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <pcre2.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* vocab.c: see vocab.h. */
 #include "model/vocab.h"
 
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
  */
 #include "base/json.h"
 #include "base/json_scan.h"
+#include "base/utf8.h"
 #include "record/record_internal.h"
 
 #include <string.h>
@@ -65,9 +66,7 @@ static inline bool take_text(struct cursor *c, struct text *out) {
             return true;
         }
         if (ch < 0x20 || ch == '\\') return false;
-        int length = ch < 0x80 ? 1
-                               : json_utf8_length((const unsigned char *)c->at,
-                                                  (const unsigned char *)c->end);
+        size_t length = ch < 0x80 ? 1 : utf8_char_bytes(c->at, (size_t)(c->end - c->at));
         if (!length) return false;
         c->at += length;
     }
@@ -168,6 +167,12 @@ static bool take_workload(struct cursor *c, struct record *r) {
         else if (IS("output_tokens"))
             ok = once(&seen, 8) &&
                  (take_null(c) || take_int32(c, 0, INT32_MAX, &r->workload.output_tokens));
+        else if (IS("cached_prompt_tokens"))
+            ok = once(&seen, 32) &&
+                 (take_null(c) || take_int32(c, 0, INT32_MAX, &r->workload.cached_prompt_tokens));
+        else if (IS("paced"))
+            ok = once(&seen, 64) &&
+                 take_stored_or_null(c, r->workload.paced, sizeof r->workload.paced);
         else if (IS("decoding"))
             ok = once(&seen, 16) &&
                  take_stored_or_null(c, r->workload.decoding, sizeof r->workload.decoding);

@@ -287,7 +287,7 @@ static enum MHD_Result reply_whole(struct exchange *x, const struct stream_end *
     int32_t tokens = end->closing_tokens, piece;
     buffer_puts(&text, "");
     while (stream_take(x->stream, &text, &piece) == 1) tokens += piece;
-    struct openai_usage usage = {x->prompt_tokens, end->output_tokens};
+    struct openai_usage usage = {x->prompt_tokens, end->output_tokens, end->cached_tokens};
     openai_whole(&x->out, &x->reply, text.bytes, text.n, end->finish_reason, usage);
     if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
     bool failed = text.failed || x->out.failed;
@@ -353,7 +353,7 @@ static int next_part(struct exchange *x) {
     x->ended = true;
     if (end.state == STREAM_FAILED) openai_chunk_error(&x->out, end.error);
     if (end.state != STREAM_DONE) return end.state == STREAM_FAILED ? 1 : -1;
-    struct openai_usage usage = {x->prompt_tokens, end.output_tokens};
+    struct openai_usage usage = {x->prompt_tokens, end.output_tokens, end.cached_tokens};
     openai_chunk_finish(&x->out, &x->reply, !x->began, end.finish_reason);
     if (x->reply.include_usage) openai_chunk_usage(&x->out, &x->reply, usage);
     openai_chunk_done(&x->out);

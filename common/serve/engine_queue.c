@@ -119,6 +119,7 @@ static void stamp_end(struct engine *g, struct seq *s, enum stream_state how, co
     if (how == STREAM_REJECTED) stamp_rejected(r, &g->clock);
     if (how == STREAM_CANCELLED) stamp_cancelled(r, &g->clock);
     r->workload.output_tokens = s->n_generated;
+    if (g->prefix_cache && s->cached >= 0) r->workload.cached_prompt_tokens = s->cached;
     if (how == STREAM_DONE)
         text_cut(r->outcome.finish_reason, sizeof r->outcome.finish_reason, why);
     else
@@ -132,7 +133,8 @@ void engine_end(struct engine *g, struct seq *s, enum stream_state how, const ch
     kv_table_release(g->kv, &s->kv);
     stamp_end(g, s, how, why);
     if (how == STREAM_DONE)
-        stream_finish(s->stream, why, s->n_generated, s->answer.tokens);
+        stream_finish(s->stream, why, s->n_generated, s->answer.tokens,
+                      g->prefix_cache ? s->cached : -1);
     else
         stream_abort(s->stream, how, why);
     stream_release(s->stream);

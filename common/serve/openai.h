@@ -68,6 +68,7 @@ struct openai_reply {
 
 struct openai_usage {
     int32_t prompt_tokens, completion_tokens;
+    int32_t cached_tokens; /* of the prompt, found in the KV cache; -1: not reported */
 };
 
 /* Server-sent events of a stream. `first`: this is the reply's first chunk, it carries the role. */

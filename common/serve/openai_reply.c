@@ -56,8 +56,11 @@ void openai_chunk_finish(struct buffer *b, const struct openai_reply *r, bool fi
 
 static void usage(struct buffer *b, struct openai_usage u) {
     buffer_printf(b,
-                  ",\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d}",
+                  ",\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d",
                   u.prompt_tokens, u.completion_tokens, u.prompt_tokens + u.completion_tokens);
+    if (u.cached_tokens >= 0)
+        buffer_printf(b, ",\"prompt_tokens_details\":{\"cached_tokens\":%d}", u.cached_tokens);
+    buffer_puts(b, "}");
 }
 
 void openai_chunk_usage(struct buffer *b, const struct openai_reply *r, struct openai_usage u) {

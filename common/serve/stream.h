@@ -48,6 +48,7 @@ struct stream {
     char error[160];
     int32_t closing_tokens; /* tokens no piece stands for (a stop string's) */
     int32_t output_tokens;  /* of the whole answer, known once it is closed */
+    int32_t cached_tokens;  /* of the prompt, found in the KV cache; -1: reuse is off */
     bool whole;             /* the reader wants the complete answer: wake it at the end only */
     struct MHD_Connection *connection; /* NULL: none (tests, offline), or gone */
     int fd;                            /* its socket, -1 when there is none */
@@ -65,7 +66,7 @@ void stream_release(struct stream *s);
 int stream_push(struct stream *s, const char *text, size_t n, int32_t tokens);
 /* The answer is complete. Does nothing on a stream that is closed already. */
 void stream_finish(struct stream *s, const char *finish_reason, int32_t output_tokens,
-                   int32_t closing_tokens);
+                   int32_t closing_tokens, int32_t cached_tokens);
 /* It ended otherwise: STREAM_REJECTED, STREAM_FAILED or STREAM_CANCELLED. */
 void stream_abort(struct stream *s, enum stream_state how, const char *error);
 /* Has the client closed its connection, or its half of it? Nobody who still wants an answer does
@@ -93,7 +94,7 @@ struct stream_end {
     enum stream_state state;
     char finish_reason[16];
     char error[160];
-    int32_t output_tokens, closing_tokens;
+    int32_t output_tokens, closing_tokens, cached_tokens;
 };
 struct stream_end stream_end_of(struct stream *s);
 

@@ -94,7 +94,7 @@ struct bad {
 
 /* clang-format off */
 static const struct bad findings[] = {
-    {"findings_valid", "", "findings.v1", "findings.v2", "schema", "no value I know"},
+    {"findings_valid", "", "findings.v1", "findings.v2", "schema", "not a known value"},
     {"findings_valid", "", "\"arrivals_ms\"", "\"arrival_ms\"", "arrival_ms", "nearest one is \"arrivals_ms\""},
     {"findings_valid", "", "[0, 1, 2, 3]", "[0, 1, 2, 4]", "arrivals_ms", "0, 1, 2, 3"},
     {"findings_valid", "", "[0, 1, 2, 3]", "[0, 1, 3, 2]", "arrivals_ms[3]", "sort them"},
@@ -110,7 +110,7 @@ static const struct bad findings[] = {
     {"findings_valid", "", "363.64", "NaN", "", "NaN"},
     {"findings_valid", "", "\"first_waits_longer\": true", "\"first_waits_longer\": \"yes\"", "runs[0].first_waits_longer", "true or false"},
     {"findings_valid", "", "\"first_latency_ms\": 5", "\"first_ms\": 5", "runs[0].single.first_ms", "nearest one is \"first_latency_ms\""},
-    {"findings_valid", "", "\"conclusion\"", "\"result\": 1, \"conclusion\"", "result", "no member I know"},
+    {"findings_valid", "", "\"conclusion\"", "\"result\": 1, \"conclusion\"", "result", "not a known member"},
     {"findings_valid", "", "\"break_even_setup_ms\": 3", "\"break_even_setup_ms\": null", "break_even_setup_ms", "must be a number"},
     {"findings_valid", "", ",\n    {\n      \"setup_ms\": 1,\n      \"single\": {\"mean_latency_ms\": 3.5, \"first_latency_ms\": 2, \"throughput_rps\": 500},\n      \"wait_for_n_4\": {\"mean_latency_ms\": 6.5, \"first_latency_ms\": 8, \"throughput_rps\": 500},\n      \"batching_lowers_mean\": false,\n      \"batching_raises_throughput\": false,\n      \"first_waits_longer\": true\n    }\n", "\n", "runs", "one more"},
     {"findings_numbers", "", "\"mean_latency_ms\": 11", "\"mean_latency_ms\": 10", "runs[0].single.mean_latency_ms", "--policy single --setup-ms 4"},
@@ -130,9 +130,9 @@ static const struct bad findings[] = {
 };
 
 static const struct bad protocols[] = {
-    {"protocol_valid", "", "protocol.v1", "protocol.v9", "schema", "no value I know"},
+    {"protocol_valid", "", "protocol.v1", "protocol.v9", "schema", "not a known value"},
     {"protocol_valid", "", "\"question\"", "\"questoin\"", "questoin", "nearest one is \"question\""},
-    {"protocol_valid", "", "\"factor\": \"policy\"", "\"factor\": \"batch\"", "varied.factor", "no value I know"},
+    {"protocol_valid", "", "\"factor\": \"policy\"", "\"factor\": \"batch\"", "varied.factor", "not a known value"},
     {"protocol_valid", "", "\"factor\": \"policy\"", "\"factor\": \"gpu\"", "fixed.policy", "is missing"},
     {"protocol_valid", "", "[\"static:8\", \"learner\"]", "[\"learner\"]", "varied.values", "2 to 8 entries"},
     {"protocol_valid", "", "[\"static:8\", \"learner\"]", "[\"static:8\", 7]", "varied.values[1]", "must be a text"},
@@ -141,17 +141,17 @@ static const struct bad protocols[] = {
     {"protocol_valid", "", "\"kv_blocks\": 6500", "\"kv_blocks\": 0.5", "fixed.kv_blocks", "from 1"},
     {"protocol_valid", "", "\"weight_bits\": 16", "\"weight_bits\": 16.5", "fixed.weight_bits", "whole number"},
     {"protocol_valid", "", "\"cold\"", "\"cool\"", "prompts.cache_state", "nearest one is \"cold\""},
-    {"protocol_valid", "", "\"fixed_length\"", "\"as_it_comes\"", "output.rule", "no value I know"},
+    {"protocol_valid", "", "\"fixed_length\"", "\"as_it_comes\"", "output.rule", "not a known value"},
     {"protocol_valid", "\"output\"", "128", "\"128\"", "output.tokens", "must be a number"},
     {"protocol_valid", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 2, 4.5]", "load.concurrency[2]", "whole number"},
     {"protocol_valid", "", "[1, 2, 4, 8, 16, 32, 64]", "[0, 2, 4]", "load.concurrency[0]", "from 1"},
-    {"protocol_valid", "", "\"closed\"", "\"half-open\"", "load.loop", "no value I know"},
-    {"protocol_valid", "\"warm_up\"", "\"by_arrival\"", "null", "warm_up.stragglers", "one of a few words"},
+    {"protocol_valid", "", "\"closed\"", "\"half-open\"", "load.loop", "not a known value"},
+    {"protocol_valid", "\"warm_up\"", "\"by_arrival\"", "null", "warm_up.stragglers", "one of: by_arrival"},
     {"protocol_valid", "", "\"count\": 5", "\"count\": 0", "repeats.count", "from 1"},
     {"protocol_valid", "", "\"timed_out\"", "\"rejected\"", "failures.counted[1]", "twice"},
-    {"protocol_valid", "", "\"timed_out\"", "\"slow\"", "failures.counted[1]", "no value I know"},
+    {"protocol_valid", "", "\"timed_out\"", "\"slow\"", "failures.counted[1]", "not a known value"},
     {"protocol_valid", "", "\"percentile\": 99}", "\"percentile\": 100}", "percentiles[1].percentile", "from 0.1"},
-    {"protocol_valid", "", "\"e2e\"", "\"latency\"", "percentiles[4].interval", "no value I know"},
+    {"protocol_valid", "", "\"e2e\"", "\"latency\"", "percentiles[4].interval", "not a known value"},
     {"protocol_valid", "", "\"timeout_s\": 60", "\"timeout_s\": 1e999", "", "a number"},
     {"protocol_valid", "", "\"retries\": 0", "\"retries\": 0, \"retries\": 1", "failures.retries", "twice"},
     {"protocol_valid", "\"decision\"", "\"rule\": \"", "\"rule\": \" ", "decision.rule", "blank space"},

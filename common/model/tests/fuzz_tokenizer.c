@@ -3,7 +3,7 @@
  * streaming gives the text back where it is well-formed UTF-8. libFuzzer: as in fuzz_gguf.c. */
 #include "model/gguf.h"
 #include "model/tokenizer.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 #include "testing/fuzz.h"
 
 #include "gguf_write.h"

@@ -2,7 +2,7 @@
  * Jinja's own opinion on the templates is asked in check_chat_template.py, Python's on
  * detokenisation in test_detokenize.py. */
 #include "model/chat_template.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 #include "testing/check_main.h"
 
 #include "small_vocab.h"

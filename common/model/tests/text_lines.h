@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "record/log.h"
-#include "record/population.h"
+#include "objective/population.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -324,7 +324,7 @@ START_TEST(m04_pieces_of_a_slow_reader_are_joined_with_their_tokens) {
     struct buffer all = {0};
     int32_t tokens, sum = 0, pieces = 0;
     for (int i = 0; i < 100; i++) ck_assert_int_eq(stream_push(s, "ab", 2, 2), 0);
-    stream_finish(s, "stop", 201, 1);
+    stream_finish(s, "stop", 201, 1, -1);
     stream_abort(s, STREAM_FAILED, "too late"); /* the first end counts */
     for (; stream_take(s, &all, &tokens) == 1; pieces++) sum += tokens;
     ck_assert_int_eq(pieces, STREAM_MAX_PIECES);

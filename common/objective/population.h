@@ -13,8 +13,8 @@
  * classify_request: its verdicts and its intervals count. Time lost in earlier attempts is in none
  * of the intervals.
  */
-#ifndef SERVELAB_RECORD_POPULATION_H
-#define SERVELAB_RECORD_POPULATION_H
+#ifndef SERVELAB_OBJECTIVE_POPULATION_H
+#define SERVELAB_OBJECTIVE_POPULATION_H
 
 #include "objective/classify.h"
 #include "objective/percentile.h"

@@ -1,7 +1,7 @@
 /* population.c: grouping attempts into user requests with a bounded amount of memory each. See
  * population.h.
  */
-#include "record/population.h"
+#include "objective/population.h"
 
 #include <math.h>
 #include <stdlib.h>

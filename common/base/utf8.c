@@ -1,11 +1,11 @@
 /* utf8.c: see utf8.h. */
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
-/* What the lead byte promises: the character's length, and the range of its second byte (Unicode
- * table 3-7: the second byte's range excludes overlong forms, surrogates and what lies beyond
- * U+10FFFF). Length 0: no lead byte. */
+/* What a lead byte determines: the character's length and the range of its second byte (Unicode
+ * table 3-7: the range excludes overlong forms, surrogates and numbers past U+10FFFF). Length 0:
+ * not a lead byte. */
 struct lead {
     uint8_t bytes, lo, hi;
 };
@@ -18,7 +18,7 @@ static struct lead lead_of(unsigned char b) {
     return (struct lead){0, 0, 0};
 }
 
-/* May `byte` stand at place `at` (1 to 3) of the character that `first` begins? */
+/* Can `byte` be at place `at` (1 to 3) of a character whose first byte is `first`? */
 static bool continues(unsigned char first, int32_t at, unsigned char byte) {
     struct lead l = lead_of(first);
     if (at == 1) return byte >= l.lo && byte <= l.hi;
@@ -40,6 +40,13 @@ uint32_t utf8_decode(const char *s, size_t n) {
     uint32_t cp = u[0] & (0xffu >> (n + 1));
     for (size_t i = 1; i < n; i++) cp = cp << 6 | (u[i] & 0x3f);
     return cp;
+}
+
+bool utf8_is_plain(uint32_t cp) {
+    if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) return false;
+    if (cp == 0x2028 || cp == 0x2029 || cp == 0x200e || cp == 0x200f || cp == 0x61c) return false;
+    if ((cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069)) return false;
+    return cp != 0xfeff;
 }
 
 size_t utf8_encode(uint32_t cp, char out[4]) {
