@@ -14,6 +14,7 @@
  *
  * The routes are in http_router.c, replies in http_reply.c; stamps.h says what is stamped where.
  */
+#include "backend/paced.h"
 #include "serve/http_reply.h"
 
 #include "serve/stamps.h"
@@ -170,6 +171,8 @@ static void describe(struct exchange *x, const struct openai_request *r, int32_t
     stamp_tokenized(rec, &x->h->o.clock, n_prompt);
     rec->workload.max_output_tokens = r->max_tokens > 0 ? r->max_tokens : -1;
     text_cut(rec->workload.model, sizeof rec->workload.model, x->h->o.model_name);
+    const char *paced = paced_label(x->h->o.engine->backend);
+    if (paced) text_cut(rec->workload.paced, sizeof rec->workload.paced, paced);
     char decoding[64] = "greedy";
     if (r->temperature != 0)
         snprintf(decoding, sizeof decoding, "temperature %.2g top_p %.2g", r->temperature,

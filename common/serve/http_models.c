@@ -1,6 +1,8 @@
 /* http_models.c: GET /v1/models, /v1/models/{id} and /health. See http.h. */
 #include "serve/http_reply.h"
 
+#include "backend/paced.h"
+
 #include <string.h>
 
 enum MHD_Result models_route_list(struct exchange *x) {
@@ -26,7 +28,14 @@ enum MHD_Result health_route(struct exchange *x) {
     bool draining = x->h->draining;
     pthread_mutex_unlock(&x->h->lock);
     struct buffer b = {0};
-    buffer_printf(&b, "{\"status\":\"%s\",\"waiting\":%d,\"running\":%d}\n",
-                  draining ? "draining" : "ok", load.waiting, load.running);
+    const struct backend *backend = x->h->o.engine->backend;
+    const char *paced = paced_label(backend);
+    struct pace_counts pace = paced_counts(backend);
+    buffer_printf(&b, "{\"status\":\"%s\",\"waiting\":%d,\"running\":%d,\"backend\":\"%s\"",
+                  draining ? "draining" : "ok", load.waiting, load.running, backend->info.name);
+    if (paced)
+        buffer_printf(&b, ",\"paced\":\"%s, simulated\",\"steps\":%lld,\"late_steps\":%lld", paced,
+                      (long long)pace.steps, (long long)pace.late);
+    buffer_puts(&b, "}\n");
     return reply_bytes(x, draining ? 503 : 200, "application/json", &b);
 }

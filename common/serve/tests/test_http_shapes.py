@@ -385,7 +385,7 @@ def no_way_out_of_the_page():
 
 
 def health_and_models():
-    equal(S.get("/health").json(), {"status": "ok", "waiting": 0, "running": 0})
+    equal(S.get("/health").json(), {"status": "ok", "waiting": 0, "running": 0, "backend": "fake"})
     model = S.get("/v1/models").json()["data"][0]
     equal((model["id"], model["object"], model["context_length"]), ("fake", "model", 256))
 
