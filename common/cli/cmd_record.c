@@ -105,7 +105,7 @@ static int judge_record(const struct check *k, struct checked *c, struct err *e)
         enum interval_status status = interval_get(&c->intervals, id)->status;
         if (status == INTERVAL_NEGATIVE)
             return err_at(e, c->line, interval_name(id),
-                          "is negative in record '%s': its end lies before its start; check the "
+                          "is negative in record '%s': its end is before its start; check the "
                           "timestamps and clock_offsets",
                           c->record->request_id);
         if (status == INTERVAL_CROSS_CLOCK)

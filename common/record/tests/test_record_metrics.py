@@ -100,7 +100,7 @@ def first_id_and_first_text():
     equal("first_token_and_first_text_are_two_events", (got["server_ttft_ns"], got["client_ttft_ns"]),
           (490 * MS, 540 * MS))
     early = with_sent(record(), [(559, 1), (580, 1)])
-    refused("text_before_its_token_is_refused", early, "events[4].t_ns", "lies before first_token")
+    refused("text_before_its_token_is_refused", early, "events[4].t_ns", "is before first_token")
 
 
 def clocks():
@@ -134,7 +134,7 @@ def clocks():
 def negative_intervals():
     r = record()
     find(r, "final_byte_received")["t_ns"] = 400 * MS
-    refused("negative_interval_is_an_error", r, "events[5].t_ns", "lies before first_byte_received")
+    refused("negative_interval_is_an_error", r, "events[5].t_ns", "is before first_byte_received")
     r = record("r-neg")
     find(r, "first_byte_received").update(event("first_byte_received", 572 * MS, clock="server"))
     r["clock_offsets"] = [{"a": "browser", "b": "server", "offset_ns": -600 * MS, "uncertainty_ns": 0}]
