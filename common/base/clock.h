@@ -1,9 +1,10 @@
-/* clock.h: the one place that reads time.
+/* clock.h: reads monotonic time in nanoseconds, directly or through a clock that a test can
+ * replace.
  *
- * Time inside servelab is int64_t nanoseconds of a monotonic clock. The server and its tests read
- * it through a `struct clock`, one of the three seams of the system (policy, backend, clock), so
- * that the simulator and a test can supply their own. Wall-clock time is only ever used for names
- * of files, never for an interval.
+ * Time inside servelab is int64_t nanoseconds of a monotonic clock. The server reads it through a
+ * `struct clock`, so that the simulator and tests can supply their own; this is one of the three
+ * interfaces with several implementations (policy, backend, clock). Wall-clock time is used only
+ * for file names, never for an interval.
  */
 #ifndef SERVELAB_BASE_CLOCK_H
 #define SERVELAB_BASE_CLOCK_H

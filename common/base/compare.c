@@ -17,7 +17,7 @@ static bool finite_double(double d) {
     return (u >> 52 & 0x7ff) != 0x7ff;
 }
 
-/* The greatest |want|, or a fault. */
+/* The greatest |want|; sets a fault when the reference is unusable. */
 static const char *reference_fault(const double *want, size_t n, double *greatest) {
     *greatest = 0;
     if (n == 0) return "nothing to compare";
@@ -90,7 +90,7 @@ struct comparison compare_bits(const float *got, const float *want, size_t n) {
 const char *comparison_text(const struct comparison *c, char *buf, size_t cap) {
     if (c->fault)
         snprintf(buf, cap, "%s", c->fault);
-    else if (!isfinite(c->got)) /* no error to tell, and no "-nan" */
+    else if (!isfinite(c->got)) /* no error figure, and no "-nan" */
         snprintf(buf, cap, "element %zu of %zu: got %s, want %.9g", c->worst, c->n,
                  isnan(c->got) ? "NaN"
                  : c->got > 0  ? "infinity"

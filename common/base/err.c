@@ -26,7 +26,7 @@ char *err_clean(char *text) {
 
 static int fill(struct err *e, int line, const char *field, const char *fmt, va_list ap) {
     if (!e) return -1;
-    char raw[sizeof e->text]; /* an argument may be *e's own text */
+    char raw[sizeof e->text]; /* an argument may point into *e */
     vsnprintf(raw, sizeof raw, fmt, ap);
     e->line = line;
     snprintf(e->field, sizeof e->field, "%s", field ? field : "");

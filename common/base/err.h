@@ -1,27 +1,25 @@
-/* err.h: how bad input is reported.
+/* err.h: how functions report bad input, and how a bug aborts.
  *
- * Bad input is a value, not a crash: a function that can meet it takes a `struct err *`, returns -1
- * (or NULL) and leaves there what was wrong, where, and what to do next. A broken invariant of our
- * own is a bug and aborts with its name (err_bug). Nothing here prints, allocates or exits, except
- * err_bug.
+ * A function that can meet bad input takes a `struct err *`, returns -1 (or NULL) and fills in what
+ * is wrong, where, and what to do next. A broken invariant is a bug in servelab: err_bug prints it
+ * and aborts. Nothing else here prints, allocates or exits.
  *
- * The caller owns the struct and may pass NULL when it doesn't care why.
+ * The caller owns the struct. NULL: the caller does not need the reason.
  */
 #ifndef SERVELAB_BASE_ERR_H
 #define SERVELAB_BASE_ERR_H
 
 struct err {
-    int line;       /* 1-based line in the input, 0 when lines mean nothing */
+    int line;       /* 1-based line of the input; 0: not known */
     char field[96]; /* JSON path, flag or option: "events[2].t_ns", "--port"; "" when none */
-    char
-        text[400]; /* one sentence: what is wrong, then what to do next; never contains a newline */
+    char text[400]; /* one line: what is wrong, then what to do next */
 };
 
-/* Sets the text, clears line and field. Always returns -1, so that `return err_set(...)` reads
- * well. The formatted text is cleaned (err_clean). */
+/* Sets the text, cleaned (err_clean), and clears line and field. Always returns -1, for `return
+ * err_set(...)`. */
 int err_set(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same with a place. `field` may be NULL. Returns -1. */
+/* The same with a line and a field, which may be NULL. Returns -1. */
 int err_at(struct err *e, int line, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -30,11 +28,11 @@ int err_at(struct err *e, int line, const char *field, const char *fmt, ...)
  * or SVG file. Returns text. */
 char *err_clean(char *text);
 
-/* Writes "NAME:LINE: FIELD: TEXT" with the parts that are known, cleaned, into buf. Returns buf.
- * `name` may be NULL. */
+/* Writes "NAME:LINE: FIELD: TEXT" into buf, cleaned, without the parts that are not known. Returns
+ * buf. `name` may be NULL. */
 const char *err_format(const struct err *e, const char *name, char *buf, unsigned long cap);
 
-/* A bug of ours: prints file, line and the invariant to stderr and aborts. */
+/* Prints the file, the line and the broken invariant to stderr and aborts. */
 void err_bug(const char *file, int line, const char *invariant) __attribute__((noreturn));
 #define INVARIANT(cond) ((cond) ? (void)0 : err_bug(__FILE__, __LINE__, #cond))
 

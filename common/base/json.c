@@ -1,5 +1,5 @@
-/* json.c: trees out of strictly scanned text, and typed access to their members. See json.h. Not
- * here: the grammar (json_scan.c).
+/* json.c: builds trees from scanned text, reads members with their types. See json.h. Not here: the
+ * grammar (json_scan.c).
  */
 #include "base/json.h"
 #include "base/json_scan.h"
@@ -30,7 +30,7 @@ static cJSON *next_node(cJSON *at, cJSON **stack, int *depth) {
     return *depth ? at->next : NULL;
 }
 
-/* Hangs the kept literals on their number nodes. 0, or -1 when memory is out. */
+/* Stores the kept literals in their number nodes. 0, or -1 when memory is out. */
 static int attach_literals(cJSON *root, const char *text, const struct json_scan_result *scan) {
     cJSON *stack[JSON_MAX_DEPTH];
     int depth = 0;
@@ -39,7 +39,8 @@ static int attach_literals(cJSON *root, const char *text, const struct json_scan
         if (!cJSON_IsNumber(at)) continue;
         if (ordinal++ != scan->literals[next].ordinal) continue;
         size_t length = scan->literals[next].length;
-        at->valuestring = cJSON_malloc(length + 1); /* cJSON_Delete and _Duplicate see to it */
+        at->valuestring =
+            cJSON_malloc(length + 1); /* cJSON_Delete frees it, cJSON_Duplicate copies it */
         if (!at->valuestring) return -1;
         memcpy(at->valuestring, text + scan->literals[next].offset, length);
         at->valuestring[length] = '\0';
@@ -52,7 +53,7 @@ static int attach_literals(cJSON *root, const char *text, const struct json_scan
 cJSON *json_parse(const char *text, size_t n, int first_line, struct err *e) {
     struct json_scan_result scan;
     if (json_scan(text, n, first_line, &scan, e)) return NULL;
-    /* cJSON passes over a byte order mark itself, but not in a text of 4 bytes. */
+    /* cJSON skips a byte order mark too, but not in a text of 4 bytes. */
     size_t mark = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
     cJSON *root = cJSON_ParseWithLength(text + mark, n - mark);
     if (root && attach_literals(root, text, &scan)) {
@@ -79,7 +80,7 @@ static char *read_all(int fd, size_t size, size_t *n, struct err *e) {
             free(text);
             return NULL;
         }
-        if (step == 0) break; /* it shrank meanwhile: what is there is judged as it is */
+        if (step == 0) break; /* the file shrank: parse what there is */
         got += (size_t)step;
     }
     text[got] = '\0';
@@ -90,7 +91,7 @@ static char *read_all(int fd, size_t size, size_t *n, struct err *e) {
 char *json_read_file(const char *path, size_t *n, struct err *e) {
     struct stat st;
     char *text = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* so that a FIFO does not block */
     if (fd < 0)
         err_set(e, "can't be opened: %s", strerror(errno));
     else if (fstat(fd, &st))
@@ -119,7 +120,8 @@ cJSON *json_parse_file(const char *path, struct err *e) {
     return root;
 }
 
-/* ---- where a member stands ------------------------------------------------------------------- */
+/* ---- the line of a member ---------------------------------------------------------------------
+ */
 
 struct cursor {
     const char *at, *end;
@@ -211,7 +213,7 @@ static bool has_literal(const cJSON *node) {
     return cJSON_IsNumber(node) && node->valuestring;
 }
 
-/* Turns numbers with a kept literal into raw text, which cJSON prints as it stands. */
+/* Turns numbers with kept digits into raw text, which cJSON prints unchanged. */
 static void show_literals(cJSON *root) {
     cJSON *stack[JSON_MAX_DEPTH];
     int depth = 0;
@@ -257,7 +259,7 @@ static int fail_member(struct err *e, const char *path, const char *key, const c
     return err_at(e, 0, field, "must be %s, not %s", expected, type_name(found));
 }
 
-/* The member, or NULL with *found false when it may be left out and is (missing or null). */
+/* The member; NULL with *found false when it is missing or null. */
 static const cJSON *optional(const cJSON *obj, const char *key, bool *found) {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(obj, key);
     *found = v && !cJSON_IsNull(v);

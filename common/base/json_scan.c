@@ -1,8 +1,7 @@
-/* json_scan.c: is this text exactly one JSON value, within our limits? See json_scan.h. Not here:
- * trees and types (json.c).
+/* json_scan.c: the scanner. See json_scan.h. Not here: trees and types (json.c).
  *
- * A state is one frame per open container; the loop in json_scan alternates between "a value must
- * begin here" and "a value just ended". Nothing recurses, so 100,000 brackets cost 65 steps and an
+ * The state is one frame per open container. The loop in json_scan alternates between "a value must
+ * begin here" and "a value has ended". Nothing recurses: 100,000 brackets cost 65 steps and an
  * error.
  */
 #include "base/json_scan.h"
@@ -17,7 +16,8 @@
 #include <string.h>
 
 enum {
-    FEW_KEYS = 32, /* up to here each new key is compared with the others; past it, one sort */
+    FEW_KEYS = 32, /* up to this many, each new key is compared with the others; above, one sort at
+                      the end */
 };
 
 struct key {
@@ -64,7 +64,7 @@ static const struct key *current_key(const struct scan *s, int level) {
     return &s->keys[end - 1];
 }
 
-/* "events[2].t_ns" for where the scan stands; cut to the buffer. */
+/* The path at the current position, such as "events[2].t_ns"; cut to the buffer. */
 static void current_path(const struct scan *s, char *buf, size_t cap) {
     size_t used = 0;
     buf[0] = '\0';
@@ -109,7 +109,7 @@ static int fail_memory(struct scan *s) {
     return fail(s, "memory is out after %zu bytes", s->pos);
 }
 
-/* Names what stands here instead of what was expected, with help for the common slips. */
+/* Reports what is here instead of what was expected, with help for common mistakes. */
 static int fail_unexpected(struct scan *s, const char *expected) {
     static const struct {
         const char *text, *help;
@@ -144,7 +144,7 @@ static int fail_unexpected(struct scan *s, const char *expected) {
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* Is what stands from p to `end` the beginning of a longer UTF-8 sequence? */
+/* Are the bytes from p to `end` the beginning of a longer UTF-8 sequence? */
 static bool utf8_is_cut(const unsigned char *p, const unsigned char *end) {
     int expected = p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
     if (end - p >= expected) return false;
@@ -169,8 +169,7 @@ static int hex4(const char *p) {
     return value;
 }
 
-/* Checks the escape at pos (on the backslash), steps over it. *code gets the character it stands
- * for. */
+/* Checks the escape at pos (on the backslash) and moves past it. *code is its character. */
 static int scan_escape(struct scan *s, uint32_t *code) {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
     size_t left = s->n - s->pos;
@@ -182,7 +181,7 @@ static int scan_escape(struct scan *s, uint32_t *code) {
         s->pos += 2;
         return 0;
     }
-    if (p[1] != 'u') return fail(s, "a backslash before something that is no JSON escape");
+    if (p[1] != 'u') return fail(s, "a backslash before a character that makes no JSON escape");
     if (left < 6) return fail_cut_off(s, "a string");
     int high = hex4(p + 2);
     if (high < 0) return fail(s, "\\u needs four hexadecimal digits");
@@ -202,7 +201,7 @@ static int scan_escape(struct scan *s, uint32_t *code) {
     return fail(s, "half a surrogate pair (\\u%04x): no character", (unsigned)high);
 }
 
-/* Steps over the string whose opening quote is at pos. *escaped tells whether it holds escapes. */
+/* Moves past the string whose opening quote is at pos. *escaped: it has escapes. */
 static int scan_string(struct scan *s, bool *escaped) {
     const unsigned char *end = (const unsigned char *)s->text + s->n;
     *escaped = false;
@@ -282,11 +281,10 @@ static int compare_for_sort(const void *a, const void *b, void *scan) {
 
 static int fail_duplicate(struct scan *s, int line, int first_line) {
     s->line = line;
-    return fail(s, "this key stands twice in one object (first on line %d); remove one",
-                first_line);
+    return fail(s, "this key is twice in one object (first on line %d); remove one", first_line);
 }
 
-/* An object with many keys is checked when it closes: sorted, equal keys are neighbours. */
+/* Checks an object with many keys when it closes: after sorting, equal keys are neighbours. */
 static int check_many_keys(struct scan *s, const struct frame *f) {
     struct key *keys = s->keys + f->first_key;
     size_t n = s->n_keys - f->first_key;
@@ -414,7 +412,7 @@ enum literal_kind json_literal_int(const char *text, size_t n, int64_t *out) {
     return LITERAL_INT;
 }
 
-/* Notes the literal when its double would pass for an integer that it isn't. */
+/* Keeps the literal if its double would look like an integer that it is not. */
 static int keep_literal(struct scan *s, size_t from, size_t length, bool plain) {
     const char *text = s->text + from;
     int64_t ignored;
@@ -462,7 +460,7 @@ static int scan_number(struct scan *s) {
         return fail(s, "a number of %zu characters; at most %d are read", at - from,
                     JSON_MAX_NUMBER_CHARS);
     s->pos = at;
-    /* Up to 15 digits without an exponent, a double keeps apart what is whole and what is not. */
+    /* With up to 15 digits and no exponent, a double is whole exactly when the number is. */
     bool safe = at - from <= 15 && (plain || !memchr(s->text + from, 'e', at - from)) &&
                 !memchr(s->text + from, 'E', at - from);
     if (!safe && keep_literal(s, from, at - from, plain)) return -1;
@@ -480,8 +478,7 @@ static int scan_word(struct scan *s, const char *word) {
     return shown < length ? fail_cut_off(s, "a value") : 0;
 }
 
-/* Enters a container. *value_next tells whether a value must follow (false: it was empty and is
- * closed). */
+/* Enters a container. *value_next: a value must follow; false if it was empty and is closed. */
 static int open_container(struct scan *s, bool *value_next) {
     if (s->depth == JSON_MAX_DEPTH)
         return fail(s, "nested deeper than %d levels", (int)JSON_MAX_DEPTH);
@@ -529,8 +526,8 @@ static int scan_value(struct scan *s, bool *value_next) {
     }
 }
 
-/* After a value inside a container. *value_next: a comma, another value must follow; otherwise the
- * container closed. */
+/* Moves on after a value inside a container. *value_next: there was a comma, so a value must
+ * follow; false: the container closed. */
 static int scan_after_value(struct scan *s, bool *value_next) {
     struct frame *f = &s->stack[s->depth - 1];
     skip_space(s);

@@ -1,12 +1,12 @@
-/* nearest.h: what someone who mistyped a name probably meant. */
+/* nearest.h: suggests the known name nearest to a mistyped one. */
 #ifndef SERVELAB_BASE_NEAREST_H
 #define SERVELAB_BASE_NEAREST_H
 
 #include <stddef.h>
 
-/* The one of names[0..n) with the least edit distance to `text` (Levenshtein: insert, delete,
- * change), upper and lower case being equal; of equal ones the first. NULL when n is 0. Meant for
- * short names: beyond 63 characters the first one is returned. */
+/* The name in names[0..n) with the least edit distance to `text` (Levenshtein: insert, delete,
+ * change); upper and lower case are equal; of equal distances, the first. NULL when n is 0. For
+ * short names: with more than 63 characters it returns the first name. */
 const char *nearest_name(const char *text, const char *const *names, size_t n);
 
 /* Writes "a, b, c" into buf, cut to cap. Returns buf. */

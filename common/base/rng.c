@@ -44,8 +44,8 @@ double rng_unit(struct rng *r) {
     return (double)(rng_next(r) >> 11) * 0x1.0p-53;
 }
 
-/* q[k] = sum over i = 1 .. k+1 of (ln 2)^i / i!, times 2^64. Beyond the last one every 64-bit
- * number lies below q. */
+/* q[k] = sum over i = 1 .. k+1 of (ln 2)^i / i!, times 2^64. Every 64-bit number is below the next
+ * term. */
 static const uint64_t exponential_q[] = {0xb17217f7d1cf79ab, 0xeef193f6d75a96fc, 0xfd27186259aaf6c2,
                                          0xff9d6dd050f4c5a7, 0xfff4cfcfef1e626b, 0xfffee81886e1c62f,
                                          0xffffe7fe850e0bb5, 0xfffffe2a8731b17d, 0xffffffdfac6eeadc,
@@ -55,7 +55,7 @@ static const uint64_t exponential_q[] = {0xb17217f7d1cf79ab, 0xeef193f6d75a96fc,
 enum { EXPONENTIAL_Q = sizeof exponential_q / sizeof *exponential_q };
 static const uint64_t LN2_Q58 = 199786072581291494; /* ln 2 times 2^58 */
 
-/* Mean 1, times 2^58. */
+/* An exponential variate of mean 1, times 2^58. */
 static uint64_t exponential_q58(struct rng *r) {
     uint64_t u;
     do u = rng_next(r);

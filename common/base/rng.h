@@ -1,8 +1,7 @@
-/* rng.h: a small deterministic random number generator, the same on every machine.
+/* rng.h: a deterministic random number generator, equal on every machine. Not for secrets.
  *
  * xoshiro256** seeded through splitmix64 (Blackman and Vigna, "Scrambled linear pseudorandom number
- * generators", 2021). Integers only: nothing here depends on the last bit of a libm function. Not
- * for secrets.
+ * generators", 2021). Integers only: no result depends on the last bit of a libm function.
  */
 #ifndef SERVELAB_BASE_RNG_H
 #define SERVELAB_BASE_RNG_H
@@ -25,9 +24,9 @@ uint64_t rng_below(struct rng *r, uint64_t n);
 /* Uniform in [0, 1), a multiple of 2^-53. */
 double rng_unit(struct rng *r);
 
-/* An exponential variate of the given mean, rounded down to whole nanoseconds. Integers throughout
- * (Ahrens and Dieter's algorithm SA, CACM 1972, in fixed point): equal on every machine. mean_ns: 0
- * .. 2^52. */
+/* An exponential variate of the given mean, rounded down to whole nanoseconds. Computed in integers
+ * (Ahrens and Dieter's algorithm SA, CACM 1972, in fixed point), so equal on every machine.
+ * mean_ns: 0 .. 2^52. */
 int64_t rng_exponential_ns(struct rng *r, int64_t mean_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* strict.c: see strict.h. */
+/* strict.c: JSON objects with known members. See strict.h. */
 #include "base/strict.h"
 
 #include "base/nearest.h"
@@ -22,7 +22,7 @@ static int unknown(struct err *e, const char *path, const char *what, const char
 const char *strict_path(char *dst, const char *path, const char *key, int index) {
     int n = key ? snprintf(dst, STRICT_PATH_BYTES, "%s%s%s", path, path[0] ? "." : "", key)
                 : snprintf(dst, STRICT_PATH_BYTES, "%s[%d]", path, index);
-    INVARIANT(n >= 0); /* a long name is cut, as err.field would cut it */
+    INVARIANT(n >= 0); /* a long name is cut, as in err.field */
     return dst;
 }
 

@@ -1,4 +1,4 @@
-/* cli.c: messages and colour for the sub-commands. See cli.h. */
+/* cli.c: error messages and colour for the sub-commands. See cli.h. */
 #include "cli/cli.h"
 
 #include <cjson/cJSON.h>

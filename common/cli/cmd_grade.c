@@ -1,5 +1,6 @@
-/* cmd_grade.c: `servelab grade LAB [DIR]`: grades one submission and renders the verdict. What
- * grading is stands in grader/grade.h. */
+/* cmd_grade.c: `servelab grade LAB [DIR]`: grades one submission and renders the verdict. Grading
+ * itself: grader/grade.h.
+ */
 #include "cli/options.h"
 
 #include "build.h"
@@ -70,7 +71,7 @@ const struct command grade_command = {
 
 /* ---- the seed -------------------------------------------------------------------------------- */
 
-/* Any text will do; its bytes, without blanks at the ends, become a number. */
+/* The seed is a hash (FNV-1a) of the file's bytes, without blanks at the ends. */
 static int read_seed_file(const char *path, uint64_t *seed) {
     char text[4096];
     FILE *f = fopen(path, "r");
@@ -80,7 +81,8 @@ static int read_seed_file(const char *path, uint64_t *seed) {
     while (n > 0 && (unsigned char)text[n - 1] <= ' ') n--;
     while (from < n && (unsigned char)text[from] <= ' ') from++;
     if (n - from < 8)
-        return cli_usage("grade", "--seed-file: at least 8 characters, so that nobody guesses it");
+        return cli_usage("grade",
+                         "--seed-file: needs at least 8 characters, so that it can't be guessed");
     *seed = UINT64_C(0xcbf29ce484222325);
     for (; from < n; from++) *seed = (*seed ^ (unsigned char)text[from]) * UINT64_C(0x100000001b3);
     return 0;

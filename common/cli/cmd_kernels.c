@@ -1,6 +1,6 @@
-/* cmd_kernels.c: `servelab kernels [KERNEL [SIZES]]`: what the kernels of lab 03 must move and
- * compute, their versions and the budgets that these are known by. The table is
- * backend/kernel_table.c; the handout prints it from here.
+/* cmd_kernels.c: `servelab kernels [KERNEL [SIZES]]`: the bytes and operations of lab 03's kernels,
+ * their versions, and each version's budgets. The table is backend/kernel_table.c; the handout is
+ * printed from this command's output.
  */
 #include "cli/options.h"
 
@@ -45,7 +45,7 @@ static void print_list(void) {
 
 static int64_t allowed(const struct kernel_sizes *s, const struct kernel_budget *b) {
     int64_t limit = 0;
-    kernel_eval(s, b->limit, &limit, NULL); /* the table's own always have a value */
+    kernel_eval(s, b->limit, &limit, NULL); /* every limit of the table has a value */
     return limit * KERNEL_BUDGET_SLACK_NUM / KERNEL_BUDGET_SLACK_DEN;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/target.h"
 #include "load/client.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ struct load {
     int32_t *ids;
     FILE *log; /* one joined record a line */
     int incomplete;
+    bool unwritten; /* an output could not be written: exit status 4 */
 };
 
 #define T struct options
@@ -184,6 +186,9 @@ static int prepare(struct load *l, const char **input, struct err *e) {
     if (o->prompt_file && read_prompt_file(l, e)) return -1;
     if (o->tokens_file && read_tokens_file(l, e)) return -1;
     *input = NULL;
+    struct err why;
+    if (o->record && target_check(o->record, &why))
+        return err_at(e, 0, "--record", "%.200s %s", o->record, why.text);
     if (!o->model && find_model(l, e)) return -1;
     return o->preset ? fetch_preset(l, e) : 0;
 }
@@ -214,16 +219,16 @@ static int open_log(struct load *l, struct err *e) {
 static int keep(struct load *l, const cJSON *record, bool first, struct err *e) {
     char *text = json_print(record);
     if (!text) return err_set(e, "no memory for a record");
-    fprintf(l->log, "%s\n", text);
+    size_t n = strlen(text);
+    struct err why;
     int rc = 0;
-    if (first && l->o.record) {
-        FILE *f = fopen(l->o.record, "w");
-        bool ok = f && fprintf(f, "%s\n", text) > 0;
-        if (f) ok = !fclose(f) && ok;
-        if (!ok)
-            rc = err_at(e, 0, "--record", "%.200s can't be written: %s", l->o.record,
-                        strerror(errno));
-    }
+    text[n] = '\n'; /* the line end, in the place of the NUL */
+    if (fwrite(text, 1, n + 1, l->log) != n + 1 || fflush(l->log))
+        rc = err_at(e, 0, l->o.out ? "--out" : "TMPDIR", "%.200s can't be written: %s", l->log_path,
+                    strerror(errno));
+    else if (first && l->o.record && target_write(l->o.record, text, n + 1, &why))
+        rc = err_at(e, 0, "--record", "%.200s %s", l->o.record, why.text);
+    l->unwritten = rc != 0;
     cJSON_free(text);
     return rc;
 }
@@ -280,8 +285,9 @@ static int run(int argc, char **argv) {
     int bad = prepare(&l, &input, &e);
     if (!bad) bad = open_log(&l, &e);
     if (!bad) bad = ask_all(&l, &e);
-    if (l.log && fclose(l.log) && !bad) bad = err_set(&e, "the records can't be written");
+    if (l.log) fclose(l.log); /* each record was flushed */
     status = bad ? cli_input_error("load", input, &e, l.o.json) : print_records(&l);
+    if (l.unwritten) status = CLI_FAULT;
     if (l.log && !l.o.out) unlink(l.log_path);
     load_client_release(&l.client);
     free(l.text);

@@ -224,13 +224,15 @@ static int run_all(const struct quality_args *a, const struct model *m, const st
             print_line(c, &ev, &nll);
         if (!a->table && !good_enough(a, &ev, &nll)) status = CLI_NO;
         if (a->write_reference &&
-            nll_reference_write(a->write_reference, m->config.name, &a->plan, &ev, &e))
-            status = cli_input_error("quality", a->write_reference, &e, a->json);
+            nll_reference_write(a->write_reference, m->config.name, &a->plan, &ev, &e)) {
+            cli_input_error("quality", a->write_reference, &e, a->json);
+            status = CLI_FAULT;
+        }
         evaluation_release(&ev);
     }
     if (a->json) {
         char *text = cJSON_Print(a->table ? all : cJSON_GetArrayItem(all, 0));
-        if (text && status != CLI_USAGE) puts(text);
+        if (text && status <= CLI_NO) puts(text); /* otherwise the error is the JSON */
         cJSON_free(text);
     }
     cJSON_Delete(all);

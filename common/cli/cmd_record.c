@@ -1,6 +1,6 @@
-/* cmd_record.c: `servelab record check`: reads records, says what is wrong with the first that is
- * wrong, and shows what the others say. Not here: how it looks (record_print.h), what it means
- * (lab 01's functions), how it is read (record/log.h).
+/* cmd_record.c: `servelab record check`: reads records, reports the first error, and shows the
+ * events, intervals and classification of each. Not here: the printing (record_print.h), the
+ * meaning (lab 01's functions), the reading (record/log.h).
  */
 #include "base/clock.h"
 #include "base/json.h"
@@ -75,7 +75,7 @@ struct check {
     struct population *population;
     const char *file;
     int64_t records, torn, bytes_before;
-    char *held; /* JSON of the first record, until it is known whether there are more */
+    char *held; /* the JSON of the first record, kept until a second is read */
     size_t held_bytes;
     int64_t started_ns;
     bool progress_shown;
@@ -98,14 +98,14 @@ static void clear_progress(struct check *k) {
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
-/* Intervals and classification. An interval in error is an error of the record. */
+/* Computes intervals and classification. An interval in error is an error of the record. */
 static int judge_record(const struct check *k, struct checked *c, struct err *e) {
     intervals_compute(c->record, &c->intervals);
     for (enum interval_id id = 0; id < IV_N; id++) {
         enum interval_status status = interval_get(&c->intervals, id)->status;
         if (status == INTERVAL_NEGATIVE)
             return err_at(e, c->line, interval_name(id),
-                          "is negative in record '%s': its end lies before its start; check the "
+                          "is negative in record '%s': its end is before its start; check the "
                           "timestamps and clock_offsets",
                           c->record->request_id);
         if (status == INTERVAL_CROSS_CLOCK)
@@ -124,7 +124,8 @@ static void begin_list(const struct check *k) {
     printf("{\"records\":[%s", k->held ? k->held : "");
 }
 
-/* The first record's JSON is held back: alone it is the whole output, otherwise the first item. */
+/* The first record's JSON is kept: if it is the only record, it is the whole output; otherwise the
+ * first item. */
 static int emit_json(struct check *k, const struct checked *c) {
     if (k->records == 0) {
         FILE *held = open_memstream(&k->held, &k->held_bytes);
@@ -161,11 +162,11 @@ static int check_record(struct check *k, const struct record *r, int line, struc
     return 0;
 }
 
-/* ---- what to do about a torn line, and about a starter ----------------------------------------
+/* ---- torn lines and starters ------------------------------------------------------------------
  */
 
-/* The reader says "write it again", which is right for a file of one record; in a log the others
- * are fine. `advice` may be "". */
+/* The reader's advice "write it again" is right for a file of one record; in a log the other
+ * records are fine. Replaces it with `advice`, which may be "". */
 static void change_advice(struct err *e, const char *advice) {
     static const char written_for_one[] = "; write it again";
     size_t n = strlen(e->text), end = sizeof written_for_one - 1;
@@ -173,7 +174,7 @@ static void change_advice(struct err *e, const char *advice) {
     snprintf(e->text + n, sizeof e->text - n, "%s", advice);
 }
 
-/* Is the file a lab's starter that still has blanks? Then *e says so. */
+/* Is the file a lab's starter with blanks? Then *e says where. */
 static bool is_starter(const char *path, struct err *e) {
     char blank[sizeof e->field];
     struct err ignored;
@@ -194,7 +195,7 @@ static void report_torn(struct check *k, struct err *e) {
     clear_progress(k);
     k->torn++;
     change_advice(e, "");
-    fprintf(stderr, "servelab %s: passed over: %s\n", COMMAND,
+    fprintf(stderr, "servelab %s: skipped: %s\n", COMMAND,
             err_format(e, k->file, place, sizeof place));
 }
 
@@ -213,7 +214,7 @@ static int check_file(struct check *k, const char *path, struct err *e) {
             report_torn(k, e);
         else
             status = -1;
-        /* a torn line with another record before or after it is a log's */
+        /* a torn line with another record before or after it is in a log */
         if (got == RECORD_READ_TORN && !k->skip_torn &&
             (line > 1 || record_reader_next(rd, &r, &line, NULL) != RECORD_READ_END))
             change_advice(e, "; pass over it with --skip-torn");
@@ -225,7 +226,8 @@ static int check_file(struct check *k, const char *path, struct err *e) {
     return status;
 }
 
-/* Bad input. The JSON on stdout stays one valid document: the records before it, then the error. */
+/* Reports bad input. The JSON on stdout is still one valid document: the records before the error,
+ * then the error. */
 static int finish_with_error(struct check *k, struct err *e) {
     bool begun = k->json && k->records > 0;
     int status = is_starter(k->file, e) ? CLI_NOT_ATTEMPTED : CLI_USAGE;

@@ -47,6 +47,7 @@ struct server {
     struct step_log *step_log;
     struct engine *engine;
     struct http *http;
+    bool unwritten; /* the port file could not be written: exit status 4 */
 };
 
 static const char *const on_off[] = {"off", "on", NULL};
@@ -189,20 +190,19 @@ static int start_http(struct server *s, struct err *e) {
     return s->http ? 0 : -1;
 }
 
-/* Whole or not at all: who waits for the file never reads half a number. */
-static int write_port_file(const struct server *s, struct err *e) {
-    char path[PATH_MAX], tmp[PATH_MAX + 8];
+static int check_port_file(const struct server *s, struct err *e) {
     struct err why;
-    if (!s->o.port_file) return 0;
-    int kind = target_find(s->o.port_file, path, sizeof path, &why);
-    if (kind < 0) return err_at(e, 0, "--port-file", "%.200s %s", s->o.port_file, why.text);
-    bool aside = kind == TARGET_REPLACE; /* a FIFO or a device gets the number itself */
-    snprintf(tmp, sizeof tmp, "%s%s", path, aside ? ".new" : "");
-    FILE *f = fopen(tmp, "w");
-    bool ok = f && fprintf(f, "%d\n", http_port(s->http)) > 0;
-    if (f) ok = !fclose(f) && ok;
-    if (ok && (!aside || !rename(tmp, path))) return 0;
-    return err_at(e, 0, "--port-file", "%s can't be written: %s", s->o.port_file, strerror(errno));
+    if (!s->o.port_file || !target_check(s->o.port_file, &why)) return 0;
+    return err_at(e, 0, "--port-file", "%.200s %s", s->o.port_file, why.text);
+}
+
+static int write_port_file(struct server *s, struct err *e) {
+    char digits[16];
+    struct err why;
+    int n = snprintf(digits, sizeof digits, "%d\n", http_port(s->http));
+    if (!s->o.port_file || !target_write(s->o.port_file, digits, (size_t)n, &why)) return 0;
+    s->unwritten = true;
+    return err_at(e, 0, "--port-file", "%.200s %s", s->o.port_file, why.text);
 }
 
 /* What couldn't be logged is said with its number, and is our fault. */
@@ -333,7 +333,7 @@ static int run(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is an error of its write, not our end */
     raise_descriptor_limit();
     const char *input = NULL;
-    if (check_web(&s.o, &e))
+    if (check_web(&s.o, &e) || check_port_file(&s, &e))
         input = NULL;
     else if (open_machine(&s, &e))
         input = e.field[0] == '-' ? NULL : s.machine.path; /* a flag is at fault, or the file */
@@ -346,6 +346,7 @@ static int run(int argc, char **argv) {
         return take_apart(&s);
     }
     status = cli_input_error("serve", input, &e, s.o.json);
+    if (s.unwritten) status = CLI_FAULT;
     take_apart(&s);
     return status;
 }

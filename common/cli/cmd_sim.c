@@ -57,7 +57,11 @@ static int run_and_print(const struct sim_flags *f, struct sim_setup *s, struct 
     clear_progress(w);
     if (rc) return fault(rc, s, &e, f->json);
     if (run_measure(&run, &s->run, &m, &e)) rc = RUN_BAD;
-    if (!rc && w->recorder) rc = recorder_finish(w->recorder, &e); /* the same two numbers */
+    bool written = true;
+    if (!rc && w->recorder) {
+        rc = recorder_finish(w->recorder, &e); /* the same two numbers */
+        written = rc != RECORDER_BAD;
+    }
     if (!rc) {
         struct run_report r = {f, s, &run, &m, w->recorder};
         s->facts = run.facts;
@@ -67,7 +71,8 @@ static int run_and_print(const struct sim_flags *f, struct sim_setup *s, struct 
                    f->records);
     }
     run_release(&run);
-    return rc ? fault(rc, s, &e, f->json) : CLI_DONE;
+    int status = rc ? fault(rc, s, &e, f->json) : CLI_DONE;
+    return written ? status : CLI_FAULT;
 }
 
 int sim_run(const struct sim_flags *f) {

@@ -12,10 +12,10 @@
 
 enum { FOLD_OVER = 4 }; /* a run of more token_sent events is shown by its first and last */
 
-/* ---- text that came from outside ------------------------------------------------------------- */
+/* ---- text of the record ---------------------------------------------------------------------- */
 
 void print_clean(FILE *out, const char *text) {
-    char copy[1024]; /* more than any text of a record */
+    char copy[1024]; /* longer than any text of a record */
     snprintf(copy, sizeof copy, "%s", text);
     fputs(err_clean(copy), out);
 }
@@ -180,7 +180,7 @@ static void print_checked_by(FILE *out, const char *label, enum verdict v, const
     fputc('\n', out);
 }
 
-/* How it ended, as the record tells it. */
+/* The outcome that the record states. */
 static void print_outcome(FILE *out, const struct record *r) {
     fprintf(out, "\n  %-11s %s", "outcome", r->outcome.delivered ? "delivered" : "not delivered");
     if (r->outcome.http_status) fprintf(out, ", HTTP %d", r->outcome.http_status);

@@ -1,5 +1,5 @@
-/* record_print.h: how `servelab record check` shows records and summaries, as text and as JSON.
- * Only rendering: every value comes from record/ and from lab 01's functions.
+/* record_print.h: prints what `servelab record check` found, as text and as JSON. The values come
+ * from record/ and from lab 01's functions.
  */
 #ifndef SERVELAB_CLI_RECORD_PRINT_H
 #define SERVELAB_CLI_RECORD_PRINT_H
@@ -8,43 +8,43 @@
 
 #include <stdio.h>
 
-/* One attempt and what was found out about it. */
+/* One attempt with its intervals and classification. */
 struct checked {
     const struct record *record;
     const char *file;
     int line;
     struct intervals intervals;
     struct classification class;
-    const struct objective *objective; /* NULL: `good` means nothing */
+    const struct objective *objective; /* NULL: `good` is not used */
     bool good;
 };
 
-/* Text that came from a file, without what a terminal would obey: control characters become '?'. */
+/* Prints text from a file; characters that control a terminal become '?' (err_clean). */
 void print_clean(FILE *out, const char *text);
 /* The text as a JSON string, quotes included. */
 void print_json_string(FILE *out, const char *text);
 
-/* The table of events, the intervals with their formulas, the classification, and what the person
- * experienced. `all_events` lists each token_sent; otherwise a run of them is folded. */
+/* Prints the events, the intervals with their formulas, the classification, and what the person
+ * experienced. `all_events` lists each token_sent; otherwise long runs are shortened. */
 void print_record_text(FILE *out, const struct checked *c, bool all_events);
 
 /* The JSON object of one record, without a line end (objective/record_numbers.h). */
 void print_record_json(FILE *out, const struct checked *c);
 
-/* What `record check` knows after the last record. */
+/* The input of the summary: everything that was read. */
 struct summary {
     struct population *population;
     const struct objective *objective; /* NULL without --objective */
     int64_t torn_lines;
 };
 
-/* Each returns the objective's verdict (SLO_MET without an objective). */
+/* Print the summary and return the objective's verdict (SLO_MET without an objective). */
 enum slo_answer print_summary_text(FILE *out, const struct summary *s);
 enum slo_answer print_summary_json(FILE *out, const struct summary *s);
 
-/* The verdict alone, as text: for a single record. */
+/* Prints the verdict alone as text, for a single record, and returns it. */
 enum slo_answer print_verdict_text(FILE *out, const struct summary *s);
-/* The verdict, nothing printed. */
+/* Returns the verdict without printing. */
 enum slo_answer summary_verdict(const struct summary *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* record_summary.c: what many records say together, as text and as JSON, and whether the objective
- * is met. See record_print.h.
+/* record_summary.c: the summary of many records, as text and as JSON, and the objective's verdict.
+ * See record_print.h.
  */
 #include "cli/cli.h"
 #include "cli/record_print.h"
@@ -115,7 +115,7 @@ static void print_counts(FILE *out, const struct summary *s, const struct popula
                 sum->repeated);
     if (s->torn_lines)
         fprintf(out,
-                "  %" PRId64 " torn lines were passed over (--skip-torn); what they held is "
+                "  %" PRId64 " torn lines were skipped (--skip-torn); their records are "
                 "in none of these figures\n",
                 s->torn_lines);
 }

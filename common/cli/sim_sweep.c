@@ -1,4 +1,5 @@
 /* sim_sweep.c: `servelab sim sweep`: loads and policies from flags, the files that come out. */
+#include "base/target.h"
 #include "cli/sim_print.h"
 #include "sched/policies.h"
 #include "sim/curve_svg.h"
@@ -136,20 +137,22 @@ static int take_folder(const char *path, struct err *e) {
                   "another sweep is writing into %.200s; name another folder, or wait", path);
 }
 
-/* Writes aside and renames: a file of that name is always whole. */
+/* Writes FOLDER/NAME as a whole. */
 static int write_file(const char *folder, const char *name, const struct sweep_report *r,
                       int (*write_to)(FILE *, const struct sweep_report *), struct err *e) {
-    char path[4096 + 64], partial[4096 + 80];
+    char path[4096 + 64], *text = NULL;
+    size_t n;
+    struct err why;
     snprintf(path, sizeof path, "%.4000s/%s", folder, name);
-    snprintf(partial, sizeof partial, "%s.partial", path);
-    FILE *f = fopen(partial, "w");
-    if (!f) return file_error(partial, e);
-    int rc = write_to(f, r);
-    if (fclose(f)) rc = -1;
-    if (!rc && !rename(partial, path)) return 0;
-    file_error(path, e);
-    unlink(partial);
-    return -1;
+    FILE *memory = open_memstream(&text, &n);
+    INVARIANT(memory);
+    int rc = write_to(memory, r);
+    if (fclose(memory) || rc)
+        err_set(&why, "can't be made: memory is out");
+    else
+        rc = target_write(path, text, n, &why);
+    free(text);
+    return rc ? err_at(e, 0, "--out", "%.250s %s", path, why.text) : 0;
 }
 
 static int write_json(FILE *f, const struct sweep_report *r) {
@@ -174,14 +177,14 @@ static int show(const struct sim_flags *f, const struct sweep_report *r, struct 
     if (write_file(f->out, "sweep.json", r, write_json, e) ||
         write_file(f->out, "curve.svg", r, write_svg, e))
         return -1;
-    if (f->json) return write_json(stdout, r);
+    if (f->json) return write_json(stdout, r), 0; /* main.c checks that it was written */
     print_sweep_text(r);
     printf("\nwritten: %s/sweep.json, %s/curve.svg (%.1f s)\n", f->out, f->out, r->sweep->seconds);
     return 0;
 }
 
 static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_spec *spec,
-               struct err *e) {
+               bool *unwritten, struct err *e) {
     struct sweep sweep;
     if (try_out(spec, &setup->facts, e)) return RUN_BAD;
     int folder = take_folder(f->out, e);
@@ -192,7 +195,8 @@ static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_
         return rc;
     }
     struct sweep_report report = {f, setup, &sweep};
-    if (show(f, &report, e)) rc = RUN_BAD;
+    *unwritten = show(f, &report, e) != 0;
+    if (*unwritten) rc = RUN_BAD;
     sweep_release(&sweep);
     close(folder);
     return rc;
@@ -210,12 +214,13 @@ int sim_sweep(const struct sim_flags *f) {
     spec.jobs = f->jobs ? (int)f->jobs : cores > 0 ? (int)cores : 1;
     spec.progress = isatty(STDERR_FILENO) ? stderr : NULL;
     int rc = make_rates(f->rates, &spec, &e) || make_policies(policies, &spec, &e) ? RUN_BAD : 0;
-    if (!rc) rc = run(f, &setup, &spec, &e);
+    bool unwritten = false;
+    if (!rc) rc = run(f, &setup, &spec, &unwritten, &e);
     int status = rc == SWEEP_INTERRUPTED ? INTERRUPTED : CLI_DONE;
     if (rc < 0) {
         status =
             cli_input_error("sim sweep", workload_err_input(&setup.run.workload, &e), &e, f->json);
-        if (rc == RUN_OURS) status = CLI_FAULT;
+        if (rc == RUN_OURS || unwritten) status = CLI_FAULT;
         if (rc == JOBS_NOT_ATTEMPTED) status = CLI_NOT_ATTEMPTED;
     }
     if (rc == RUN_OURS)

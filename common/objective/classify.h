@@ -1,9 +1,14 @@
-/* classify.h: what became of one user request. Lab 01 writes this interface (classify.c).
+/* classify.h: classifies a user request: completed, of which quality, useful, good. Lab 01 writes
+ * this interface (classify.c).
  *
- * A *user request* groups its attempts by request id: a retry is counted once as work and every
- * time as resource. Completed asks whether an answer came whole; quality whether a named check
- * accepted it; useful is both; good adds the per-request limits. None of these looks at speed
- * before the answer is known to be right.
+ * A *user request* groups its attempts by request id: a retry counts once as work and every time as
+ * resource.
+ *   completed  the whole answer arrived: delivered, without an error, with a finish reason, not
+ *       truncated
+ *   quality    the verdict of a named check
+ *   useful     completed, quality passed, and structure not failed
+ *   good       useful, and within the limits for one request
+ * So speed is looked at only after the answer is known to be right.
  */
 #ifndef SERVELAB_OBJECTIVE_CLASSIFY_H
 #define SERVELAB_OBJECTIVE_CLASSIFY_H
@@ -33,31 +38,31 @@ enum completion_reason {
 struct classification {
     bool completed; /* exactly when reason is REASON_DELIVERED */
     enum completion_reason reason;
-    enum verdict quality; /* of the attempt that decides (the last); NOT_EVALUATED when no check is
-                             named, whatever the verdict says */
-    enum verdict structure; /* likewise, as the record states it */
+    enum verdict quality; /* of the deciding attempt (the last); NOT_EVALUATED if no check is named,
+                             whatever the verdict is */
+    enum verdict structure; /* of the same attempt, as in the record */
     bool useful;            /* completed, quality passed, structure not failed */
     int32_t attempts;       /* how many records the request has */
 };
 
-/* The reason one attempt ended as it did. */
+/* Why one attempt ended as it did. */
 enum completion_reason classify_attempt(const struct record *r, enum truncation_rule truncation);
 
-/* Classifies one user request from its attempts, attempts[0..n), n >= 1, in any order; the attempt
- * with the highest number decides (of equal numbers the one given first). Useful needs the quality
- * verdict PASSED; NOT_EVALUATED is never useful. */
+/* Classifies one user request from its attempts, attempts[0..n), n >= 1, in any order. The attempt
+ * with the highest number decides (of equal numbers, the first given). A quality verdict of
+ * NOT_EVALUATED is never useful. */
 void classify_request(const struct record *const *attempts, size_t n,
                       enum truncation_rule truncation, struct classification *out);
 
-/* Good: useful, and every limit of scope "request" is met; and where the objective requires a
- * structure check, that passed (not required or not evaluated is no proof). Limits are strict: met
- * when ns < below_ns. A limit on an absent TPOT does not apply (the answer had fewer than two
- * tokens); a limit on any other interval that is absent, or on any that is in error, is missed.
- * Limits of scope "population" play no part. */
+/* Good: useful, and every limit of scope "request" is met; if the objective requires a structure
+ * check, it must have passed (not required or not evaluated is not enough). A limit is met if ns <
+ * below_ns. A limit on an absent TPOT does not apply (the answer had fewer than two tokens). A
+ * limit on any other absent interval, or on one in error, is missed. Limits of scope "population"
+ * are ignored. */
 bool classify_good(const struct classification *c, const struct intervals *iv,
                    const struct objective *o);
 
-/* Given by us (objective/names.c). */
+/* Given (objective/names.c); not written by the learner. */
 const char *completion_reason_name(enum completion_reason r); /* "delivered", ... */
 int completion_reason_from_name(const char *name);            /* enum completion_reason, or -1 */
 

@@ -1,4 +1,4 @@
-/* names.c: the names of completion reasons and SLO answers, as they stand in JSON. */
+/* names.c: the names of completion reasons and SLO answers in JSON. */
 #include "objective/classify.h"
 #include "objective/slo.h"
 

@@ -1,4 +1,4 @@
-/* objective.h: what "good enough" means, written down before the measurement. One JSON object:
+/* objective.h: an objective: what is good enough, stated before the measurement. One JSON object:
  *
  *   {"schema": "servelab.objective.v1", "name": "interactive decoder", "kind": "serving",
  *    "unit_of_work": "useful_response",
@@ -16,17 +16,19 @@
  *    "hard_limits": {"gpu_memory_gib": 80, "joules_per_response": null},
  *    "workload": {"prompt_tokens": {"fixed": 2048}, "arrivals": "poisson"}}
  *
- * A limit of scope "request" decides whether one request was good; one of scope "population"
- * whether an operating point is valid. A "training" objective states a quality to reach and the
- * resource it saves; tokens per second is then a proxy at best.
+ * A limit of scope "request" decides whether one request is good. A limit of scope "population"
+ * decides whether an operating point is valid. A "training" objective states a quality to reach and
+ * the resource it saves; tokens per second is then only a proxy.
  *
- * Offers: the parsed specification. Refuses: to judge; that is slo.h (limits and value), classify.h
- * (one request) and report.h (an operating point).
+ * Reading is strict, because a misspelt limit would be checked by no program: an unknown member is
+ * an error that names it and the nearest known one, except under "workload". Required are schema,
+ * name and kind; in a limit interval, scope, below_ms and, with scope "population", percentile;
+ * check, if quality is there or structure is required; for training also quality.min_pass_rate and
+ * resource.primary. For every other member null means the same as leaving it out, and what is left
+ * out is not required. No list may have an entry twice.
  *
- * Reading is strict, because a misspelt limit is a limit that nobody checks: an unknown member is
- * an error that names it and the nearest known one, everywhere but under "workload". Only schema,
- * name and kind must be there; null says the same as leaving a member out, and what is left out is
- * not required. In lists nothing may stand twice.
+ * Here: the parsed specification. Not here: judging by it, which is in slo.h (limits and value),
+ * classify.h (one request) and report.h (an operating point).
  */
 #ifndef SERVELAB_OBJECTIVE_OBJECTIVE_H
 #define SERVELAB_OBJECTIVE_OBJECTIVE_H
@@ -46,9 +48,9 @@ enum limit_scope { SCOPE_REQUEST, SCOPE_POPULATION };
 enum truncation_rule { TRUNCATION_REJECT, TRUNCATION_FIXED_LENGTH }; /* "reject" | "fixed_length" */
 enum objective_kind { OBJECTIVE_SERVING, OBJECTIVE_TRAINING };
 
-/* A limit on one latency interval. It is strict: met only when the value is below below_ns.
- * JSON: {"interval", "scope", "below_ms", "percentile"}; scope "population" needs a percentile, of
- * at most three decimals, and scope "request" has none: one request has no percentile. */
+/* A limit on one latency interval. It is met only if the value is below below_ns. JSON:
+ * {"interval", "scope", "below_ms", "percentile"}. Scope "population" needs a percentile of at most
+ * three decimals; scope "request" has none. */
 struct latency_limit {
     enum interval_id interval;
     enum limit_scope scope;
@@ -98,9 +100,9 @@ struct objective {
     cJSON *workload; /* kept as stated; owned; may be NULL */
 };
 
-/* Reads and checks one objective. Errors name the member. objective_release after success; after an
- * error *o holds nothing. objective_read takes lab 01's answer file as well (schema
- * OBJECTIVE_ANSWER_SCHEMA) and then reads its member "objective". */
+/* Reads and checks one objective. 0, then objective_release; or -1 with *e naming the member, and
+ * *o holds nothing. objective_read also takes lab 01's answer file (schema OBJECTIVE_ANSWER_SCHEMA)
+ * and reads its member "objective". */
 int objective_read(struct objective *o, const char *path, struct err *e);
 int objective_from_json(struct objective *o, const cJSON *obj, struct err *e);
 void objective_release(struct objective *o);

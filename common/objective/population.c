@@ -1,6 +1,4 @@
-/* population.c: grouping attempts into user requests with a bounded amount of memory each. See
- * population.h.
- */
+/* population.c: groups attempts into user requests. See population.h. */
 #include "objective/population.h"
 
 #include <math.h>
@@ -14,7 +12,7 @@
 struct request {
     uint64_t id[2];         /* keyed hash of the request id */
     uint64_t attempts_seen; /* bit n - 1: attempt n was added, n <= 64 */
-    int64_t ns[IV_N];       /* of the deciding attempt; NO_INTERVAL when it has none */
+    int64_t ns[IV_N];       /* of the deciding attempt; NO_INTERVAL: absent or in error */
     int32_t attempts;       /* how many were added */
     int32_t deciding;       /* the highest attempt number so far */
     uint8_t reason, quality, structure;
@@ -32,7 +30,7 @@ struct population {
     int64_t records, repeated;
     int64_t *sorted; /* observations of one interval, ascending */
     size_t n_sorted;
-    int sorted_id; /* whose, -1 when none; n_failed is counted at the same time */
+    int sorted_id; /* its enum interval_id, -1: none; n_failed belongs to it too */
     size_t n_failed;
 };
 
@@ -43,7 +41,7 @@ static uint64_t fold(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Two lanes of multiply-and-fold under secret keys: fast, and not to be steered from outside. */
+/* Two lanes of multiply-and-fold under a secret key: fast, and collisions can't be provoked. */
 static void hash_id(const struct population *p, const char *id, uint64_t out[2]) {
     size_t left = strlen(id);
     uint64_t a = p->key[0] ^ left, b = p->key[1] + left;
@@ -58,7 +56,7 @@ static void hash_id(const struct population *p, const char *id, uint64_t out[2])
     out[1] = fold(b ^ (a << 32 | a >> 32), 0xb564ef22ec7aece5u);
 }
 
-/* The slot that holds the id, or the free one where it belongs. */
+/* The slot of the id, or the free slot where it belongs. */
 static uint32_t *find_slot(const struct population *p, const uint64_t id[2]) {
     size_t mask = p->n_slots - 1;
     for (size_t i = id[0] & mask;; i = (i + 1) & mask) {
@@ -95,8 +93,8 @@ struct population *population_create(const struct objective *o) {
     p->o = o;
     p->sorted_id = -1;
     if (getrandom(p->key, sizeof p->key, GRND_NONBLOCK) != sizeof p->key) {
-        p->key[0] =
-            (uint64_t)time(NULL); /* a weaker key only weakens the guard against hostile ids */
+        p->key[0] = (uint64_t)time(
+            NULL); /* without random numbers collisions can be provoked; results stay right */
         p->key[1] = (uint64_t)(uintptr_t)p;
     }
     return p;
@@ -110,7 +108,7 @@ void population_free(struct population *p) {
     free(p);
 }
 
-/* The deciding attempt's verdicts and intervals. */
+/* Takes the verdicts and intervals of the deciding attempt. */
 static void take_over(struct request *q, const struct record *r, const struct intervals *iv,
                       const struct classification *c, bool good) {
     q->deciding = r->attempt;
@@ -184,8 +182,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Gathers the observations of an interval. Sorted, because the next percentile of the same interval
- * then sorts in a fraction of the time. */
+/* Collects the observations of an interval, sorted: the next percentile of the same interval then
+ * sorts in a fraction of the time. */
 static void gather(struct population *p, enum interval_id id) {
     if (p->sorted_id == (int)id) return;
     int64_t *wider = realloc(p->sorted, (p->n ? p->n : 1) * sizeof *wider);

@@ -1,4 +1,4 @@
-/* append.c: one record, one line, one write(2). See log.h for what that guarantees. */
+/* append.c: appends a record to a log with one write(2). See log.h for what that guarantees. */
 #include "base/json.h"
 #include "base/json_scan.h"
 #include "record/log.h"
@@ -21,9 +21,9 @@ int record_log_open(const char *path, struct err *e) {
     return err_set(e, "a log must be a regular file");
 }
 
-/* The line of a record with a '\n' before it and one after it; the caller frees it. *n counts both.
- * What couldn't be read back is refused here, before it spoils the log. NULL: *status says whether
- * a later try is worth it. */
+/* The line of a record with a '\n' before it and one after it; the caller frees it; *n counts both.
+ * A record that could not be read back is refused here, before it is in the log. NULL: *status says
+ * whether a later try may succeed. */
 static char *make_line(const struct record *r, size_t *n, int *status, struct err *e) {
     struct json_scan_result scan;
     *status = RECORD_NEVER_A_LINE;
@@ -35,7 +35,7 @@ static char *make_line(const struct record *r, size_t *n, int *status, struct er
     cJSON_Delete(tree);
     if (!line) {
         *status = err_set(e, "memory is out");
-    } else if (json_scan(text, length, 1, &scan, e)) { /* a text that isn't UTF-8, say */
+    } else if (json_scan(text, length, 1, &scan, e)) { /* for example, a text that is not UTF-8 */
         free(line);
         line = NULL;
     } else {
@@ -49,13 +49,14 @@ static char *make_line(const struct record *r, size_t *n, int *status, struct er
     return line;
 }
 
-/* Does the file end inside a line? False when that can't be told. */
+/* Does the file end inside a line? false if that can't be read. */
 static bool ends_inside_line(int fd, off_t size) {
     char last;
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/* Writes under the lock of the log. A write that the disk cuts short is taken back. */
+/* Writes the line; the caller holds the log's lock. If the disk takes only a part, removes it
+ * again. */
 static int write_line(int fd, const char *line, size_t n, struct err *e) {
     struct stat st;
     if (fstat(fd, &st)) return err_set(e, "the log can't be examined: %s", strerror(errno));
@@ -79,20 +80,20 @@ static int write_line(int fd, const char *line, size_t n, struct err *e) {
 }
 
 int record_append(int fd, const struct record *r, struct err *e) {
-    /* flock keeps other processes out, the mutex our own threads, which share the descriptor's lock
+    /* flock excludes other processes; the mutex excludes threads of this one, which share its lock
      */
-    static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_mutex_t threads = PTHREAD_MUTEX_INITIALIZER;
     size_t n = 0;
     int status;
     char *line = make_line(r, &n, &status, e);
     if (!line) return status;
-    pthread_mutex_lock(&mine);
+    pthread_mutex_lock(&threads);
     bool locked;
-    do locked = !flock(fd, LOCK_EX); /* a pipe has no lock; O_APPEND alone must do there */
+    do locked = !flock(fd, LOCK_EX); /* a pipe can't be locked; O_APPEND is enough there */
     while (!locked && errno == EINTR);
     status = write_line(fd, line, n, e);
     if (locked) flock(fd, LOCK_UN);
-    pthread_mutex_unlock(&mine);
+    pthread_mutex_unlock(&threads);
     free(line);
     return status;
 }

@@ -1,4 +1,6 @@
-/* interval_names.c: the intervals' names, and an interval by its number. See intervals.h. */
+/* interval_names.c: the intervals' names and formulas, and an interval by its number. See
+ * intervals.h.
+ */
 #include "record/intervals.h"
 
 #include <string.h>

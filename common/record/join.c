@@ -108,7 +108,8 @@ static size_t next_of_kind(const struct event *events, size_t n, size_t at, enum
     return at;
 }
 
-/* A kind that one half lacks is taken over whole; a kind that both have must be the same events. */
+/* Takes over the events of a kind that *into lacks. If both have events of a kind, they must be the
+ * same. */
 static int join_events(struct record *into, const struct record *from, struct err *e) {
     size_t had = into->n_events;
     for (enum event_kind kind = 0; kind < EV_N; kind++) {
@@ -155,8 +156,8 @@ static int join_offsets(struct record *into, const struct record *from, struct e
     return 0;
 }
 
-/* Copies the members of `from` into *into; a member both have must be equal, or both be objects,
- * which are then joined the same way, one level down. */
+/* Copies the members of `from` into *into. A member of both must be equal; if both are objects,
+ * they are joined in the same way, one level down. */
 static int join_extra(cJSON **into, const cJSON *from, int levels, struct err *e) {
     const cJSON *member;
     if (!from) return 0;

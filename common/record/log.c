@@ -1,4 +1,4 @@
-/* log.c: reading logs of records line by line. See log.h. Not here: appending (append.c), what a
+/* log.c: reads logs of records line by line. See log.h. Not here: appending (append.c), what a
  * record is (record_read.c).
  */
 #include "record/log.h"
@@ -21,12 +21,12 @@ struct record_reader {
     char *buf; /* unread bytes: buf[start..end) */
     size_t cap, start, end;
     bool eof;
-    int line;       /* number of the line at buf[start] */
-    int blank_line; /* a blank line that was passed over, 0 when none */
+    int line;       /* line number at buf[start] */
+    int blank_line; /* line number of a skipped blank line; 0: none */
     int64_t records;
     int64_t bytes;
-    bool log_mode; /* the file is known to hold one record a line */
-    bool over;     /* end or error was reported */
+    bool log_mode; /* the file has one record per line */
+    bool over;     /* the end or an error has been returned */
     struct record record;
 };
 
@@ -38,7 +38,7 @@ static int open_input(const char *path, struct record_reader *rd, struct err *e)
         rd->fd = STDIN_FILENO;
         return 0;
     }
-    rd->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+    rd->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* so that a FIFO does not block */
     if (rd->fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
     rd->close_fd = true;
     if (fstat(rd->fd, &st)) return err_set(e, "can't be examined: %s", strerror(errno));
@@ -77,7 +77,7 @@ int64_t record_reader_bytes(const struct record_reader *rd) {
     return rd->bytes;
 }
 
-/* Gets more bytes behind buf[end]. 0, also at the end of the file (then rd->eof), or -1. */
+/* Reads more bytes to buf[end]. 0, also at the end of the file (then rd->eof), or -1. */
 static int fill(struct record_reader *rd, struct err *e) {
     if (rd->start > 0) {
         memmove(rd->buf, rd->buf + rd->start, rd->end - rd->start);
@@ -87,7 +87,7 @@ static int fill(struct record_reader *rd, struct err *e) {
     if (rd->end == rd->cap) {
         size_t cap = rd->cap * 2;
         if (rd->cap > JSON_MAX_BYTES)
-            return err_at(e, rd->line, NULL, "a line longer than %d bytes is no record",
+            return err_at(e, rd->line, NULL, "a line longer than %d bytes can't be a record",
                           JSON_MAX_BYTES);
         char *wider = realloc(rd->buf, cap);
         if (!wider) return err_at(e, rd->line, NULL, "memory is out for a line of %zu bytes", cap);
@@ -155,18 +155,19 @@ static int read_record(struct record_reader *rd, const char *p, size_t n, bool *
     return status;
 }
 
-/* The first line ends inside an object: is the whole file one object, written over many lines? If
- * so it is read. Otherwise the error is about the object, unless the second line is a record by
- * itself: then this is a log whose first line is torn. */
+/* The first line ends inside an object. If the whole file is one object over many lines, reads it.
+ * Otherwise reports the error in that object, unless the second line is a record: then this is a
+ * log whose first line is torn. */
 static enum record_read read_document(struct record_reader *rd, size_t line_step, struct err *e) {
     struct err of_line = *e, ignored;
     bool cut_off;
     while (!rd->eof && rd->end - rd->start <= JSON_MAX_BYTES)
         if (fill(rd, e)) return RECORD_READ_ERROR;
     if (!rd->eof) {
-        err_at(e, rd->line, NULL,
-               "the first line is no record, and the file is too large (over %d bytes) to be one",
-               JSON_MAX_BYTES);
+        err_at(
+            e, rd->line, NULL,
+            "the first line is not a record, and the file is too large (over %d bytes) to be one",
+            JSON_MAX_BYTES);
     } else if (!read_record(rd, rd->buf + rd->start, rd->end - rd->start, &cut_off, e)) {
         rd->start = rd->end;
         return RECORD_READ_OK;
@@ -188,7 +189,7 @@ static enum record_read read_line(struct record_reader *rd, size_t length, size_
     bool cut_off;
     int status = read_record(rd, rd->buf + rd->start, length, &cut_off, e);
     if (status && cut_off && !rd->log_mode && step > length) {
-        /* A file that ends with this line was cut off; any other may be one object. */
+        /* If the file ends with this line, it was cut off; otherwise it may be one object. */
         while (!rd->eof && is_blank(rd->buf + rd->start + step, rd->end - rd->start - step) &&
                rd->end - rd->start <= JSON_MAX_BYTES)
             if (fill(rd, e)) return RECORD_READ_ERROR;
@@ -244,7 +245,7 @@ int record_each(const char *path, record_fn *each, void *ctx, struct err *e) {
     for (;;) {
         enum record_read got = record_reader_next(rd, &r, &line, e);
         if (got == RECORD_READ_END) break;
-        if (got != RECORD_READ_OK) status = -1; /* a torn line too: nothing is passed over */
+        if (got != RECORD_READ_OK) status = -1; /* a torn line is an error here */
         if (!status) status = each(r, line, ctx);
         if (status) break;
     }

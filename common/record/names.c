@@ -1,4 +1,4 @@
-/* names.c: the names that stand in records, and their numbers. One table each; see record.h. */
+/* names.c: the names used in records and their numbers. See record.h. */
 #include "record/record_internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* plausible.c: could this record have happened? See record_plausible in intervals.h. Not here:
- * whether it is true.
+/* plausible.c: could the events of a record have happened? See record_plausible in intervals.h. Not
+ * here: whether they did.
  */
 #include "record/intervals.h"
 #include "record/record_internal.h"

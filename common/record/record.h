@@ -1,9 +1,8 @@
-/* record.h: the request record, servelab's unit of evidence.
+/* record.h: the request record: what is known of one attempt of one request, in memory and as JSON.
  *
- * One record holds what is known of one attempt of one request: its workload, its events (each a
- * timestamp with the clock it was read from and who read it), its outcome, and the verdict of a
- * named quality check. On disk it is one JSON object, schema "servelab.request-record.v1"; a log
- * holds one per line (JSONL):
+ * A record holds its workload, its events (each a timestamp with the clock it was read from and the
+ * program that read it), its outcome, and the verdict of a named quality check. It is one JSON
+ * object, schema "servelab.request-record.v1"; a log holds one per line (JSONL):
  *
  *   {"schema": "servelab.request-record.v1", "request_id": "r-0001", "attempt": 1,
  *    "workload": {"model": "...", "prompt_tokens": 2048, "max_output_tokens": 256,
@@ -15,12 +14,21 @@
  *    "structure": {"check": null, "verdict": "not_required"},
  *    "resources": {"gpu_seconds": null, "joules": null}, "statement": "..."}
  *
- * Unknown members are kept; unknown names of events, clocks, sources and verdicts are errors.
+ * Required members: schema, request_id, attempt, workload, events, outcome and its delivered; of an
+ * event event, clock, t_ns, source and clock_api (and tokens of token_sent, range of a gpu event);
+ * of quality and structure the verdict; of a clock offset all four. For every other member null
+ * means the same as leaving it out. Unknown members are kept and written back. Unknown names of
+ * events, clocks, sources and verdicts are errors.
  *
- * Offers: the types, reading, writing, validation, the join of the server's and the browser's
- * halves. Refuses: to repair anything. A record that breaks a rule is an error with file, line and
- * field; a negative interval is never clamped. Intervals are computed in intervals.h, and whether a
- * request was useful in objective/classify.h.
+ * Timestamps are whole nanoseconds of a monotonic clock. Six events make a record of a delivered
+ * request: request_submitted, request_accepted, request_admitted, first_token, first_byte_received
+ * and final_byte_received. A record that is not delivered may lack some; then the intervals that
+ * need them are absent, the request is incomplete, and the record is still valid.
+ *
+ * Here: the types, reading, writing, validation, and the join of the server's and the client's
+ * halves. Nothing is repaired: a record that breaks a rule is an error with file, line and field.
+ * Intervals are computed in record/intervals.h; whether a request was useful, in
+ * objective/classify.h.
  */
 #ifndef SERVELAB_RECORD_RECORD_H
 #define SERVELAB_RECORD_RECORD_H
@@ -37,37 +45,40 @@
 
 enum clock_id { CLOCK_BROWSER, CLOCK_SERVER, CLOCK_GPU, CLOCK_SIM, CLOCK_N };
 
-/* In causal order for one attempt, as far as one clock can see it. */
+/* In the causal order of one attempt, as far as one clock can show it. The clock of each kind comes
+ * first; "server" where none is named. */
 enum event_kind {
-    EV_REQUEST_SUBMITTED, /* client clock: immediately before the request is sent */
-    EV_REQUEST_ACCEPTED, /* server clock: header read and an id given; the body is not parsed yet */
-    EV_TOKENIZATION_FINISHED, /* prompt token ids exist */
+    EV_REQUEST_SUBMITTED, /* browser clock: immediately before the request is sent */
+    EV_REQUEST_ACCEPTED, /* the header is read and the request has an id; the body is not parsed yet
+                          */
+    EV_TOKENIZATION_FINISHED, /* the prompt's token ids exist */
     EV_REQUEST_ADMITTED, /* the scheduler gives it a batch position and KV blocks for the first time
                           */
-    EV_REQUEST_PREEMPTED,
-    EV_REQUEST_RESUMED,
-    EV_FIRST_TOKEN, /* the first generated token id is known to the host */
-    EV_TOKEN_SENT,  /* bytes handed to the HTTP library; `tokens` says how many tokens they carry */
-    EV_FIRST_BYTE_RECEIVED, /* client clock: first body bytes that carry generated content */
-    EV_RESPONSE_FINISHED,   /* the HTTP library reports the response complete */
-    EV_FINAL_BYTE_RECEIVED, /* client clock: end of the body */
-    EV_REQUEST_REJECTED,
+    EV_REQUEST_PREEMPTED, /* it loses its batch position */
+    EV_REQUEST_RESUMED,   /* it gets a batch position again */
+    EV_FIRST_TOKEN,       /* the host knows the first generated token id */
+    EV_TOKEN_SENT, /* bytes are handed to the HTTP library; `tokens`: how many tokens they carry */
+    EV_FIRST_BYTE_RECEIVED, /* browser clock: the first body bytes with generated content arrive */
+    EV_RESPONSE_FINISHED,   /* the HTTP library reports that the response is complete */
+    EV_FINAL_BYTE_RECEIVED, /* browser clock: the end of the body arrives */
+    EV_REQUEST_REJECTED,    /* these three: it ends without a delivered response */
     EV_REQUEST_CANCELLED,
     EV_REQUEST_FAILED,
-    EV_GPU_START, /* `range` names the declared range */
+    EV_GPU_START, /* gpu clock: a declared range begins; `range` is its name */
     EV_GPU_END,
     EV_N
 };
 
+/* The program that read the clock. */
 enum event_source {
     SRC_BROWSER,
-    SRC_CLIENT, /* the built-in client that plays the browser */
+    SRC_CLIENT, /* the built-in client, in the role of the browser */
     SRC_SERVER_LOG,
     SRC_SCHEDULER_LOG,
     SRC_CUDA_EVENT,
     SRC_PROFILER,
     SRC_SIMULATOR,
-    SRC_AUTHORED,
+    SRC_AUTHORED, /* written by hand */
     SRC_N
 };
 
@@ -75,18 +86,18 @@ struct event {
     enum event_kind kind;
     enum clock_id clock;
     enum event_source source;
-    int64_t t_ns;       /* monotonic nanoseconds of `clock`; 0 .. 2^53 */
-    int32_t tokens;     /* EV_TOKEN_SENT: tokens in these bytes, >= 0; otherwise 0 */
+    int64_t t_ns;       /* nanoseconds of `clock`, which is monotonic; 0 .. 2^53 */
+    int32_t tokens;     /* EV_TOKEN_SENT: tokens in these bytes, >= 0; 0 for other kinds */
     char clock_api[32]; /* "performance.now", "CLOCK_MONOTONIC", ... */
-    char range[32];     /* EV_GPU_*: name of the range; otherwise "" */
-    cJSON *extra; /* members we don't know; owned by the record, NULL when none; not for callers */
+    char range[32];     /* EV_GPU_*: name of the range; "" for other kinds */
+    cJSON *extra;       /* unknown members; owned by the record; NULL: none */
 };
 
 enum verdict { VERDICT_NOT_EVALUATED, VERDICT_PASSED, VERDICT_FAILED, VERDICT_NOT_REQUIRED };
 
-/* A stated offset between two clocks: t_a - t_b = offset_ns +- uncertainty_ns. Only with one of
- * these may an interval have its ends on two clocks (JSON: "clock_offsets":
- * [{"a","b","offset_ns","uncertainty_ns"}]). */
+/* A stated offset between two clocks: t_a - t_b = offset_ns +- uncertainty_ns. An interval may have
+ * its ends on two clocks only if the record states their offset (JSON: "clock_offsets": [{"a", "b",
+ * "offset_ns", "uncertainty_ns"}]). */
 struct clock_offset {
     enum clock_id a, b;
     int64_t offset_ns;
@@ -100,7 +111,7 @@ struct record {
         char model[96];
         int32_t prompt_tokens;        /* -1 when unknown */
         int32_t max_output_tokens;    /* -1 when unknown */
-        int32_t output_tokens;        /* as achieved and counted by the server; -1 when unknown */
+        int32_t output_tokens;        /* generated, as counted by the server; -1 when unknown */
         int32_t cached_prompt_tokens; /* of the prompt, found in the KV cache; -1 when unknown */
         char decoding[32];
         char paced[64]; /* "llama-2-7b on h100": the server kept a simulated machine's pace, and
@@ -108,15 +119,14 @@ struct record {
     } workload;
     struct event *events; /* in file order */
     size_t n_events;
-    size_t cap_events; /* owned by record_add_event */
+    size_t cap_events; /* allocated; used by record_add_event */
     struct clock_offset offsets[4];
     size_t n_offsets;
     struct {
         bool delivered;
         int32_t http_status;    /* 0 when null */
         char finish_reason[16]; /* "stop", "length", "tool_calls", ...; "" when null */
-        char error[160]; /* "" when null; an in-band error is a non-empty text with http_status 200
-                          */
+        char error[160]; /* "" when null; with http_status 200 an error inside the response */
     } outcome;
     struct {
         char check[48]; /* "key-recall/1"; "" when null */
@@ -127,14 +137,14 @@ struct record {
         double joules;      /* NaN when null */
     } resources;
     char statement[240];
-    /* Members we don't know, kept and written back; owned; NULL when none. Those of "workload",
-     * "outcome", "quality", "structure" and "resources" stand under that name, those of
-     * clock_offsets[i] at item i of "clock_offsets"; an event keeps its own. */
+    /* Unknown members, kept and written back; owned; NULL: none. Unknown members of "workload",
+     * "outcome", "quality", "structure" and "resources" are under that name, those of
+     * clock_offsets[i] at item i of "clock_offsets"; an event has its own. */
     cJSON *extra;
 };
 
-/* Sets every field to "absent". A record needs record_release after use and may then be initialised
- * again. */
+/* record_init sets every field to its absent value. After record_release the record may be
+ * initialised again. */
 void record_init(struct record *r);
 void record_release(struct record *r);
 
@@ -142,31 +152,28 @@ void record_release(struct record *r);
  * -1 and *e when memory is out; then nothing is left to release. */
 int record_copy(struct record *to, const struct record *from, struct err *e);
 
-/* Appends a copy of *ev, without its `extra`. -1 when memory is out or the record already holds
+/* Appends a copy of *ev, without its `extra`. 0, or -1 when memory is out or the record has
  * RECORD_MAX_EVENTS. */
 enum {
     RECORD_MAX_EVENTS = 200000
-}; /* a bound for hostile input; 256 output tokens need about 270 */
+}; /* a bound for hostile input; a request of 256 output tokens has about 270 */
 int record_add_event(struct record *r, const struct event *ev, struct err *e);
 
-/* The first event of a kind, or NULL. record_last_event: the last one. */
+/* The first event of a kind, or NULL; record_last_event: the last one. */
 const struct event *record_event(const struct record *r, enum event_kind kind);
 const struct event *record_last_event(const struct record *r, enum event_kind kind);
 
 /* Reads one record from a parsed object into *r, which need not be initialised, and validates it
- * (record_validate). e->line is `first_line`: a tree has no lines. On error nothing is left to
- * release and -1 is returned.
- *
- * Required: schema, request_id, attempt, workload, events, outcome with delivered. Null and missing
- * mean the same for the rest. A text longer than its field in struct record is an error, never cut.
- */
+ * (record_validate). 0; or -1 and *e, and nothing is left to release. e->line is `first_line`: a
+ * tree has no lines. A text longer than its field in struct record is an error; it is not cut. */
 int record_from_json(struct record *r, const cJSON *obj, int first_line, struct err *e);
 
-/* The same from text: strict JSON, exactly one object. e->line is the line of the member. */
+/* The same from text, which must be exactly one object in strict JSON. e->line is the line of the
+ * member. */
 int record_parse(struct record *r, const char *text, size_t n, int first_line, struct err *e);
 
 /* A new tree, or NULL when memory is out. Reading it back gives the same record, unknown members
- * included. Print it with json_print: cJSON's own printing writes 10^15 ns as 1e+15. */
+ * included. Print it with json_print: cJSON alone would write 10^15 ns as 1e+15. */
 cJSON *record_to_json(const struct record *r);
 
 /* The rules of a record. 0, or -1 with e->field set to the member at fault:
@@ -185,26 +192,25 @@ cJSON *record_to_json(const struct record *r);
  *     events. */
 int record_validate(const struct record *r, struct err *e);
 
-/* Copies into `into` what `from` knows and it lacks: the join of the server's half and the
- * browser's half of one attempt. What both know must be equal; delivered is true when either half
- * says so. The result keeps record_validate's rules but for completeness: a third half may still be
- * on its way. -1 with *e set on a conflict; then `into` is unchanged. */
+/* Joins the server's half and the client's half of one attempt: copies into *into what only *from
+ * knows. What both know must be equal; delivered is true if either half says so. The result keeps
+ * the rules of record_validate except that of the six events: another half may follow. 0; or -1 and
+ * *e on a conflict, and *into is unchanged. */
 int record_join(struct record *into, const struct record *from, struct err *e);
 
-/* Walks a file that holds one JSON object or a log with one record per line, in constant memory.
- * Calls `each` for every record in order; stops at the first error (-1) or when `each` returns
- * non-zero (which is then returned). log.h has the reader underneath, for what this is too simple
- * for. */
+/* Calls `each` for every record of a file in order, in constant memory. The file holds one JSON
+ * object, or a log with one record per line. Stops at the first error (-1) or when `each` returns
+ * non-zero (which is returned). For torn lines and progress use the reader in record/log.h. */
 typedef int record_fn(const struct record *r, int line, void *ctx);
 int record_each(const char *path, record_fn *each, void *ctx, struct err *e);
 
-/* What record_append returns for a record that can't be a line of a log, now or later: it breaks a
- * rule, or its text isn't UTF-8. *e names the field. */
+/* record_append returns this for a record that can never be a line of a log: it breaks a rule, or
+ * its text is not UTF-8. *e names the field. */
 enum { RECORD_NEVER_A_LINE = -2 };
 
-/* Appends one valid record as one line with one write(2) on a descriptor opened O_APPEND. log.h
- * says what that guarantees and how to open such a descriptor. 0; RECORD_NEVER_A_LINE; or -1 when
- * the log didn't take the line (the disk is full, memory is out), which another try may change. */
+/* Appends one valid record as one line with one write(2) to a descriptor opened with O_APPEND
+ * (record/log.h: what that guarantees, and how to open one). 0; RECORD_NEVER_A_LINE; or -1 when the
+ * log did not take the line (the disk is full, memory is out) and another try may succeed. */
 int record_append(int fd, const struct record *r, struct err *e);
 
 const char *event_name(enum event_kind k); /* "request_submitted" */

@@ -1,11 +1,12 @@
-/* record_fast.c: the usual line of a log, read in one pass straight into struct record.
+/* record_fast.c: reads the usual line of a log in one pass into struct record, without a tree.
  *
- * Logs are read by the million, and a tree of 60 to 2,000 nodes a record costs more than everything
- * done with it. This reader knows the members of a record and nothing else. Whatever it doesn't
- * expect (an unknown member, an escape, a number with an exponent, clock_offsets, an error of any
- * kind) it leaves to record_read.c, which reads the line again from its start and has the messages.
- * So it may give up wherever it likes, but what it accepts record_read.c must accept with the same
- * result: tests/test_record_fast.c and tests/fuzz_record.c compare the two.
+ * Logs have millions of lines, and building a tree of 60 to 2,000 nodes per record takes longer
+ * than everything else done with it. This reader knows the members of a record and nothing else.
+ * Anything it does not expect (an unknown member, an escape, a number with an exponent,
+ * clock_offsets, any error) makes it give up; record_read.c then reads the line again from its
+ * start and has the error messages. It may give up anywhere, but whatever it accepts, record_read.c
+ * must accept with the same result: tests/test_fuzz_record.c and tests/fuzz_record.c compare the
+ * two.
  */
 #include "base/json.h"
 #include "base/json_scan.h"
@@ -25,7 +26,8 @@ struct text {
 
 enum {
     INT_DIGITS = 16, /* 2^53 has 16 */
-    SAFE_CHARS = 15, /* a decimal of so few is no integer after rounding unless it is one before */
+    SAFE_CHARS =
+        15, /* a decimal of so few characters is whole after rounding only if it was whole before */
 };
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -35,7 +37,7 @@ static inline void skip_space(struct cursor *c) {
         c->at++;
 }
 
-/* Steps over `ch` and the space around it. */
+/* Moves past `ch` and the space around it. */
 static inline bool take(struct cursor *c, char ch) {
     skip_space(c);
     if (c->at >= c->end || *c->at != ch) return false;
@@ -98,7 +100,8 @@ static inline bool take_int(struct cursor *c, int64_t lo, int64_t hi, int64_t *o
     if (c->at == from || (*from == '0' && c->at - from > 1) || value < lo || value > hi)
         return false;
     *out = value;
-    return true; /* a digit, point or exponent that follows is no ',' or '}': the caller sees it */
+    return true; /* if a digit, point or exponent follows, the caller finds no ',' or '}' and gives
+                    up */
 }
 
 static bool take_int32(struct cursor *c, int32_t lo, int32_t hi, int32_t *out) {
@@ -108,7 +111,8 @@ static bool take_int32(struct cursor *c, int32_t lo, int32_t hi, int32_t *out) {
     return true;
 }
 
-/* A number of at most SAFE_CHARS characters, no sign, no exponent; null leaves *out alone. */
+/* A number of at most SAFE_CHARS characters, without sign and exponent; null leaves *out unchanged.
+ */
 static bool take_number_or_null(struct cursor *c, double *out) {
     if (take_null(c)) return true;
     const char *from = c->at;
@@ -126,7 +130,7 @@ static bool take_number_or_null(struct cursor *c, double *out) {
 
 enum step { STEP_GIVE_UP = -1, STEP_END, STEP_MEMBER };
 
-/* Moves to the next member of an object whose '{' was taken: its key, with the cursor on its value.
+/* Moves to the next member of an object whose '{' is read: *key, and the cursor on its value.
  * *first is true before the first member. */
 static inline enum step next_member(struct cursor *c, bool *first, struct text *key) {
     if (take(c, '}')) return STEP_END;
@@ -140,14 +144,14 @@ static inline bool is(const struct text *key, const char *name, size_t n) {
 }
 #define IS(name) is(&key, name, sizeof name - 1)
 
-/* Notes a member in *seen; false when it stands twice. */
+/* Marks a member in *seen; false if it is marked already. */
 static inline bool once(unsigned *seen, unsigned bit) {
     bool new = !(*seen & bit);
     *seen |= bit;
     return new;
 }
 
-/* Every reader below gives up (false) at a key it doesn't know. */
+/* The readers below return false at a key that they do not know. */
 
 static bool take_workload(struct cursor *c, struct record *r) {
     struct text key;

@@ -1,6 +1,6 @@
-/* record_read.c: struct record from a JSON tree or from text. See record.h. This is the reader that
- * defines what a record is: record_fast.c only ever does the same faster. Not here: rules that need
- * more than one member (validate.c).
+/* record_read.c: reads struct record from a JSON tree or from text. See record.h. This reader
+ * defines what a record is; record_fast.c does the same faster for usual lines. Not here: rules
+ * about more than one member (validate.c).
  */
 #include "base/json.h"
 #include "record/record_internal.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copies a text member into dst[cap]; null and missing leave it empty when `required` is false. */
+/* Copies a text member into dst[cap]. If it is not `required`, null and missing leave dst empty. */
 static int read_text(const cJSON *obj, const char *path, const char *key, bool required, char *dst,
                      size_t cap, struct err *e) {
     const char *text = "";
@@ -35,7 +35,7 @@ static int read_count(const cJSON *obj, const char *path, const char *key, int32
     return 0;
 }
 
-/* A text member that must be one of the names `from_name` knows. */
+/* A text member that must be a name that `from_name` knows. */
 static int read_name(const cJSON *obj, const char *path, const char *key,
                      int (*from_name)(const char *), const char *known, int *out, struct err *e) {
     const char *name;
@@ -47,7 +47,7 @@ static int read_name(const cJSON *obj, const char *path, const char *key,
     return err_at(e, 0, field, "'%.60s' is unknown; known are %s", name, known);
 }
 
-/* Adds copies of the members of `obj` that `known` (NULL-terminated) doesn't list to *extra. */
+/* Adds copies of the members of `obj` that are not in `known` (NULL-terminated) to *extra. */
 static int keep_unknown(const cJSON *obj, const char *const *known, cJSON **extra, struct err *e) {
     const cJSON *member;
     cJSON_ArrayForEach(member, obj) {
@@ -64,7 +64,7 @@ static int keep_unknown(const cJSON *obj, const char *const *known, cJSON **extr
     return 0;
 }
 
-/* The same for a section: its unknown members stand in r->extra under the section's name. */
+/* The same for a section; the copies are in r->extra under the section's name. */
 static int keep_unknown_of(struct record *r, const cJSON *section, const char *name,
                            const char *const *known, struct err *e) {
     cJSON *extra = NULL;
@@ -174,7 +174,7 @@ static int read_offset(struct record *r, const cJSON *item, const char *path, st
     return 0;
 }
 
-/* Unknown members of offsets stand in r->extra as an array parallel to theirs. */
+/* Unknown members of offsets are in r->extra as an array parallel to the offsets. */
 static int read_offsets(struct record *r, const cJSON *obj, struct err *e) {
     static const char *const known[] = {"a", "b", "offset_ns", "uncertainty_ns", NULL};
     const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(obj, "clock_offsets"), *item;

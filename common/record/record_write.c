@@ -1,4 +1,5 @@
-/* record_write.c: a JSON tree from struct record. See record.h. Not here: files (log.c). */
+/* record_write.c: makes a JSON tree from struct record. See record.h. Not here: files (append.c).
+ */
 #include "base/json.h"
 #include "record/record_internal.h"
 
@@ -22,7 +23,7 @@ static bool put_number(cJSON *obj, const char *key, double value) {
                          : cJSON_AddNumberToObject(obj, key, value)) != NULL;
 }
 
-/* Copies of the members of `extra`, which may be NULL, but not of those that `obj` has. */
+/* Adds copies of the members of `extra`, which may be NULL, except those that `obj` has. */
 static bool put_extra(cJSON *obj, const cJSON *extra) {
     const cJSON *member;
     cJSON_ArrayForEach(member, extra) {

@@ -1,5 +1,5 @@
-/* validate.c: the rules a record must keep; record_validate in record.h lists them. Not here: types
- * and names (record_read.c), repair of any kind.
+/* validate.c: the rules of a record; record_validate in record.h lists them. Not here: types and
+ * names (record_read.c).
  */
 #include "base/json.h"
 #include "record/record_internal.h"
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the events of each kind stand, as indices; they mean something only when count isn't 0. */
+/* Where the events of each kind are, as indices; valid only if count is not 0. */
 struct seen {
     size_t count[EV_N];
     size_t first[EV_N], last[EV_N];
-    size_t first_carrying; /* the first token_sent with a token; SIZE_MAX when there is none */
+    size_t first_carrying; /* the first token_sent that carries a token; SIZE_MAX: none */
 };
 
 static int fail_event(struct err *e, size_t i, const char *member, const char *fmt, ...)
@@ -59,7 +59,8 @@ static bool offset_stated(const struct record *r, enum clock_id a, enum clock_id
     return false;
 }
 
-/* Clocks that follow the time of day: they are set back and forth, so no interval is safe. */
+/* Clocks that follow the time of day. They are set forward and back, so their intervals are
+ * unreliable. */
 static bool is_wall_clock(const char *api) {
     static const char *const wall[] = {"CLOCK_REALTIME", "Date.now",    "Date.now()",
                                        "gettimeofday",   "time.time",   "time.time()",
@@ -100,9 +101,9 @@ static int check_event(const struct record *r, size_t i, struct err *e) {
     bool gpu = ev->kind == EV_GPU_START || ev->kind == EV_GPU_END;
     if ((unsigned)ev->kind >= EV_N || (unsigned)ev->clock >= CLOCK_N ||
         (unsigned)ev->source >= SRC_N)
-        return fail_event(e, i, "event", "event, clock or source is no known value");
+        return fail_event(e, i, "event", "event, clock or source has an unknown value");
     if (ev->t_ns < 0 || ev->t_ns > JSON_MAX_INT)
-        return fail_event(e, i, "t_ns", "%" PRId64 " lies outside 0 .. 2^53", ev->t_ns);
+        return fail_event(e, i, "t_ns", "%" PRId64 " is outside 0 .. 2^53", ev->t_ns);
     if (ev->tokens < 0 || (ev->tokens > 0 && ev->kind != EV_TOKEN_SENT))
         return fail_event(e, i, "tokens", "only token_sent carries tokens, and never less than 0");
     if (gpu != (ev->range[0] != '\0'))
@@ -111,7 +112,7 @@ static int check_event(const struct record *r, size_t i, struct err *e) {
     return 0;
 }
 
-/* Checks the events one by one and fills *seen. */
+/* Checks each event and fills *seen. */
 static int check_events(const struct record *r, struct seen *seen, struct err *e) {
     const struct event *on_clock[CLOCK_N] = {0};
     memset(seen, 0, sizeof *seen);
@@ -124,7 +125,7 @@ static int check_events(const struct record *r, struct seen *seen, struct err *e
         if (seen->count[ev->kind]) {
             size_t before = seen->last[ev->kind];
             if (!may_repeat(ev->kind))
-                return fail_event(e, i, "event", "%s stands twice (first at events[%zu])",
+                return fail_event(e, i, "event", "%s is there twice (first at events[%zu])",
                                   event_name(ev->kind), before);
             if (r->events[before].clock != ev->clock)
                 return fail_event(e, i, "clock", "%s is on two clocks", event_name(ev->kind));
@@ -143,14 +144,14 @@ static int check_pair(const struct record *r, size_t before, size_t after, struc
     const struct event *a = &r->events[before], *b = &r->events[after];
     if (a->clock != b->clock || b->t_ns >= a->t_ns) return 0;
     return fail_event(e, after, "t_ns",
-                      "%s at %" PRId64 " ns lies before %s at %" PRId64 " ns (events[%zu]) on the "
-                      "%s clock; causes come first",
+                      "%s at %" PRId64 " ns is before %s at %" PRId64 " ns (events[%zu]) on the "
+                      "%s clock; they happen in the other order",
                       event_name(b->kind), b->t_ns, event_name(a->kind), a->t_ns, before,
                       clock_name(a->clock));
 }
 
-/* Each kind of a chain may not lie before the kinds that precede it; those on other clocks are
- * passed over. EV_N ends a chain. */
+/* No event of a chain may be earlier than an event of a kind before it in the chain, on the same
+ * clock. EV_N ends a chain. */
 static const enum event_kind chains[][8] = {
     {EV_REQUEST_SUBMITTED, EV_REQUEST_ACCEPTED, EV_TOKENIZATION_FINISHED, EV_REQUEST_ADMITTED,
      EV_FIRST_TOKEN, EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED, EV_N},
@@ -175,12 +176,13 @@ static int check_chains(const struct record *r, const struct seen *seen, struct 
             latest[clock] = seen->last[*k];
         }
     }
-    /* A role-only chunk may precede the first token; a piece that carries a token may not. */
+    /* A chunk without a token (the role alone) may precede the first token; one with a token may
+     * not. */
     if (!seen->count[EV_FIRST_TOKEN] || seen->first_carrying == SIZE_MAX) return 0;
     return check_pair(r, seen->last[EV_FIRST_TOKEN], seen->first_carrying, e);
 }
 
-/* Kinds that repeat: token_sent in order; preempted and resumed by turns, preempted first. */
+/* Kinds that repeat: token_sent in order; preempted and resumed alternate, preempted first. */
 static int check_repeats(const struct record *r, struct err *e) {
     size_t sent = SIZE_MAX, turn = SIZE_MAX;
     for (size_t i = 0; i < r->n_events; i++) {
@@ -207,8 +209,8 @@ static int compare_ranges(const void *a, const void *b) {
     return order ? order : (x > y) - (x < y);
 }
 
-/* The events of one gpu range, in file order, never go back in time. Sorted by range, so that a
- * hostile record with many ranges costs n log n. */
+/* The events of one gpu range, in file order, must not go back in time. Sorted by range, so that a
+ * hostile record with many ranges takes n log n. */
 static int check_ranges(const struct record *r, const struct seen *seen, struct err *e) {
     size_t n = 0, total = seen->count[EV_GPU_START] + seen->count[EV_GPU_END];
     int status = 0;

@@ -68,3 +68,32 @@ int step_log_close(struct step_log *l, struct err *e) {
     free(l);
     return error ? err_at(e, 0, "--step-log", "steps could not be logged: %s", strerror(error)) : 0;
 }
+
+int step_log_parse(const char *text, int n, struct step *s, struct err *e) {
+    cJSON *o = json_parse(text, strlen(text), n, e);
+    if (!o) return -1;
+    int rc = 1;
+    if (cJSON_GetObjectItemCaseSensitive(o, "schema")) {
+        rc = 0;
+        goto done;
+    }
+    *s = (struct step){0};
+    int64_t prefill, decode, sequences;
+    if (json_get_int(o, "", "start_ns", 0, JSON_MAX_INT, &s->start_ns, e) ||
+        json_get_int(o, "", "end_ns", s->start_ns, JSON_MAX_INT, &s->end_ns, e) ||
+        json_get_int(o, "", "prefill_tokens", 0, INT32_MAX, &prefill, e) ||
+        json_get_int(o, "", "decode_tokens", 0, INT32_MAX, &decode, e) ||
+        json_get_int(o, "", "sequences", 1, INT32_MAX, &sequences, e) ||
+        json_get_int(o, "", "context_tokens", 0, JSON_MAX_INT, &s->context_tokens, e) ||
+        json_get_int(o, "", "attended_tokens", 0, JSON_MAX_INT, &s->attended_tokens, e)) {
+        e->line = n;
+        rc = -1;
+        goto done;
+    }
+    s->prefill_tokens = (int32_t)prefill;
+    s->decode_tokens = (int32_t)decode;
+    s->sequences = (int32_t)sequences;
+done:
+    cJSON_Delete(o);
+    return rc;
+}

@@ -40,4 +40,8 @@ void step_log_add(struct step_log *l, const struct step *s);
 /* Writes what is buffered and closes. -1 and *e when a line could not be written. */
 int step_log_close(struct step_log *l, struct err *e);
 
+/* Reads line n of such a log. 1: *s is a step; 0: the line is the head; -1 and *e: it is neither.
+ */
+int step_log_parse(const char *text, int n, struct step *s, struct err *e);
+
 #endif

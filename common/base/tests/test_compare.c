@@ -37,7 +37,7 @@ START_TEST(edge_of_the_tolerance) {
 }
 END_TEST
 
-/* G13: NaN, Inf and Inf - Inf never pass, even with a huge tolerance. */
+/* NaN, Inf and Inf - Inf never pass, even with a huge tolerance. */
 START_TEST(not_finite_never_passes) {
     const float bad[] = {NAN, -NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 4; i++)
@@ -59,7 +59,7 @@ START_TEST(not_finite_never_passes) {
 }
 END_TEST
 
-/* G13: zeros pass no check, and a reference of zeros can't be one. */
+/* zeros pass no check, and a reference of zeros can't be one. */
 START_TEST(zeros_never_pass) {
     float zeros[4] = {0};
     double tiny[4] = {1e-30, -1e-30, 0, 1e-31};

@@ -241,8 +241,8 @@ START_TEST(integers_print_digit_for_digit) {
 }
 END_TEST
 
-/* G15: a locale with a decimal comma changes neither what is read nor what is written. */
-START_TEST(G15_decimal_comma_locale) {
+/* a locale with a decimal comma changes neither what is read nor what is written. */
+START_TEST(decimal_comma_locale) {
     static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "C"};
     for (size_t i = 0; i < 4 && !setlocale(LC_ALL, locales[i]); i++) {
     }
@@ -334,7 +334,7 @@ int main(void) {
     tcase_add_test(t, many_keys_in_good_time);
     tcase_add_test(t, integers_are_exact);
     tcase_add_test(t, integers_print_digit_for_digit);
-    tcase_add_test(t, G15_decimal_comma_locale);
+    tcase_add_test(t, decimal_comma_locale);
     tcase_add_test(t, members_are_typed);
     tcase_add_test(t, line_of_a_path);
     tcase_add_test(t, files_that_are_none);

@@ -50,7 +50,7 @@ START_TEST(a_good_request_is_useful) {
 }
 END_TEST
 
-START_TEST(m15_an_error_inside_a_200_is_a_failure) {
+START_TEST(an_error_inside_a_200_is_a_failure) {
     struct record r;
     good_record(&r, 1);
     strcpy(r.outcome.error, "out of blocks");
@@ -129,7 +129,7 @@ START_TEST(only_a_failed_structure_takes_usefulness_away) {
 }
 END_TEST
 
-START_TEST(m16_the_last_attempt_decides_whatever_the_order) {
+START_TEST(the_last_attempt_decides_whatever_the_order) {
     struct record r[3];
     for (int i = 0; i < 3; i++) good_record(&r[i], i + 1);
     strcpy(r[0].outcome.error, "timed_out");
@@ -202,7 +202,7 @@ START_TEST(good_looks_at_every_limit) {
 }
 END_TEST
 
-START_TEST(m2_only_an_absent_tpot_escapes_its_limit) {
+START_TEST(only_an_absent_tpot_escapes_its_limit) {
     struct classification c = {.completed = true, .useful = true};
     for (int i = 0; i < IV_N; i++)
         for (int status = INTERVAL_ABSENT; status <= INTERVAL_NEGATIVE; status++) {
@@ -298,16 +298,16 @@ int main(void) {
     Suite *s = suite_create("classify");
     TCase *t = tcase_create("classify");
     tcase_add_test(t, a_good_request_is_useful);
-    tcase_add_test(t, m15_an_error_inside_a_200_is_a_failure);
+    tcase_add_test(t, an_error_inside_a_200_is_a_failure);
     tcase_add_test(t, a_length_is_truncation_unless_it_was_asked_for);
     tcase_add_test(t, each_of_the_six_must_be_there);
     tcase_add_test(t, a_clients_half_is_enough_without_a_server);
     tcase_add_test(t, quality_needs_a_named_check);
     tcase_add_test(t, only_a_failed_structure_takes_usefulness_away);
-    tcase_add_test(t, m16_the_last_attempt_decides_whatever_the_order);
+    tcase_add_test(t, the_last_attempt_decides_whatever_the_order);
     tcase_add_test(t, good_is_strictly_below_every_limit);
     tcase_add_test(t, good_looks_at_every_limit);
-    tcase_add_test(t, m2_only_an_absent_tpot_escapes_its_limit);
+    tcase_add_test(t, only_an_absent_tpot_escapes_its_limit);
     tcase_add_test(t, a_required_structure_must_have_passed);
     tcase_add_test(t, every_combination_agrees_with_the_table);
     tcase_add_test(t, reasons_have_names);

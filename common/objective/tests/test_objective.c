@@ -1,6 +1,7 @@
 /* test_objective.c: what the objective's reader understands, and what it refuses by name. */
 #include "base/json.h"
 #include "objective/objective.h"
+#include "record/tests/null_members.h"
 #include "testing/check_main.h"
 
 #include <math.h>
@@ -87,6 +88,43 @@ START_TEST(what_is_left_out_is_not_required) {
     ck_assert(o.resource.count_idle && !o.structure.required && !o.resource.primary[0]);
     ck_assert_ptr_null(o.workload);
     objective_release(&o);
+}
+END_TEST
+
+/* All that was read, in one text. */
+static const char *in_words(const struct objective *o, char *buf, size_t cap) {
+    int n = snprintf(
+        buf, cap, "%s %d %s %s %g %s %d %d %g %g %g %d %g %s %g %g %g %d %g %g %d", o->name,
+        o->kind, o->unit_of_work, o->quality.check, o->quality.min_pass_rate, o->structure.check,
+        o->structure.required, o->truncation, o->throughput.min_rps, o->throughput.offered_rps,
+        o->reliability.max_failure_rate, o->reliability.n_failures, o->reliability.max_recovery_s,
+        o->resource.primary, o->resource.accelerators, o->resource.usd_per_accelerator_hour,
+        o->resource.reserve_fraction, o->resource.count_idle, o->hard_limits.gpu_memory_gib,
+        o->hard_limits.joules_per_response, o->workload != NULL);
+    for (int i = 0; i < o->n_latency; i++)
+        n += snprintf(buf + n, cap - (size_t)n, " %d %d %d %lld", o->latency[i].interval,
+                      o->latency[i].scope, o->latency[i].percentile_milli,
+                      (long long)o->latency[i].below_ns);
+    return buf;
+}
+
+static void null_is_absent(const char *with_null, const char *without, const char *name) {
+    struct objective a, b;
+    struct err x = {0}, y = {0};
+    char one[2048], other[2048];
+    int rc = read_text(&a, with_null, &x);
+    ck_assert_msg(rc == read_text(&b, without, &y), "%s: %s", name, x.text);
+    ck_assert_str_eq(x.field, y.field);
+    if (rc) return;
+    ck_assert_str_eq(in_words(&a, one, sizeof one), in_words(&b, other, sizeof other));
+    objective_release(&a);
+    objective_release(&b);
+}
+
+START_TEST(null_says_the_same_as_leaving_out) {
+    cJSON *tree = json_parse(whole, strlen(whole), 1, NULL);
+    ck_assert_int_eq(each_null_member(tree, tree, "workload", null_is_absent), 39);
+    cJSON_Delete(tree);
 }
 END_TEST
 
@@ -288,6 +326,7 @@ int main(void) {
     TCase *t = tcase_create("objective");
     tcase_add_test(t, the_whole_example_is_read);
     tcase_add_test(t, what_is_left_out_is_not_required);
+    tcase_add_test(t, null_says_the_same_as_leaving_out);
     tcase_add_loop_test(t, what_is_wrong_is_named, 0, (int)(sizeof refused / sizeof *refused));
     tcase_add_test(t, seventeen_limits_are_one_too_many);
     tcase_add_test(t, every_percentile_of_three_decimals_is_exact);

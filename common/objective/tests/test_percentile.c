@@ -47,7 +47,7 @@ START_TEST(one_observation_is_every_percentile) {
 }
 END_TEST
 
-START_TEST(m18_an_empty_population_has_no_percentile) {
+START_TEST(an_empty_population_has_no_percentile) {
     struct percentile p = percentile_nearest_rank(NULL, 0, 0, P99);
     ck_assert(!p.present && !p.infinite && p.few);
     ck_assert_int_eq(p.ns, 0);
@@ -56,7 +56,7 @@ START_TEST(m18_an_empty_population_has_no_percentile) {
 }
 END_TEST
 
-START_TEST(m14_failures_stand_behind_every_success) {
+START_TEST(failures_stand_behind_every_success) {
     struct percentile p = percentile_nearest_rank(NULL, 0, 3, P50);
     ck_assert(p.present && p.infinite);
     ck_assert_uint_eq(p.n, 3);
@@ -72,7 +72,7 @@ START_TEST(m14_failures_stand_behind_every_success) {
 }
 END_TEST
 
-START_TEST(m14_refusing_load_never_improves_a_percentile) {
+START_TEST(refusing_load_never_improves_a_percentile) {
     for (size_t refused = 0; refused < 40; refused++) {
         struct percentile before = upto(40 - refused, refused, P90);
         struct percentile after = upto(40 - refused - 1, refused + 1, P90);
@@ -81,7 +81,7 @@ START_TEST(m14_refusing_load_never_improves_a_percentile) {
 }
 END_TEST
 
-START_TEST(m18_few_observations_are_marked) {
+START_TEST(few_observations_are_marked) {
     static const struct {
         int32_t milli;
         size_t enough;
@@ -170,10 +170,10 @@ int main(void) {
     TCase *t = tcase_create("percentile");
     tcase_add_test(t, ranks_by_hand);
     tcase_add_test(t, one_observation_is_every_percentile);
-    tcase_add_test(t, m18_an_empty_population_has_no_percentile);
-    tcase_add_test(t, m14_failures_stand_behind_every_success);
-    tcase_add_test(t, m14_refusing_load_never_improves_a_percentile);
-    tcase_add_test(t, m18_few_observations_are_marked);
+    tcase_add_test(t, an_empty_population_has_no_percentile);
+    tcase_add_test(t, failures_stand_behind_every_success);
+    tcase_add_test(t, refusing_load_never_improves_a_percentile);
+    tcase_add_test(t, few_observations_are_marked);
     tcase_add_test(t, the_ends_of_int64);
     tcase_add_test(t, populations_beyond_memory_still_have_a_rank);
     tcase_add_test(t, the_observations_stay_as_they_were);

@@ -33,7 +33,7 @@ START_TEST(a_limit_is_strict) {
 }
 END_TEST
 
-START_TEST(m18_no_percentile_is_not_computable_and_infinity_is_missed) {
+START_TEST(no_percentile_is_not_computable_and_infinity_is_missed) {
     struct latency_limit limit = {IV_E2E, SCOPE_POPULATION, 99000, 100};
     struct percentile absent = {.few = true}, infinite = {.present = true, .infinite = true};
     ck_assert_int_eq(slo_limit(&limit, &absent), SLO_NOT_COMPUTABLE);
@@ -303,7 +303,7 @@ int main(void) {
     Suite *s = suite_create("slo");
     TCase *t = tcase_create("slo");
     tcase_add_test(t, a_limit_is_strict);
-    tcase_add_test(t, m18_no_percentile_is_not_computable_and_infinity_is_missed);
+    tcase_add_test(t, no_percentile_is_not_computable_and_infinity_is_missed);
     tcase_add_test(t, rates_may_reach_their_bounds);
     tcase_add_test(t, rates_at_zero_and_one);
     tcase_add_test(t, a_decimal_rate_equals_its_quotient);

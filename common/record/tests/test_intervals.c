@@ -93,7 +93,7 @@ START_TEST(a_missing_end_is_absent_and_a_zero_is_not) {
 }
 END_TEST
 
-START_TEST(m11_clocks_are_not_subtracted) {
+START_TEST(clocks_are_not_subtracted) {
     struct event browser = {.clock = CLOCK_BROWSER, .t_ns = 5};
     struct event server = {.clock = CLOCK_SERVER, .t_ns = 9};
     assert_interval(interval_between(&rec, &browser, &server), INTERVAL_CROSS_CLOCK, 0);
@@ -122,7 +122,7 @@ START_TEST(a_stated_offset_brings_its_uncertainty) {
 }
 END_TEST
 
-START_TEST(m12_a_negative_interval_is_never_clamped) {
+START_TEST(a_negative_interval_is_never_clamped) {
     struct event late = {.clock = CLOCK_SERVER, .t_ns = 100}, early = {.clock = CLOCK_SERVER};
     early.t_ns = 99;
     assert_interval(interval_between(&rec, &late, &early), INTERVAL_NEGATIVE, 0);
@@ -171,7 +171,7 @@ START_TEST(division_rounds_to_nearest_halves_away_from_zero) {
 }
 END_TEST
 
-START_TEST(m2_tpot_needs_two_tokens) {
+START_TEST(tpot_needs_two_tokens) {
     add_the_six();
     for (int32_t tokens = -1; tokens < 2; tokens++) {
         rec.workload.output_tokens = tokens;
@@ -183,7 +183,7 @@ START_TEST(m2_tpot_needs_two_tokens) {
 }
 END_TEST
 
-START_TEST(m3_a_closing_event_does_not_extend_tpot) {
+START_TEST(a_closing_event_does_not_extend_tpot) {
     add_the_six();
     add_tokens(239 * MS, 0); /* a role-only piece */
     add_tokens(240 * MS, 1);
@@ -204,7 +204,7 @@ START_TEST(one_piece_says_nothing_about_the_time_per_token) {
 }
 END_TEST
 
-START_TEST(m5_tpot_divides_by_the_achieved_length) {
+START_TEST(tpot_divides_by_the_achieved_length) {
     add_the_six();
     rec.workload.max_output_tokens = 256;
     rec.workload.output_tokens = 9;
@@ -300,7 +300,7 @@ START_TEST(gpu_bounds_hold) {
 }
 END_TEST
 
-START_TEST(m4_itl_is_pooled_per_token) {
+START_TEST(itl_is_pooled_per_token) {
     int64_t itl[8] = {0};
     add_tokens(90, 0);
     add_tokens(100, 3); /* the first piece opens no gap, whatever it carries */
@@ -442,21 +442,21 @@ int main(void) {
     tcase_add_test(t, the_four_intervals_by_hand);
     tcase_add_test(t, an_empty_record_has_no_interval);
     tcase_add_test(t, a_missing_end_is_absent_and_a_zero_is_not);
-    tcase_add_test(t, m11_clocks_are_not_subtracted);
+    tcase_add_test(t, clocks_are_not_subtracted);
     tcase_add_test(t, a_stated_offset_brings_its_uncertainty);
-    tcase_add_test(t, m12_a_negative_interval_is_never_clamped);
+    tcase_add_test(t, a_negative_interval_is_never_clamped);
     tcase_add_test(t, the_ends_of_the_range_of_timestamps);
     tcase_add_test(t, division_rounds_to_nearest_halves_away_from_zero);
-    tcase_add_test(t, m2_tpot_needs_two_tokens);
-    tcase_add_test(t, m3_a_closing_event_does_not_extend_tpot);
+    tcase_add_test(t, tpot_needs_two_tokens);
+    tcase_add_test(t, a_closing_event_does_not_extend_tpot);
     tcase_add_test(t, one_piece_says_nothing_about_the_time_per_token);
-    tcase_add_test(t, m5_tpot_divides_by_the_achieved_length);
+    tcase_add_test(t, tpot_divides_by_the_achieved_length);
     tcase_add_test(t, gpu_ranges_pair_nest_and_add_up);
     tcase_add_test(t, gpu_ranges_without_partner_are_absent);
     tcase_add_test(t, uncertainty_goes_where_the_interval_goes);
     tcase_add_test(t, gpu_faults_show);
     tcase_add_test(t, gpu_bounds_hold);
-    tcase_add_test(t, m4_itl_is_pooled_per_token);
+    tcase_add_test(t, itl_is_pooled_per_token);
     tcase_add_test(t, itl_of_nothing_and_of_a_fault_is_empty);
     tcase_add_test(t, itl_takes_any_count_of_tokens_at_once);
     tcase_add_test(t, division_is_the_nearest_integer);

@@ -2,6 +2,7 @@
  * halves, plausibility. */
 #include "base/json.h"
 #include "record/intervals.h"
+#include "null_members.h"
 #include "sample.h"
 #include "testing/check_main.h"
 
@@ -93,6 +94,36 @@ START_TEST(from_tree_and_from_text_agree) {
     cJSON_free(y);
     record_release(&a);
     record_release(&b);
+}
+END_TEST
+
+static void remove_members(cJSON *at, const char *name) {
+    if (cJSON_IsObject(at)) cJSON_DeleteItemFromObjectCaseSensitive(at, name);
+    for (cJSON *c = at->child; c; c = c->next) remove_members(c, name);
+}
+
+static void null_is_absent(const char *with_null, const char *without, const char *name) {
+    struct record a, b;
+    struct err x = {0}, y = {0};
+    int rc = record_parse(&a, with_null, strlen(with_null), 1, &x);
+    ck_assert_msg(rc == record_parse(&b, without, strlen(without), 1, &y), "%s: %s", name, x.text);
+    ck_assert_str_eq(x.field, y.field);
+    if (rc) return;
+    char *one = printed(&a), *other = printed(&b);
+    ck_assert_str_eq(one, other);
+    cJSON_free(one);
+    cJSON_free(other);
+    record_release(&a);
+    record_release(&b);
+}
+
+START_TEST(null_says_the_same_as_leaving_out) {
+    cJSON *tree = json_parse(everything, strlen(everything), 1, NULL);
+    const char *unknown[] = {"seed", "cpu", "x", "how", "retry", "tolerance", "watts", "trace"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) /* these are kept as they are */
+        remove_members(tree, unknown[i]);
+    ck_assert_int_eq(each_null_member(tree, tree, "", null_is_absent), 51);
+    cJSON_Delete(tree);
 }
 END_TEST
 
@@ -588,6 +619,7 @@ int main(void) {
     tcase_add_test(t, everything_comes_back);
     tcase_add_test(t, a_copy_is_independent);
     tcase_add_test(t, from_tree_and_from_text_agree);
+    tcase_add_test(t, null_says_the_same_as_leaving_out);
     tcase_add_test(t, names_go_both_ways);
     tcase_add_test(t, events_are_found_and_bounded);
     tcase_add_loop_test(t, each_rule_has_its_field, 0, sizeof rules / sizeof *rules);
