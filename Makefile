@@ -56,7 +56,7 @@ lab_tree = $(if $(filter $(MINE)_%,$(1)),labs,$(IMPL))
 lab_sources = $(or $(wildcard $(call lab_tree,$(1))/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
 LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
 COMMON_SRC := $(filter-out common/cli/main.c common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))
-GRADER_SRC := $(wildcard grader/*.c)
+GRADER_SRC := $(wildcard grader/*.c grader/core/*.c)
 
 LIB := $(OBJ)/libservelab$(MINE:%=-mine%).a
 
@@ -93,34 +93,47 @@ $(BENCH_BIN): $(OBJ)/%: $(OBJ)/%.o $(LIB)
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
+# `make test T=sim` takes the tests whose path matches that regular expression, and builds no others. A script may start
+# the C test programs in its folder, and the fake server test_http.
+T ?=
+TEST_FILTER ?= $(T)
 TESTS ?= $(TEST_BIN) $(TEST_SCRIPT)
-test: deps-test ## maintainer: every test, the browser's too (installs what is missing)
-	@$(MAKE) -j$(JOBS) build $(TEST_BIN)
-	@SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) MODE=$(MODE) CC="$(CC)" \
-	 common/testing/run_tests.sh $(TESTS)
+CHOSEN = $(if $(TEST_FILTER),$(shell printf '%s\n' $(TESTS) | FILTER='$(TEST_FILTER)' \
+           awk '{ name = $$0; sub("^build/obj/[^/]*/", "", name) } name ~ ENVIRON["FILTER"]'),$(TESTS))
+CHOSEN_SCRIPT = $(filter-out $(OBJ)/%,$(CHOSEN))
+CHOSEN_BIN = $(filter $(OBJ)/%,$(CHOSEN)) $(if $(CHOSEN_SCRIPT),$(OBJ)/common/serve/tests/test_http \
+               $(filter $(addprefix $(OBJ)/,$(addsuffix %,$(dir $(CHOSEN_SCRIPT)))),$(TEST_BIN)))
+TEST_ENV = SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) MODE=$(MODE) CC="$(CC)" JOBS=$(JOBS)
+test: deps-test ## maintainer: every test, the browser's too (installs what is missing); T=sim: those whose path matches
+	@$(MAKE) -j$(JOBS) build $(sort $(CHOSEN_BIN))
+	@$(TEST_ENV) TEST_FILTER='$(TEST_FILTER)' common/testing/run_tests.py $(CHOSEN)
 
-# The long version: other compilers' opinion, sanitizers, and the engines that our golden data came from.
+test-c: ## maintainer: the tests in C alone, as MODE says (what check-all runs under the sanitizers)
+	@$(MAKE) TESTS='$$(TEST_BIN)' test
+
+# What `make test` doesn't do: sanitizers, another compiler, all mutants, and the engines that our golden data came from.
+check-all: ## maintainer: test, format, sanitizers, clang, mutants, a bare Debian, and foreign engines (hours); ONLY=asan: one step
+	@ONLY="$(ONLY)" common/testing/check_all.sh
 FOREIGN_SCRIPT := $(wildcard common/*/tests/check_*.py common/backend/*/tests/check_*.py)
-check-all: test ## maintainer: test, sanitizers, clang, and our figures against foreign engines (an hour)
-	@$(MAKE) check-format check-headers
-	@for m in asan tsan; do \
-	  $(MAKE) MODE=$$m -j$(JOBS) build $(patsubst $(OBJ)/%,build/obj/gcc-$$m-solutions/%,$(TEST_BIN)) && \
-	  $(MAKE) MODE=$$m test TESTS='$$(TEST_BIN)' || exit 1; done
-	@$(MAKE) CC=clang WERROR=1 -j$(JOBS) build
+check-foreign: build ## maintainer: our figures and golden data against the engines that they came from (6 GB of packages)
 	@common/setup/deps.sh foreign
-	@$(MAKE) -s model
-	@SERVELAB=$(abspath $(BIN)/servelab) OBJ=$(abspath $(OBJ)) PYTHON=build/venv-foreign/bin/python \
-	 common/testing/run_tests.sh $(FOREIGN_SCRIPT)
+	@$(MAKE) -s model || echo "going on without the small model"
+	@$(MAKE) -j$(JOBS) $(TEST_BIN)
+	@$(TEST_ENV) PYTHON=build/venv-foreign/bin/python common/testing/run_tests.py $(FOREIGN_SCRIPT)
+check-bare-debian: ## maintainer: `make test` in a fresh minimal Debian without name spaces and a Python index (root, debootstrap)
+	@$(TEST_ENV) TEST_TIMEOUT_S=7200 common/testing/run_tests.py common/setup/tests/check_bare_debian.sh
+soak: ## maintainer: repeat the tests that wait (N=50) and the suite (SUITES=4), quiet and on a busy machine; T= chooses
+	@$(MAKE) -j$(JOBS) build $(TEST_BIN)
+	@$(TEST_ENV) common/testing/soak.sh $(CHOSEN)
 
 check-headers: ## maintainer: every public header compiles alone
-	@for h in $(filter-out common/testing/%,$(wildcard common/*/*.h common/backend/*/*.h grader/*.h)); do \
+	@for h in $(filter-out common/testing/% grader/tests/%,$(wildcard common/*/*.h common/backend/*/*.h grader/*.h grader/*/*.h)); do \
 	  echo "#include \"$${h#*/}\"" | $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -Werror -fsyntax-only -x c - || exit 1; done
 
-FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh')
 check-format: ## maintainer: clang-format changes nothing
-	@clang-format --dry-run --Werror $(FORMATTED)
+	@common/testing/check_format.sh
 format: ## maintainer: let clang-format rewrite the sources
-	@clang-format -i $(FORMATTED)
+	@common/testing/check_format.sh fix
 
 bench: $(BENCH_BIN) ## maintainer: build the benchmarks; each SPEED.md names its command
 	@for b in $(BENCH_BIN); do echo $$b; done
@@ -140,4 +153,4 @@ help: ## learner: this list
 	  echo "for the $$who"; \
 	  awk -F ":.*## $$who: " "/^[a-z-]+:.*## $$who: / { printf \"  %-16s %s\n\", \$$1, \$$2 }" $(MAKEFILE_LIST); done
 
-.PHONY: build test check-all check-headers check-format format bench deps deps-test clean help
+.PHONY: build test test-c check-all check-foreign check-bare-debian soak check-headers check-format format bench deps deps-test clean help

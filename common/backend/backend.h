@@ -1,13 +1,13 @@
-/* backend.h: the machine that computes, one of the three seams of the system (policy, backend,
- * clock).
+/* backend.h: the interface of what computes a model's forward pass, one of the system's three seams
+ * (policy, backend, clock).
  *
- * A backend steps a batch: for each sequence of the batch it takes new tokens, writes their keys
- * and values into the sequence's KV blocks and returns the logits after its last token where asked.
- * Who is in the batch, which blocks a sequence owns and what is sampled are decided above it
- * (serve/engine.h). cpu/ is the native one and the numeric reference; cuda/ is the same interface
- * over CUDA C and cuBLAS.
+ * A backend runs one step over a batch of sequences. For each sequence it takes new tokens, writes
+ * their keys and values into the sequence's KV blocks, and returns the logits after the last token
+ * where they are wanted. The engine (serve/engine.h) decides which sequences are in the batch,
+ * which blocks they own and which token is sampled. cpu/ is the native backend and the numeric
+ * reference. A CUDA backend is to implement the same interface.
  *
- * A backend is driven by one thread at a time.
+ * One thread at a time may call a backend.
  */
 #ifndef SERVELAB_BACKEND_BACKEND_H
 #define SERVELAB_BACKEND_BACKEND_H
@@ -18,14 +18,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One sequence's part in one step. Its tokens stand at positions pos0 .. pos0+n_tokens-1; positions
+/* One sequence's part in one step. Its tokens have positions pos0 .. pos0+n_tokens-1; the positions
  * before pos0 are in the cache already. */
 struct backend_seq {
     const int32_t *tokens; /* (n_tokens) token ids, each < vocab_size */
     int32_t n_tokens;      /* >= 1 */
     int32_t pos0;          /* tokens of this sequence that are in the cache */
     const int32_t
-        *block_table; /* (n_blocks) physical block of positions [16 i, 16 i + 16); in any order */
+        *block_table; /* (n_blocks) entry i: the physical block of positions [16 i, 16 i + 16) */
     int32_t n_blocks; /* >= ceil((pos0 + n_tokens) / KV_BLOCK_TOKENS) */
     bool want_logits; /* of the last token */
 };
@@ -51,13 +51,13 @@ struct backend;
 
 struct backend_ops {
     /* Runs one step. logits: (number of seqs with want_logits, vocab_size) float, in the order of
-     * the batch, owned by the caller. Errors are ours or the machine's (out of memory, a device
-     * fault); the batch was checked above. */
+     * the batch, owned by the caller. 0, or -1 and *e: an invalid batch, which is the caller's bug,
+     * or a failure of the machine (out of memory, a device fault). */
     int (*step)(struct backend *b, const struct backend_batch *batch, float *logits, struct err *e);
     void (*free)(struct backend *b);
 };
 
-/* The common head of every backend; the implementation's own state follows it. */
+/* The first member of every backend's own struct. */
 struct backend {
     const struct backend_ops *ops;
     struct backend_info info;
@@ -73,7 +73,7 @@ struct backend_config {
     int32_t max_seqs;          /* 0: 1 */
 };
 
-/* The native backend. NULL and *e on failure. */
+/* The native backend; free it with backend_free. NULL and *e on failure. */
 struct backend *backend_cpu_create(const struct backend_config *c, struct err *e);
 
 static inline int backend_step(struct backend *b, const struct backend_batch *batch, float *logits,

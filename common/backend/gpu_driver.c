@@ -1,4 +1,4 @@
-/* gpu_driver.c: the CUDA driver's functions by name. See gpu_driver.h.
+/* gpu_driver.c: loads the CUDA driver's functions by name. See gpu_driver.h.
  *
  * The prototypes are those of the driver API's versioned symbols ("_v2" where the driver has two);
  * a CUdeviceptr is an unsigned 64-bit number, handles are pointers, 0 is success.
@@ -69,9 +69,9 @@ static const struct {
 
 static int checked(int status, const char *call, struct err *e) {
     if (status == 0) return 0;
-    const char *said = NULL;
-    if (cu.error_string) cu.error_string(status, &said);
-    return err_at(e, 0, call, "%s (error %d)", said ? said : "failed", status);
+    const char *text = NULL;
+    if (cu.error_string) cu.error_string(status, &text);
+    return err_at(e, 0, call, "%s (error %d)", text ? text : "failed", status);
 }
 #define CALL(expression) checked((expression), #expression, e)
 
@@ -144,7 +144,7 @@ int gpu_launch(gpu_function f, const struct launch_shape *s, void **args, struct
 
 int gpu_sgemm(gpu_pointer c, gpu_pointer a, gpu_pointer b, int m, int n, int k, struct err *e) {
     const float one = 1, zero = 0;
-    /* column-major: the transposed product, so that ours comes out row-major */
+    /* column-major: the transposed product, so that C is row-major */
     if (!blas.handle || blas.sgemm(blas.handle, 0, 0, n, m, k, &one, b, n, a, k, &zero, c, n) != 0)
         return err_set(e, "cublasSgemm failed");
     return 0;

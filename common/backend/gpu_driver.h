@@ -1,10 +1,10 @@
-/* gpu_driver.h: a CUDA device through its driver, loaded at run time.
+/* gpu_driver.h: runs kernels on a CUDA device through the driver, which is loaded at run time.
  *
- * Offers: what a check of kernels needs, and lab 03's grading on a card: modules, memory, launches,
- * event times, one matrix product by cuBLAS to compare with. Nothing is linked: without libcuda the
- * program starts all the same and says so. SERVELAB_LIBCUDA and SERVELAB_LIBCUBLAS name other
+ * For `make gpu-check` and lab 03's grading on a card: modules, memory, launches, event times, and
+ * one matrix product by cuBLAS for comparison. Nothing is linked: without libcuda the program
+ * starts, and gpu_open fails with the reason. SERVELAB_LIBCUDA and SERVELAB_LIBCUBLAS name other
  * libraries (a dry run's are on the CPU). Every function returns 0, or -1 and *e with the call and
- * the driver's words.
+ * the driver's message. So far it has only been run with stand-in libraries, never with a GPU.
  */
 #ifndef SERVELAB_BACKEND_GPU_DRIVER_H
 #define SERVELAB_BACKEND_GPU_DRIVER_H

@@ -30,7 +30,7 @@ static int parse_assignments(const char *text, struct kernel_sizes *out, struct 
             (at[used] && at[used] != ' '))
             return err_set(e, "sizes are written as rows=5 d=64, not \"%.60s\"", at);
         int64_t *size = size_at(out, name);
-        if (!size) return err_at(e, 0, name, "is no size of %s", out->spec->name);
+        if (!size) return err_at(e, 0, name, "is not a size of %s", out->spec->name);
         *size = value;
         at += used;
     }
@@ -61,7 +61,8 @@ int kernel_sizes_parse(const struct kernel_spec *k, const char *text, struct ker
     complete(out, "keys", keys);
     for (int i = 0; i < kernel_size_count(k); i++)
         if (out->value[i] < 0)
-            return err_at(e, 0, k->size[i].name, "is missing: write %s=8, say", k->size[i].name);
+            return err_at(e, 0, k->size[i].name, "is missing: write, for example, %s=8",
+                          k->size[i].name);
     return kernel_sizes_check(out, e);
 }
 
@@ -161,7 +162,7 @@ static void fill_ints(struct filling *f, const char *name, int32_t *x, int64_t n
             x[i] = (int32_t)kernel_case_length(size(f, "context"), i);
         else if (!strcmp(name, "block_table"))
             x[i] = f->blocks[i];
-        else { /* block_tables: a row's blocks, then entries that nobody may follow */
+        else { /* block_tables: a row's blocks, then entries that must not be followed */
             int64_t max_blocks = size(f, "max_blocks"), s = i / max_blocks, b = i % max_blocks;
             int64_t own = (kernel_case_length(size(f, "context"), s) + 15) / 16;
             x[i] = b < own ? f->blocks[s * tokens_blocks + b] : -1;
@@ -176,7 +177,7 @@ static void fill_bf16(struct filling *f, const char *name, uint16_t *x, int64_t 
         x[i] = cache && !is(f, "rope") ? 0x7fc0 : reference_bf16_nearest(within(f, -span, span));
 }
 
-/* Blocks in a table are filled: keys with keys, the slots behind them with what must not count. */
+/* Fills the blocks in a table: keys, and after them slots whose values must not count. */
 static void fill_cache(struct filling *f, const int32_t *table, int64_t length) {
     int64_t heads = size(f, "kv_heads"), d = size(f, "head_dim");
     uint16_t *k = tensor_named(f->c, "kpool")->data, *v = tensor_named(f->c, "vpool")->data;
@@ -236,7 +237,7 @@ static void fill_numbers(struct kernel_case *c, uint64_t seed) {
         const char *name = c->spec->param[p].name;
         if (c->spec->param[p].role == KERNEL_SIZE)
             c->size[p] = (int32_t)size_of(&c->sizes, name, 0);
-        if (!strcmp(name, "eps")) c->scalar[p] = 0.01f; /* large: who forgets it is seen */
+        if (!strcmp(name, "eps")) c->scalar[p] = 0.01f; /* large, so that a missing eps shows */
         if (!strcmp(name, "temperature")) c->scalar[p] = 0.8f;
         if (!strcmp(name, "top_p"))
             c->scalar[p] = z(c, "top_k") > 0 ? 0.9f : seed % 2 ? 1.0f : 0.5f;
@@ -431,7 +432,7 @@ void kernel_case_release(struct kernel_case *c) {
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* Indices: each is right or wrong, and the first wrong one is the worst. */
+/* Indices are right or wrong; the first wrong one is the worst. */
 static struct comparison check_indices(const struct kernel_case *c, int param, const int32_t *got) {
     const struct kernel_tensor *t = &c->tensor[param];
     struct reference_sampling s = sampling_of(c);

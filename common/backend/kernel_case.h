@@ -1,9 +1,9 @@
-/* kernel_case.h: one launch's data: seeded inputs, expected outputs, the verdict on what came back.
+/* kernel_case.h: one launch's data: inputs from a seed, expected outputs, and the comparison of
+ * results.
  *
- * Offers: buffers in the kernel's own types, filled from a seed with values that tell mistakes
- * apart (logits of several hundred, blocks out of order, large numbers in the slots that hold no
- * key); the reference's outputs in double; a comparison for each output. A grader keeps the case
- * outside and hands only the buffers in. Refuses to launch anything.
+ * The buffers have the kernel's types. Their values make mistakes visible: logits of several
+ * hundred, blocks out of order, large numbers in the slots that hold no key. Expected outputs are
+ * in double. A grader keeps the case and gives only the buffers to the child. Not here: the launch.
  */
 #ifndef SERVELAB_BACKEND_KERNEL_CASE_H
 #define SERVELAB_BACKEND_KERNEL_CASE_H
@@ -12,8 +12,8 @@
 #include "base/compare.h"
 
 struct kernel_tensor {
-    void *data;   /* as it stands before the launch; an output's is poison: NaN, or -1 */
-    int64_t n;    /* elements; 0 for a parameter that is no tensor */
+    void *data;   /* the values before the launch; an output's are poison: NaN, or -1 */
+    int64_t n;    /* elements; 0 for a parameter that isn't a tensor */
     size_t bytes; /* of data */
     double *want; /* (n) of an output, else NULL */
 };
@@ -26,10 +26,9 @@ struct kernel_case {
     float scalar[KERNEL_MAX_PARAMS];                /* value of a KERNEL_SCALAR parameter */
 };
 
-/* Sizes from "rows=5 d=576"; those of the data that are left out get what the others need: stride =
- * cols + 16, positions = tokens + 40, vocab = 97, max_blocks and pool_blocks a few more than
- * necessary, keys as kernel_case_init will make them. pos0 and top_k are 0 when left out. Checked.
- * 0, or -1 and *e. */
+/* Reads sizes such as "rows=5 d=576" and checks them. Defaults of omitted sizes of the data: stride
+ * = cols + 16, positions = tokens + 40, vocab = 97, max_blocks and pool_blocks a few more than
+ * needed, keys as kernel_case_init makes them; of pos0 and top_k: 0. 0, or -1 and *e. */
 int kernel_sizes_parse(const struct kernel_spec *k, const char *text, struct kernel_sizes *out,
                        struct err *e);
 
@@ -39,8 +38,8 @@ static inline int64_t kernel_case_length(int64_t context, int64_t seq) {
     return context - 17 * seq > 1 ? context - 17 * seq : 1;
 }
 
-/* Sizes are checked by the caller. Everything depends on sizes and seed alone. 0, or -1 and *e when
- * memory is out. kernel_case_release after success. */
+/* The caller has checked the sizes. All values depend on sizes and seed only. 0, or -1 and *e if
+ * memory runs out. kernel_case_release after success. */
 int kernel_case_init(struct kernel_case *c, const struct kernel_sizes *s, uint64_t seed,
                      struct err *e);
 /* The same without the expected outputs, whose computation in double is slow for large shapes. */
@@ -48,13 +47,14 @@ int kernel_case_fill(struct kernel_case *c, const struct kernel_sizes *s, uint64
                      struct err *e);
 void kernel_case_release(struct kernel_case *c);
 
-/* Computes every `want` again, for a caller that put its own inputs or scalars in. */
+/* Recomputes every `want`, for a caller that has changed inputs or scalars. */
 void kernel_case_compute(struct kernel_case *c);
 
-/* The verdict on output `param` as it came back in its own type: tensor[param].n elements. */
+/* Compares output `param`, tensor[param].n elements in the kernel's type, with the expected values.
+ */
 struct comparison kernel_case_check(const struct kernel_case *c, int param, const void *got);
 
-/* Did an input come back with other bytes than it went in with? */
+/* Whether the bytes of an input differ from those before the launch. */
 bool kernel_case_input_changed(const struct kernel_case *c, int param, const void *got);
 
 /* Fills args[0 .. kernel_param_count) for a launch (cudaLaunchKernel, cuLaunchKernel): pointers to

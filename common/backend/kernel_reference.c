@@ -248,7 +248,7 @@ static struct candidate *ranked(const float *logits, const struct reference_samp
     return all;
 }
 
-/* How many of the first n reach p of their sum. */
+/* How many of the first n are needed to reach p of their sum. */
 static int64_t nucleus(const struct candidate *all, int64_t n, double p) {
     double sum = 0, mass = 0;
     for (int64_t i = 0; i < n; i++) sum += all[i].weight;
@@ -275,8 +275,8 @@ int32_t reference_sample(const float *logits, double uniform, const struct refer
     return id;
 }
 
-/* Does `id`'s stretch of the running sum over the first n, in order of index, come within `slack`
- * of `uniform`? */
+/* Whether `id`'s interval of the running sum over the first n, in order of index, is within `slack`
+ * of `uniform`. */
 static bool stretch_near(struct candidate *all, int64_t n, int32_t id, double uniform,
                          double slack) {
     double total = 0, before = 0, own = -1;

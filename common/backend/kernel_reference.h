@@ -1,8 +1,8 @@
-/* kernel_reference.h: what each kernel of kernels.h computes, plainly and in double.
+/* kernel_reference.h: computes each kernel of kernels.h on the CPU with plain loops in double.
  *
- * One loop nest a kernel, written from the definition in kernels.h; no tiles, no online tricks, no
- * shared intermediate results, so that a reader can hold the two beside each other. Outputs are
- * doubles, not rounded to the type that the kernel stores. bf16 is uint16_t here.
+ * One loop nest a kernel, written from the definition in kernels.h: no tiles, no online softmax, no
+ * shared intermediate results, so that it can be compared with the definition. Outputs are doubles,
+ * not rounded to the type that the kernel stores. bf16 is uint16_t here.
  */
 #ifndef SERVELAB_BACKEND_KERNEL_REFERENCE_H
 #define SERVELAB_BACKEND_KERNEL_REFERENCE_H
@@ -15,7 +15,7 @@ uint16_t reference_bf16_nearest(double d); /* ties to even; d is finite */
 
 void reference_copy_strided(double *out, const float *in, int64_t rows, int64_t cols,
                             int64_t stride);
-/* residual_out: (rows, d); `residual` itself stays. */
+/* residual_out: (rows, d); `residual` isn't changed. */
 void reference_rmsnorm(double *out, double *residual_out, const float *residual, const float *x,
                        const float *weight, int64_t rows, int64_t d, double eps);
 void reference_softmax(double *out, const float *x, int64_t rows, int64_t d);
@@ -58,9 +58,9 @@ struct reference_sampling {
     int64_t vocab, top_k;
     double temperature, top_p;
 };
-/* The draw for one row; -1 when memory is out. */
+/* The draw for one row; -1 if memory runs out. */
 int32_t reference_sample(const float *logits, double uniform, const struct reference_sampling *c);
-/* May a kernel that computes in float return `id`? True when some top_p and some uniform number
+/* Whether a kernel that computes in float may return `id`: some top_p and some uniform number
  * within a relative 1e-4 of the given ones make the reference return it. */
 bool reference_sample_allows(const float *logits, double uniform,
                              const struct reference_sampling *c, int32_t id);

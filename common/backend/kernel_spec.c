@@ -1,4 +1,4 @@
-/* kernel_spec.c: what can be asked about the table in kernel_table.c. See kernel_spec.h. */
+/* kernel_spec.c: queries of the table in kernel_table.c. See kernel_spec.h. */
 #include "backend/kernel_spec.h"
 
 #include "backend/launch.h"
@@ -51,7 +51,7 @@ static bool may_be_zero(const char *name) {
     return !strcmp(name, "pos0") || !strcmp(name, "top_k");
 }
 
-/* What one size must be given another. */
+/* Conditions between two sizes. */
 static int check_relations(const struct kernel_sizes *s, struct err *e) {
     if (size_or(s, "stride", INT32_MAX) < size_or(s, "cols", 0))
         return err_at(e, 0, "stride", "must be at least cols");
@@ -75,7 +75,7 @@ int kernel_sizes_check(const struct kernel_sizes *s, struct err *e) {
         int64_t v = s->value[i], lo = may_be_zero(z->name) ? 0 : 1;
         int64_t hi = z->max ? z->max : INT32_MAX;
         if (v < lo || v > hi)
-            return err_at(e, 0, z->name, "%lld must lie between %lld and %lld", (long long)v,
+            return err_at(e, 0, z->name, "%lld must be between %lld and %lld", (long long)v,
                           (long long)lo, (long long)hi);
         if (v % z->multiple_of != 0)
             return err_at(e, 0, z->name, "%lld must be a multiple of %d", (long long)v,
@@ -96,7 +96,7 @@ int kernel_eval(const struct kernel_sizes *s, const char *expression, int64_t *o
     return launch_eval(expression, &(struct launch_names){name, s->value, n}, NULL, out, e);
 }
 
-/* An expression of the table: that it has a value is an invariant, which a test checks. */
+/* An expression of the table. A test checks that each has a value, so a failure is a bug. */
 static int64_t own(const struct kernel_sizes *s, const char *expression) {
     int64_t v = 0;
     INVARIANT(kernel_eval(s, expression, &v, NULL) == 0);

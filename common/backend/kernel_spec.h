@@ -1,19 +1,19 @@
-/* kernel_spec.h: what a program needs to know about the kernels of kernels.h, as one table.
+/* kernel_spec.h: the table of the kernels in kernels.h: shapes, bytes, operations, versions,
+ * budgets.
  *
- * Offers: for each kernel its parameters in the prototype's order, with type and shape; its sizes
- * and what they must be; the bytes it must move and the operations it must do, as closed forms of
- * the sizes; its versions from naive to fast, and the counted budget that each version is known by.
- * Handout, autograder, tests and `make gpu-check` all read this table, so that none of them can
- * state another figure. Not here: input data and expected values (kernel_case.h), the mathematics
- * (kernel_reference.h).
+ * For each kernel: its parameters in the prototype's order, with type and shape; its sizes and
+ * their limits; the bytes it must move and the operations it must do, as closed forms of the sizes;
+ * its versions from naive to fast, and the counted budgets that define each version. Handout,
+ * autograder, tests and `make gpu-check` read this table, so that they agree. Not here: input data
+ * and expected values (kernel_case.h), the mathematics (kernel_reference.h).
  *
  * A budget is a limit on one counter of one launch. A file has reached version v when it is right
- * and every budget of the versions 2..v holds, each with KERNEL_BUDGET_SLACK; what the file calls
- * itself doesn't matter. Version 1 is whatever is right.
+ * and every budget of the versions 2..v holds, each with KERNEL_BUDGET_SLACK. A right file has
+ * reached version 1.
  *
- * Count at a shape with room: rows of a few hundred elements, 16 rows or tokens and more, several
- * query heads a KV head, contexts of 64 and more, top_k given. On smaller ones remainders may weigh
- * more than the slack, and versions that differ only in what is shared can't be told apart (one
+ * Count at a shape that is large enough: rows of a few hundred elements, 16 or more rows or tokens,
+ * several query heads a KV head, contexts of 64 or more, top_k given. At smaller shapes remainders
+ * may exceed the slack, and versions that differ only in what is shared have equal counts (one
  * query head a KV head, one tile of queries).
  */
 #ifndef SERVELAB_BACKEND_KERNEL_SPEC_H
@@ -32,15 +32,15 @@ enum {
     KERNEL_MAX_BUDGETS = 6
 };
 
-/* Counted over limit: allowed up to 11/10, so that an index computed in another way doesn't cost
- * a version. */
+/* The count may be up to 11/10 of the limit, so that another way to compute an index doesn't cost a
+ * version. */
 enum { KERNEL_BUDGET_SLACK_NUM = 11, KERNEL_BUDGET_SLACK_DEN = 10 };
 
 enum kernel_dtype { KERNEL_F32, KERNEL_BF16, KERNEL_I32, KERNEL_I8 };
 enum kernel_role {
     KERNEL_IN,
     KERNEL_OUT,   /* every element is written */
-    KERNEL_INOUT, /* what is not written stays */
+    KERNEL_INOUT, /* elements that aren't written keep their values */
     KERNEL_SIZE,  /* an int32_t, one of the sizes */
     KERNEL_SCALAR /* a float */
 };
@@ -57,7 +57,7 @@ struct kernel_param {
 /* A size is a parameter of the kernel, or belongs to the data only (a vocabulary, a pool). */
 struct kernel_size {
     const char *name;
-    bool passed;         /* to the kernel; only these may stand in launch.json */
+    bool passed;         /* to the kernel; launch.json may use only these */
     int32_t multiple_of; /* 1: any */
     int32_t max;         /* 0: what an int32_t element index allows */
 };
@@ -92,14 +92,14 @@ struct kernel_spec {
 extern const struct kernel_spec kernel_specs[];
 extern const int kernel_spec_count;
 
-/* NULL when there is none of that name. */
+/* NULL if no kernel has that name. */
 const struct kernel_spec *kernel_spec_find(const char *name);
 
 int kernel_param_count(const struct kernel_spec *k);   /* parameters of the function */
 int kernel_size_count(const struct kernel_spec *k);    /* sizes, those of the data included */
 int kernel_version_count(const struct kernel_spec *k); /* >= 2 */
 int kernel_budget_count(const struct kernel_spec *k);
-/* Index of a size; -1 when the kernel has none of that name. */
+/* Index of a size; -1 if the kernel has none of that name. */
 int kernel_size_index(const struct kernel_spec *k, const char *name);
 
 /* The sizes of one launch, in the order of spec->size. */
@@ -108,8 +108,8 @@ struct kernel_sizes {
     int64_t value[KERNEL_MAX_SIZES];
 };
 
-/* Every size at least 1 (pos0 and top_k: 0), within its maximum, a multiple of what it must be, and
- * consistent with the others. 0, or -1 and *e naming the size. */
+/* Checks every size: at least 1 (pos0 and top_k: 0), at most its maximum, a multiple of
+ * multiple_of, and consistent with the others. 0, or -1 and *e naming the size. */
 int kernel_sizes_check(const struct kernel_sizes *s, struct err *e);
 
 /* An expression over all sizes; the table's own expressions always have a value for checked sizes.
@@ -122,7 +122,7 @@ int64_t kernel_operations(const struct kernel_sizes *s);
 int64_t kernel_elements(const struct kernel_sizes *s, int param);
 size_t kernel_dtype_bytes(enum kernel_dtype t);
 
-/* The same sizes without those of the data: the names that launch.json may use. */
+/* The sizes that are passed to the kernel: the names that launch.json may use. */
 struct launch_names;
 struct kernel_names {
     const char *name[KERNEL_MAX_SIZES];
@@ -133,24 +133,24 @@ void kernel_launch_names(const struct kernel_sizes *s, struct kernel_names *out)
 
 /* "bytes", "requests", "wavefronts", "bank_conflicts", "barriers". */
 const char *kernel_counter_name(enum kernel_counter c);
-/* The same for a reader: "shared wavefronts", "bank conflicts". */
+/* The same as text for people: "shared wavefronts", "bank conflicts". */
 const char *kernel_counter_words(enum kernel_counter c);
 
-/* One launch as it was counted. */
+/* The counts of one launch. */
 struct kernel_counts {
     int64_t value[KERNEL_COUNTERS];
 };
-/* The counts of `kernel` in a report that a program of simtcc --check left (SIMT_REPORT). The
- * program must have launched it once. 0, or -1 and *e. */
+/* Reads the counts of `kernel` from the report of a checked program (SIMT_REPORT), which must have
+ * launched it once. 0, or -1 and *e. */
 int kernel_counts_read(const char *report_path, const char *kernel, struct kernel_counts *out,
                        struct err *e);
 
 /* The version that the counts reach, 1 .. kernel_version_count; *missed (may be NULL) is the first
- * budget that doesn't hold, NULL when all do. */
+ * budget that doesn't hold, NULL if all do. */
 int kernel_version_reached(const struct kernel_sizes *s, const struct kernel_counts *counts,
                            const struct kernel_budget **missed);
 
-/* Is there still a LAB_TODO_KERNEL in the source, outside of comments and strings? */
+/* Whether the source still has a LAB_TODO_KERNEL outside of comments and strings. */
 bool kernel_not_attempted(const char *text, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* kernel_table.c: the kernels' parameters, closed forms, versions and budgets. See kernel_spec.h.
  *
- * How a limit comes about is said beside it. Sectors have 32 bytes, a warp 32 lanes; a "% 8" in a
- * precondition makes every row a whole number of sectors, so that most forms are exact.
+ * A comment explains each limit. Sectors have 32 bytes, a warp 32 lanes; a "% 8" in a precondition
+ * makes every row a whole number of sectors, so most forms are exact.
  */
 #include "backend/kernels.h"
 #include "backend/kernel_spec.h"
@@ -22,8 +22,8 @@
 #define I8   KERNEL_I8
 
 /* Tolerances. A float sum of n terms in any order stays within n * 2^-24 of their magnitudes; with
- * at most a few thousand terms and a few partial sums a lane, 2e-5 is generous and a hundred times
- * less than what a forgotten term costs. A value stored as bf16 is off by up to 2^-8 of itself. */
+ * at most a few thousand terms and a few partial sums a lane, 2e-5 is enough and a hundred times
+ * less than the error of a missing term. A value stored as bf16 is off by up to 2^-8 of itself. */
 #define T_SUM  2e-5
 #define T_ONE  2e-6
 #define T_BF16 4e-3

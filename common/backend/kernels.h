@@ -1,37 +1,37 @@
-/* kernels.h: the device kernels of the CUDA backend. Lab 03 writes them, one .cu a kernel.
+/* kernels.h: the prototypes of lab 03's kernels, those that a CUDA backend of the server needs; one
+ * .cu file a kernel.
  *
- * A kernel is device code only, with C linkage and the exact signature below. How it is launched is
- * data, launch.json beside it (launch.h), so that no host code of the learner's ever runs. What a
- * program needs to know about a kernel (shapes, bytes, operations, budgets) is data as well:
- * kernel_spec.h. A plain C file may include this header and gets the constants only.
+ * A kernel is device code only, with C linkage and the exact signature below. Its launch shape is
+ * data, in launch.json beside it (launch.h), so that no host code of the learner runs. Shapes,
+ * bytes, operations and budgets are data too (kernel_spec.h). A plain C file that includes this
+ * header gets the constants only.
  *
- * Types, and why these. Weights are bf16 and so is the KV cache: they are nearly all of the bytes
- * that decoding moves, and bf16 is how models are published. Everything else that passes from one
- * kernel to the next (the residual stream, q, k and v, the gate, the logits) is float, and every
- * sum is taken in float: that traffic is small, and with it the CUDA backend computes the same
- * numbers as the native one up to the order of its sums, so that the two can be compared token for
- * token. A bf16 value widens to float exactly. Norm weights are float, as the native backend has
- * them.
+ * Types. Weights and the KV cache are bf16: they are nearly all of the bytes that decoding moves,
+ * and models are published in bf16. All other tensors (the residual stream, q, k, v, the gate, the
+ * logits) are float, and all sums are taken in float. These tensors are small. Float makes the
+ * results equal to the native backend's up to the order of sums, so that the two can be compared
+ * token for token. A bf16 value widens to float exactly. Norm weights are float, as in the native
+ * backend.
  *
- * Rules for all of them. Matrices are row-major and shapes are written outermost first. Every
- * tensor starts at a multiple of 256 bytes (cudaMalloc sees to that); every row is a whole number
- * of 16-byte words where "% 8" is stated below, so that vector loads are legal. Sizes are at least
- * 1. A kernel writes nothing but its outputs, and of those every element; inputs stay as they were.
+ * Rules. Matrices are row-major; shapes are written outermost first. Every tensor starts at a
+ * multiple of 256 bytes (cudaMalloc guarantees it). Where "% 8" is stated below, every row is a
+ * whole number of 16-byte words, so that vector loads are legal. Sizes are at least 1. A kernel
+ * writes every element of its outputs and nothing else; inputs keep their values.
  */
 #ifndef SERVELAB_BACKEND_KERNELS_H
 #define SERVELAB_BACKEND_KERNELS_H
 
+#include "base/kv_block.h" /* KV_BLOCK_TOKENS = 16, the slots of a KV block */
+
 #include <stdint.h>
 
 enum {
-    KERNEL_BLOCK_TOKENS = 16, /* slots of a KV block; sched/policy.h's KV_BLOCK_TOKENS */
-    KERNEL_MAX_NORM = 8192,   /* widest row of rmsnorm: 256 threads keep 32 values each */
+    KERNEL_MAX_NORM = 8192, /* widest row of rmsnorm: 256 threads keep 32 values each */
     KERNEL_MAX_HEAD_DIM = 128
 };
 
-/* Stands in a starter where the kernel's body belongs. While a file has it, the kernel counts as
- * not attempted (kernel_spec.h: kernel_not_attempted). It does nothing, so that a starter compiles
- * with every compiler. */
+/* A starter has this in place of the kernel's body. While a file has it, the kernel counts as not
+ * attempted (kernel_spec.h: kernel_not_attempted). It does nothing, so every starter compiles. */
 #define LAB_TODO_KERNEL(name) ((void)0)
 
 #if defined(__CUDACC__) || defined(SERVELAB_SIMT) || defined(__SIMT__)
@@ -67,13 +67,13 @@ KERNEL softmax(float *out,     // (rows, d)
                const float *x, // (rows, d)
                int32_t rows, int32_t d);
 
-/* Turns q in place, and writes the turned k, and v, into the paged cache. A head's value i, below
- * half = head_dim / 2, pairs with value i + half: (a, b) becomes (a cos - b sin, a sin + b cos),
- * with the angle at [position[t]][i]. (A model that pairs neighbours has the rows of its query and
- * key matrices reordered when it is loaded.) The tables come from the host, computed in double.
- * slot[t] = physical block * 16 + slot in it, all different. Slots that are not named stay as they
- * are. head_dim % 8 == 0. */
-KERNEL rope(float *q,                // (tokens, q_heads, head_dim), turned in place
+/* Rotates q in place, and writes the rotated k, and v, into the paged cache. A head's value i,
+ * below half = head_dim / 2, pairs with value i + half: (a, b) becomes (a cos - b sin, a sin + b
+ * cos), with the angle at [position[t]][i]. (For a model that pairs neighbours, the rows of the
+ * query and key matrices are reordered when it is loaded.) The host computes the tables in double.
+ * slot[t] = physical block * 16 + slot in it, all different. Other slots keep their values.
+ * head_dim % 8 == 0. */
+KERNEL rope(float *q,                // (tokens, q_heads, head_dim), rotated in place
             bf16 *kpool,             // (pool_blocks, kv_heads, 16, head_dim)
             bf16 *vpool,             // (pool_blocks, kv_heads, 16, head_dim)
             const float *k,          // (tokens, kv_heads, head_dim)
@@ -117,17 +117,17 @@ KERNEL gemv_int8(float *y,           // (rows)
                  int32_t rows, int32_t cols);
 
 /* ---- attention over the paged cache ----
- * Query head h reads KV head h / (q_heads / kv_heads). A sequence's key at position p stands in
- * slot p % 16 of block table[p / 16]; blocks come in any order. Slots of a listed block that hold
- * no key yet hold finite numbers (the server clears its pool once) and must not count.
- * head_dim: a multiple of 16, at most KERNEL_MAX_HEAD_DIM. A KV head has at most 32 query heads.
- * scale is 1 / sqrt(head_dim). Results are judged as float arithmetic leaves them (kernel_spec.h
- * has the tolerances). Tensor cores take bf16: keys and values are that anyway, but a query or a
- * weight rounded to one bf16 is off by more than is allowed; two of them, value and remainder, do.
+ * Query head h reads KV head h / (q_heads / kv_heads). A sequence's key at position p is in slot
+ * p % 16 of block table[p / 16]; blocks are in any order. Slots of a listed block that hold no key
+ * yet hold finite numbers (the server clears its pool once) and must not count. head_dim: a
+ * multiple of 16, at most KERNEL_MAX_HEAD_DIM. A KV head has at most 32 query heads. scale is 1 /
+ * sqrt(head_dim). Results must have the accuracy of float arithmetic (tolerances: kernel_spec.h).
+ * Tensor cores take bf16. Keys and values are bf16, but a query or a softmax weight rounded to one
+ * bf16 exceeds the tolerance; split it into two bf16, the value and the remainder.
  */
 
-/* Causal attention of one sequence's new tokens; token t stands at position pos0 + t and its key is
- * in the cache already. */
+/* Causal attention of one sequence's new tokens. Token t is at position pos0 + t; its key is
+ * already in the cache. */
 KERNEL attention_prefill(float *out,                 // (tokens, q_heads, head_dim)
                          const float *q,             // (tokens, q_heads, head_dim)
                          const bf16 *kpool,          // (pool_blocks, kv_heads, 16, head_dim)
@@ -136,11 +136,12 @@ KERNEL attention_prefill(float *out,                 // (tokens, q_heads, head_d
                          int32_t pos0, int32_t tokens, int32_t q_heads, int32_t kv_heads,
                          int32_t head_dim, float scale);
 
-/* One new token of each of seqs sequences, its keys shared out over `splits` blocks of threads.
- * With B = ceil(length / 16) and S = ceil(B / splits), split i has the table's blocks i S up to
- * (i + 1) S or B, whichever comes first. It leaves its greatest score, the sum of exp(score -
- * greatest), and the values weighted so, not divided by that sum. A split without keys leaves
- * zeros in all three. */
+/* One new token of each of seqs sequences, its keys divided among `splits` blocks of threads. With
+ * B = ceil(length / 16) and S = ceil(B / splits), split i has the table's blocks i S to min((i + 1)
+ * S, B)
+ * - 1. Its results are its greatest score, the sum of exp(score - greatest), and the values
+ * weighted by these exponentials, not divided by the sum. A split without keys writes zeros to all
+ * three. */
 KERNEL attention_decode(float *partial,              // (seqs, q_heads, splits, head_dim)
                         float *split_max,            // (seqs, q_heads, splits)
                         float *split_sum,            // (seqs, q_heads, splits)

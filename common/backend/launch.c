@@ -205,7 +205,7 @@ static int read_entry(const cJSON *doc, const char *kernel, struct launch_rule *
     if (!cJSON_IsObject(entry))
         return err_at(e, 0, kernel,
                       entry ? "must be an object with grid and block"
-                            : "is missing: say how the kernel is launched, with grid and block");
+                            : "is missing: give the kernel's launch shape, with grid and block");
     const cJSON *m;
     cJSON_ArrayForEach(m, entry) {
         if (!strcmp(m->string, "grid") || !strcmp(m->string, "block") ||
@@ -248,7 +248,7 @@ static int bounded(const char *text, const struct launch_names *names, const cha
     int64_t v;
     if (launch_eval(text, names, field, &v, e)) return -1;
     if (v < lo || v > hi)
-        return err_at(e, 0, field, "\"%.100s\" is %lld here; it must lie between %lld and %lld",
+        return err_at(e, 0, field, "\"%.100s\" is %lld here; it must be between %lld and %lld",
                       text, (long long)v, (long long)lo, (long long)hi);
     *out = (uint32_t)v;
     return 0;

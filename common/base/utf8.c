@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* What a lead byte determines: the character's length and the range of its second byte (Unicode
- * table 3-7: the range excludes overlong forms, surrogates and numbers past U+10FFFF). Length 0:
- * not a lead byte. */
+/* A lead byte gives the character's length and the range of its second byte. That range excludes
+ * overlong forms, surrogates and code points above U+10FFFF (Unicode, table 3-7). Length 0: not a
+ * lead byte. */
 struct lead {
     uint8_t bytes, lo, hi;
 };
@@ -18,7 +18,7 @@ static struct lead lead_of(unsigned char b) {
     return (struct lead){0, 0, 0};
 }
 
-/* Can `byte` be at place `at` (1 to 3) of a character whose first byte is `first`? */
+/* May `byte` be number `at` (1 to 3) of the character that begins with `first`? */
 static bool continues(unsigned char first, int32_t at, unsigned char byte) {
     struct lead l = lead_of(first);
     if (at == 1) return byte >= l.lo && byte <= l.hi;
@@ -76,7 +76,7 @@ size_t utf8_stream(unsigned char held[4], int32_t *n_held, unsigned char byte, c
             *n_held = 0;
             return written;
         }
-        /* The held prefix can't be finished: one replacement for all of it, then start afresh. */
+        /* The held prefix can't be finished: one replacement for all of it; `byte` begins anew. */
         written = write_replacement(out);
         *n_held = 0;
     }

@@ -1,11 +1,12 @@
 /* cmd_grade.c: `servelab grade LAB [DIR]`: grades one submission and renders the verdict. Grading
- * itself: grader/grade.h.
+ * itself: grader/core/grade.h.
  */
 #include "cli/options.h"
 
-#include "build.h"
-#include "grade.h"
-#include "render.h"
+#include "core/build.h"
+#include "core/grade.h"
+#include "core/render.h"
+#include "labs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -104,28 +105,16 @@ static int choose_seed(struct options *o) {
 
 static int render_one(const char *item, size_t n, const struct grade_verdict *v,
                       const struct lab *lab) {
-    char name[16], path[1024];
+    char path[1024];
     size_t len = strcspn(item, "=,");
-    FILE *out = stdout;
-    int rc = 0;
-    snprintf(name, sizeof name, "%.*s", (int)(len < 15 ? len : 15), item);
-    if (len < n) {
-        snprintf(path, sizeof path, "%.*s", (int)(n - len - 1), item + len + 1);
-        out = fopen(path, "w");
-        if (!out) return cli_usage("grade", "--format: %s: %s", path, strerror(errno));
-    }
-    if (!strcmp(name, "json"))
-        rc = render_json(v, out) ? CLI_FAULT : 0;
-    else
-        render_text(v, lab, out == stdout && cli_bold()[0], out);
-    if (out == stdout) return rc; /* main.c checks it */
-    bool whole = !ferror(out);
-    if ((fclose(out) || !whole) && !rc) {
-        fprintf(stderr, "servelab grade: --format: %s can't be written: %s\n", path,
-                strerror(errno));
-        rc = CLI_FAULT;
-    }
-    return rc;
+    bool to_file = len < n;
+    struct err e;
+    if (to_file) snprintf(path, sizeof path, "%.*s", (int)(n - len - 1), item + len + 1);
+    if (!render_file(v, lab, item[0] == 'j' ? RENDER_JSON : RENDER_TEXT, !to_file && cli_bold()[0],
+                     to_file ? path : NULL, &e))
+        return 0;
+    cli_input_error("grade", NULL, &e, false);
+    return CLI_FAULT;
 }
 
 static int check_formats(const char *formats) {
@@ -139,8 +128,8 @@ static int check_formats(const char *formats) {
 
 static int render_all(const char *formats, const struct grade_verdict *v, const struct lab *lab) {
     int rc = 0;
-    for (const char *p = formats; p && !rc; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-        rc = render_one(p, strcspn(p, ","), v, lab);
+    for (const char *p = formats; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (render_one(p, strcspn(p, ","), v, lab)) rc = CLI_FAULT;
     return rc;
 }
 

@@ -1,6 +1,5 @@
-/* cmd_load.c: `servelab load`: asks a server, one request after the other, with the client's own
- * clock, joins both halves of each record, and shows them as `servelab record check` does (it runs
- * that very command on what it collected). How a request is seen: load/client.h.
+/* cmd_load.c: `servelab load`: sends requests to a server, one after the other, joins both halves
+ * of each record, and prints them with `servelab record check`. See load/client.h.
  */
 #include "cli/options.h"
 
@@ -33,7 +32,7 @@ struct load {
     char url[512], model[200], log_path[4096];
     char *text; /* the prompt's bytes, where it came from a file or a preset */
     int32_t *ids;
-    FILE *log; /* one joined record a line */
+    FILE *log; /* one record a line */
     int incomplete;
     bool unwritten; /* an output could not be written: exit status 4 */
 };
@@ -53,7 +52,8 @@ static const struct option_flag flags[] = {
     OPTION_INT(T, max_tokens, "max-tokens", "N", 1, 1 << 24, "longest answer (256)"),
     OPTION_REAL(T, temperature, "temperature", "X", 0, 2, "(0: greedy)"),
     OPTION_INT(T, seed, "seed", "N", -JSON_MAX_INT, JSON_MAX_INT, "of the sampling"),
-    OPTION_SWITCH(T, ignore_eos, "ignore-eos", "go on to --max-tokens whatever the model says"),
+    OPTION_SWITCH(T, ignore_eos, "ignore-eos",
+                  "the end token is an ordinary one: go on to --max-tokens"),
     OPTION_INT(T, requests, "requests", "N", 1, 1000000, "one after the other (1)"),
     OPTION_INT(T, timeout_s, "timeout-s", "N", 1, 86400, "for one request (600)"),
     OPTION_FILE(T, record, "record", "FILE", "keep the first record"),
@@ -74,8 +74,9 @@ const struct command load_command = {
     .run = run,
     .usage = "--url URL (--prompt TEXT | --prompt-file FILE | --prompt-tokens-file FILE | "
              "--preset NAME) [FLAGS]",
-    .about = "Sends completions to a server, stamps what a client sees of them, and prints the "
-             "records that both halves make.",
+    .about = "Sends completions to a server, stamps what the client sees of them, and prints the "
+             "joined records. Of a server that keeps no records, each record holds the client's "
+             "half.",
     .flags = flags,
     .rules = rules,
     .exits = "0 every request was completed; 1 one wasn't; 2 bad usage, or no server; 4 an output "
@@ -84,7 +85,7 @@ const struct command load_command = {
 
 /* ---- what to ask ----------------------------------------------------------------------------- */
 
-/* Files that aren't JSON are read as text; both are bounded by the JSON reader's limit. */
+/* Reads a prompt as text, up to the JSON reader's limit. */
 static int read_prompt_file(struct load *l, struct err *e) {
     size_t n;
     l->text = json_read_file(l->o.prompt_file, &n, e);
@@ -104,7 +105,7 @@ static int read_tokens_file(struct load *l, struct err *e) {
     for (const cJSON *id = rc ? NULL : tree->child; id; id = id->next, i++) {
         double x = cJSON_IsNumber(id) ? id->valuedouble : -1;
         if (!(x >= 0 && x <= INT32_MAX) || x != (int32_t)x) {
-            rc = err_set(e, "entry %d is no token id", i);
+            rc = err_set(e, "entry %d is not a token id", i);
             break;
         }
         l->ids[i] = (int32_t)x;
@@ -179,7 +180,9 @@ static int prepare(struct load *l, const char **input, struct err *e) {
                                        .progress = isatty(STDERR_FILENO)};
     size_t n = strlen(o->url);
     while (n > 0 && o->url[n - 1] == '/') n--;
-    if (n < 1 || n >= sizeof l->url) return err_at(e, 0, "--url", "'%.60s' is no address", o->url);
+    if (n < 1 || n >= sizeof l->url)
+        return err_at(e, 0, "--url",
+                      "'%.60s' is not an address; give one such as http://127.0.0.1:8080", o->url);
     memcpy(l->url, o->url, n);
     if (load_client_init(&l->client, l->url, (int)o->timeout_s, e)) return -1;
     *input = o->prompt_file ? o->prompt_file : o->tokens_file;
@@ -195,8 +198,7 @@ static int prepare(struct load *l, const char **input, struct err *e) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Where the records are collected: in --out, or for the time of this command in a file of our own.
- */
+/* Opens the file of the records: in --out, otherwise a temporary one. */
 static int open_log(struct load *l, struct err *e) {
     const char *tmp = getenv("TMPDIR");
     if (l->o.out && mkdir(l->o.out, 0777) && errno != EEXIST)
@@ -267,7 +269,7 @@ static int ask_all(struct load *l, struct err *e) {
     return rc;
 }
 
-/* The same printing as `record check`: it is `record check`. */
+/* Prints the records by calling `servelab record check`. */
 static int print_records(struct load *l) {
     char *argv[] = {"", l->o.json ? "--json" : "--", l->log_path, NULL};
     int status = cmd_record_check(3, argv);

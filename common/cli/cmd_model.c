@@ -1,5 +1,5 @@
-/* cmd_model.c: `servelab model`: what a model file holds, and what its tokenizer makes of a text.
- * Not here: reading (model/gguf.h, model/model.h), encoding (model/tokenizer.h). */
+/* cmd_model.c: `servelab model`: describes a model file, and encodes and decodes text with its
+ * tokenizer. Not here: reading (model/gguf.h, model/model.h), encoding (model/tokenizer.h). */
 #include "base/home.h"
 #include "cli/options.h"
 #include "model/gguf.h"
@@ -29,11 +29,10 @@ static const struct option_flag flags[] = {
     OPTION_FILE(T, model, "model", "FILE",
                 "the GGUF file (" HOME_DEFAULT_MODEL "); tokenize and detokenize need no weights "
                 "in it"),
-    OPTION_SWITCH(T, chat, "chat", "TEXT is what a user says: apply the model's chat template",
+    OPTION_SWITCH(T, chat, "chat", "TEXT is a user's message: apply the model's chat template",
                   .only = TOKENIZE),
     OPTION_SWITCH(T, special, "special",
-                  "texts of special tokens are read and written as these tokens, as in trusted "
-                  "text",
+                  "the text of a special token is that token, as in a raw prompt",
                   .only = TOKENIZE | DETOKENIZE),
     OPTION_SWITCH(T, tensors, "tensors", "list every tensor", .only = INFO),
     OPTION_SWITCH(T, json, "json", "one JSON object"),
@@ -83,8 +82,8 @@ const struct command model_detokenize_command = {
     .summary = "token ids to text",
     .run = run_detokenize,
     .usage = "[--model FILE] [--special] [--json] ID...|-",
-    .about = "The text of token ids (- reads them from standard input); bytes that are not UTF-8 "
-             "become U+FFFD.",
+    .about = "The text of token ids (- reads them from standard input); ill-formed UTF-8 "
+             "becomes U+FFFD.",
     .flags = flags,
     .args = {"ID"},
     .min_args = 1,
@@ -94,8 +93,7 @@ const struct command model_detokenize_command = {
     .variant = DETOKENIZE,
     .share = model_commands};
 
-/* ---- text that a terminal and a JSON reader can take ------------------------------------------
- */
+/* ---- text that is safe for a terminal and a JSON reader -------------------------------------- */
 
 /* Well-formed UTF-8 in a fresh string; ill-formed parts become U+FFFD. */
 static char *to_utf8(const char *s, size_t n) {
@@ -116,7 +114,7 @@ static void add_text(cJSON *o, const char *key, const char *s, size_t n) {
     free(text);
 }
 
-/* A piece between quotes, one line whatever it holds: control and ill-formed bytes as \xNN. */
+/* A piece between quotes, on one line: control and ill-formed bytes as \xNN. */
 static void print_quoted(const char *s, size_t n) {
     putchar('"');
     for (size_t i = 0; i < n;) {
@@ -143,13 +141,13 @@ static int print_json(cJSON *root) {
     return text ? CLI_DONE : CLI_FAULT;
 }
 
-/* ---- info -------------------------------------------------------------------------------------
- */
+/* ---- info ------------------------------------------------------------------------------------ */
 
 struct facts {
     struct gguf *g;      /* owned, unless a model owns it */
     struct model *model; /* NULL for a vocabulary alone */
-    struct tokenizer *t; /* NULL when the file's tokenizer can't be read; then why says it */
+    struct tokenizer
+        *t; /* NULL when the file's tokenizer can't be read; then `why` has the reason */
     struct err why;
 };
 
@@ -174,7 +172,8 @@ static void info_json(const struct facts *f, const char *path) {
                        {"n_layers", c->n_layers},     {"n_heads", c->n_heads},
                        {"n_kv_heads", c->n_kv_heads}, {"head_dim", c->head_dim},
                        {"d_ffn", c->d_ffn},           {"context_length_tokens", c->context_length},
-                       {"rope_theta", c->rope_theta}, {"rms_eps", c->rms_eps}};
+                       {"rope_theta", c->rope_theta}, {"rope_scale", c->rope_scale},
+                       {"rms_eps", c->rms_eps}};
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
             cJSON_AddNumberToObject(o, numbers[i].key, numbers[i].v);
         cJSON_AddBoolToObject(o, "tied", c->tied);
@@ -213,11 +212,13 @@ static void print_config(const struct model *m) {
     printf("  layers         %d, d_model %d, d_ffn %d\n", c->n_layers, c->d_model, c->d_ffn);
     printf("  attention      %d query heads and %d KV heads of %d%s\n", c->n_heads, c->n_kv_heads,
            c->head_dim, m->layers[0].bq.data ? ", with q/k/v bias" : "");
-    printf("  rope           theta %g, pairs are %s%s\n", (double)c->rope_theta,
+    printf("  rope           theta %g, pairs are %s%s", (double)c->rope_theta,
            m->rope == ROPE_HALVES ? "halves" : "neighbours",
            m->rope_factors.data ? ", with frequency factors" : "");
+    if (c->rope_scale != 1) printf(", positions divided by %g", (double)c->rope_scale);
+    putchar('\n');
     printf("  vocabulary     %d, head %s\n", c->vocab_size,
-           c->tied ? "tied to the embedding" : "of its own");
+           c->tied ? "tied to the embedding" : "separate");
     printf("  context        %d tokens; keys and values take %d numbers a token\n",
            c->context_length, 2 * c->n_layers * c->n_kv_heads * c->head_dim);
 }
@@ -307,8 +308,7 @@ static int info(const struct options *o) {
     return CLI_DONE;
 }
 
-/* ---- tokenize and detokenize ------------------------------------------------------------------
- */
+/* ---- tokenize and detokenize ----------------------------------------------------------------- */
 
 /* All of standard input and a NUL. NULL and *e when there is too much of it. */
 static char *read_input(size_t *n, struct err *e) {
@@ -392,7 +392,7 @@ static int parse_id(const struct tokenizer *t, const char *word, int32_t *id, st
     char *end;
     long v = strtol(word, &end, 10);
     if (end == word || *end || v < 0 || v >= tokenizer_vocab_size(t))
-        return err_set(e, "'%.32s' is no token id; they go from 0 to %d", word,
+        return err_set(e, "'%.32s' is not a token id; ids are 0 to %d", word,
                        tokenizer_vocab_size(t) - 1);
     *id = (int32_t)v;
     return 0;
@@ -443,8 +443,7 @@ static int detokenize_ids(const struct options *o, const struct tokenizer *t, st
     return rc == 0 ? CLI_DONE : cli_input_error("model detokenize", NULL, e, o->json);
 }
 
-/* ---- the command line -------------------------------------------------------------------------
- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 /* Reads the flags. true: go on. false: the command ends with *status. */
 static bool parse(const struct command *c, int argc, char **argv, struct options *o, int *status) {

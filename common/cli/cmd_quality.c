@@ -1,6 +1,6 @@
-/* cmd_quality.c: `servelab quality`: how often a model answers the checkable questions rightly, and
- * what a planted fault or a coarser precision does to that. Not here: the questions and the checks
- * (quality/). */
+/* cmd_quality.c: `servelab quality`: measures how often a model answers the checkable questions
+ * rightly, also under a planted fault or a coarser precision. Not here: the questions and the
+ * checks (quality/). */
 #include "backend/cpu/cpu.h"
 #include "base/home.h"
 #include "cli/options.h"
@@ -75,7 +75,8 @@ static const struct option_flag flags[] = {
                 "answer-nll/1: compare each answer's likelihood with this float32 run (the stored "
                 "one for the embedded model)"),
     OPTION_FILE(T, write_reference, "write-reference", "FILE", "store this run as a reference"),
-    OPTION_REAL(T, min_pass_rate, "min-pass-rate", "R", 0, 1, "what counts as good enough (0.95)"),
+    OPTION_REAL(T, min_pass_rate, "min-pass-rate", "R", 0, 1,
+                "the least pass rate of exit status 0 (0.95)"),
     OPTION_SWITCH(T, json, "json", "the same as JSON"),
     {0}};
 #undef T

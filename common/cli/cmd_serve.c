@@ -1,8 +1,7 @@
-/* cmd_serve.c: `servelab serve`: puts model, backend, engine and HTTP together, and takes them
- * apart again when a signal says so. What a request then meets, in order: common/serve/http.c,
- * common/serve/completion.c, common/serve/openai.c, common/serve/engine.c,
- * common/serve/engine_queue.c, solutions/04_serving/engine_step.c (or the learner's),
- * solutions/02_queue_sim/policy.c (or the learner's), common/backend/cpu/forward.c.
+/* cmd_serve.c: `servelab serve`: starts model, backend, engine and HTTP, and stops them at a
+ * signal. A request then passes, in this order, common/serve/http.c, http_router.c, completion.c,
+ * openai.c, engine.c, solutions/04_serving/engine_step.c and solutions/02_queue_sim/policy.c (or
+ * the learner's files), common/backend/cpu/forward.c.
  */
 #include "cli/options.h"
 #include "cli/serve_machine.h"
@@ -27,7 +26,7 @@
 
 enum {
     DRAIN_GRACE_MS = 500, /* a client posts its half within milliseconds of its last byte */
-    DRAIN_LOG_MS = 1000   /* a log that takes no lines for so long won't take the last ones */
+    DRAIN_LOG_MS = 1000   /* give up on a log that has taken no line for so long */
 };
 
 struct options {
@@ -95,9 +94,9 @@ static const struct option_flag flags[] = {
                "how long a record waits for the client's half (3000)"),
     OPTION_FILE(T, step_log, "step-log", "FILE", "write a JSON line for each step of the engine"),
     OPTION_INT(T, drain_timeout_s, "drain-timeout-s", "N", 0, 86400,
-               "on SIGTERM, finish what runs for so long at most (30)"),
+               "on SIGTERM, wait at most so long for running requests (30)"),
     OPTION_SWITCH(T, json, "json",
-                  "report on standard output that the server is ready, as one JSON line"),
+                  "print one JSON line on standard output when the server is ready"),
     {0}};
 #undef T
 
@@ -110,13 +109,13 @@ const struct command serve_command = {
     .usage = "[--model FILE] [FLAGS]",
     .about = "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.",
     .flags = flags,
-    .notes = "A record's line is written within 50 ms of both halves being there, or after the "
-             "grace period. SIGTERM loses none; kill -9 loses those of requests that run, those "
-             "that wait for the client's half, and the last 50 ms.\n\n"
+    .notes = "A record's line is written within 50 ms once both halves are there, or after the "
+             "grace period. SIGTERM loses no record. kill -9 loses those of requests that run or "
+             "wait for the client's half, and those of the last 50 ms.\n\n"
              "While the example runs, in another terminal:\n"
              "  curl -N http://127.0.0.1:8080/v1/completions -d '{\"model\": \"NAME\", "
              "\"prompt\": \"12+30=\", \"max_tokens\": 8, \"stream\": true}'\n"
-             "NAME is what `curl http://127.0.0.1:8080/v1/models` says. SIGTERM or Ctrl-C drains; "
+             "NAME is the id in `curl http://127.0.0.1:8080/v1/models`. SIGTERM or Ctrl-C drains; "
              "a second one stops at once.",
     .exits = "0 stopped by a signal; 2 bad usage or input; 4 records could not be logged: they are "
              "counted at the end",
@@ -124,7 +123,7 @@ const struct command serve_command = {
 
 /* ---- putting together ------------------------------------------------------------------------ */
 
-/* Now, not as a 404 of every file in front of the class. */
+/* Checked at the start: otherwise each file of the page would be a 404 in front of the class. */
 static int check_web(const struct options *o, struct err *e) {
     char path[PATH_MAX];
     struct stat st;
@@ -132,7 +131,7 @@ static int check_web(const struct options *o, struct err *e) {
     int n = snprintf(path, sizeof path, "%s/index.html", o->web);
     if (n < (int)sizeof path && !access(path, R_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
         return 0;
-    return err_at(e, 0, "--web", "'%s' is no folder with an index.html that can be read", o->web);
+    return err_at(e, 0, "--web", "'%s' must be a folder with a readable index.html", o->web);
 }
 
 static int open_machine(struct server *s, struct err *e) {
@@ -205,7 +204,7 @@ static int write_port_file(struct server *s, struct err *e) {
     return err_at(e, 0, "--port-file", "%.200s %s", s->o.port_file, why.text);
 }
 
-/* What couldn't be logged is said with its number, and is our fault. */
+/* Ends the log. Reports how many records are lost, with exit status 4. */
 static int finish_log(const struct server *s) {
     struct err e;
     char text[600];
@@ -290,8 +289,8 @@ static bool signalled(int ms) {
     return sigtimedwait(&set, NULL, &t) > 0;
 }
 
-/* What runs is finished, and what is finished is logged; a second signal or the time-out cuts it
- * short. Whatever is then left ends as cancelled, and its record says so. */
+/* Finishes the running requests and logs them, until a second signal or the time-out. The requests
+ * that are left then end as cancelled, in their records too. */
 static void drain(struct server *s) {
     int64_t until = clock_monotonic_ns() + s->o.drain_timeout_s * NS_PER_S;
     struct err e;

@@ -1,5 +1,5 @@
-/* cmd_sim.c: `servelab sim run`: one load on one server or a fleet; `servelab sim sweep`: many
- * loads. Flags: sim_flags.h; rendering: sim_print.h; the work: sim/run.h and sim/sweep.h. */
+/* cmd_sim.c: `servelab sim run` simulates one load, `servelab sim sweep` (sim_sweep.c) several.
+ * Flags: sim_flags.h; output: sim_print.h; simulation: sim/run.h and sim/sweep.h. */
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/sim_print.h"
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Watching every token costs; beyond so many requests ITL is left out unless records are written.
- */
+/* Recording every token takes time: above this many requests ITL is left out, unless records are
+ * written. */
 enum { WATCH_UP_TO = 1000 * 1000 };
-/* A JSON tree takes a kilobyte and more a request. */
+/* A request takes more than a kilobyte in a JSON tree. */
 enum { LIST_UP_TO = 200 * 1000 };
 
 /* ---- one run ---- */
@@ -44,11 +44,11 @@ static void clear_progress(const struct watch *w) {
 static int fault(int rc, const struct sim_setup *s, const struct err *e, bool json) {
     int status = cli_input_error("sim run", workload_err_input(&s->run.workload, e), e, json);
     if (rc != RUN_OURS) return status;
-    fprintf(stderr, "servelab sim run: this is our own fault; nothing of the run counts\n");
+    fprintf(stderr, "servelab sim run: this is a bug in servelab; discard the results\n");
     return CLI_FAULT;
 }
 
-/* The run, its measures and its records; prints when all of it is sound. */
+/* Runs, measures and finishes the records; prints only if nothing failed. */
 static int run_and_print(const struct sim_flags *f, struct sim_setup *s, struct watch *w) {
     struct run run;
     struct run_measures m;
@@ -59,7 +59,8 @@ static int run_and_print(const struct sim_flags *f, struct sim_setup *s, struct 
     if (run_measure(&run, &s->run, &m, &e)) rc = RUN_BAD;
     bool written = true;
     if (!rc && w->recorder) {
-        rc = recorder_finish(w->recorder, &e); /* the same two numbers */
+        rc = recorder_finish(w->recorder,
+                             &e); /* RECORDER_BAD, RECORDER_OURS: as RUN_BAD, RUN_OURS */
         written = rc != RECORDER_BAD;
     }
     if (!rc) {

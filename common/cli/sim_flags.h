@@ -43,16 +43,16 @@ struct sim_flags {
 int sim_run(const struct sim_flags *f);   /* cmd_sim.c */
 int sim_sweep(const struct sim_flags *f); /* sim_sweep.c */
 
-/* What the flags mean. `list` is owned here, sim_setup_release frees it. */
+/* The run that the flags describe. Owns list_ns; sim_setup_release frees it. */
 struct sim_setup {
     struct run_spec run;
     struct deployment deployment; /* .model NULL: the cost is setup plus per request */
     int64_t *list_ns;
-    bool default_limits;         /* the limits are ours, not the user's */
-    struct workload_facts facts; /* of a trace, once it was read */
+    bool default_limits;         /* the user gave no limits: the defaults apply */
+    struct workload_facts facts; /* of a trace, after reading it */
 };
 
-/* The limits taken with a model where none is given, from a benchmark that the field agreed on. */
+/* The default limits with a model, from a public benchmark. */
 #define SIM_DEFAULT_LIMITS "those of MLPerf Inference for llama3.1-8b in its server scenario"
 enum { SIM_DEFAULT_TTFT_MS = 2000, SIM_DEFAULT_TPOT_MS = 100 };
 
@@ -60,8 +60,8 @@ enum { SIM_DEFAULT_TTFT_MS = 2000, SIM_DEFAULT_TPOT_MS = 100 };
 int sim_setup_make(const struct sim_flags *f, struct sim_setup *out, struct err *e);
 void sim_setup_release(struct sim_setup *s);
 
-/* One line each on what arrives and on what serves it, for headings: "poisson arrivals at 5
- * requests/s, 2000 requests, ...". Returns buf. */
+/* One line each that describes the workload ("poisson arrivals, 2000 requests, ...") and the
+ * server. Both return buf. */
 const char *sim_workload_text(const struct sim_flags *f, const struct sim_setup *s, char *buf,
                               size_t cap);
 const char *sim_machine_text(const struct sim_flags *f, const struct sim_setup *s, char *buf,

@@ -1,4 +1,4 @@
-/* sim_json.c: runs and operating points as JSON. See sim_print.h. */
+/* sim_json.c: prints runs and operating points as JSON. See sim_print.h. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/sim_print.h"
@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The shortest text that reads back as the very same number: cJSON's own may differ in the last
- * bit.
- */
+/* The shortest text that reads back as the same number; cJSON's own may differ in the last bit. */
 void json_real(cJSON *o, const char *key, double v) {
     char text[40];
     if (!isfinite(v)) {
@@ -24,7 +22,7 @@ void json_real(cJSON *o, const char *key, double v) {
     cJSON_AddRawToObject(o, key, text);
 }
 
-/* -1 means absent everywhere in the simulator. */
+/* -1 means absent, as everywhere in the simulator. */
 static void json_ns(cJSON *o, const char *key, int64_t ns) {
     if (ns >= 0)
         json_add_int(o, key, ns);
@@ -40,13 +38,6 @@ cJSON *json_percentile(cJSON *o, const char *key, const struct percentile *p) {
     json_add_int(q, "failed", (int64_t)p->failed);
     cJSON_AddBoolToObject(q, "few", p->few);
     return q;
-}
-
-const char *region_name(enum curve_region r) {
-    static const char *const names[] = {[REGION_UNDERLOADED] = "underloaded",
-                                        [REGION_KNEE] = "knee",
-                                        [REGION_OVERLOADED] = "overloaded"};
-    return names[r];
 }
 
 void json_dump(const cJSON *tree, FILE *out) {
@@ -91,16 +82,6 @@ void json_limits(cJSON *o, const struct sim_setup *s) {
 }
 
 /* ---- dollars ---- */
-
-enum slo_answer sim_dollars(const struct sim_flags *f, const struct operating_point *p,
-                            double window_s, double *value, char *reason, size_t cap) {
-    struct objective o = {.resource = {.primary = "usd",
-                                       .accelerators = (double)f->servers,
-                                       .usd_per_accelerator_hour = f->usd_per_gpu_hour,
-                                       .reserve_fraction = f->reserve_fraction}};
-    struct slo_counts c = {.requests = p->requests, .useful = p->complete, .interval_s = window_s};
-    return slo_objective_value(&o, &c, value, reason, cap);
-}
 
 static void json_dollars(cJSON *o, const struct run_report *r) {
     if (!r->flags->usd_per_gpu_hour) return;
@@ -190,7 +171,8 @@ static void json_server(cJSON *o, const struct run_report *r) {
     json_add_int(o, "shed_too_large", r->run->too_large);
     json_add_int(o, "shed_queue_full", r->run->queue_full);
     cJSON *l = cJSON_AddObjectToObject(o, "littles_law");
-    cJSON_AddBoolToObject(l, "holds", true); /* else nothing is printed: run_check */
+    cJSON_AddBoolToObject(l, "holds",
+                          true); /* otherwise run_check has failed and nothing is printed */
     json_real(l, "mean_in_system", m->little_l);
     json_real(l, "arrivals_per_s", m->little_lambda_rps);
     json_real(l, "mean_time_in_system_ns", m->little_w_ns);

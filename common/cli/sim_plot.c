@@ -1,5 +1,5 @@
-/* sim_plot.c: a sweep's curve for a terminal, in characters every font has. See sim_print.h; the
- * picture that a lecturer shows is curve.svg (sim/curve_svg.h). */
+/* sim_plot.c: plots a sweep's curve on a terminal in ASCII. See sim_print.h; curve.svg
+ * (sim/curve_svg.h) is the picture for a projector. */
 #include "base/clock.h"
 #include "cli/sim_print.h"
 

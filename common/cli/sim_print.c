@@ -1,4 +1,4 @@
-/* sim_print.c: a run as text. See sim_print.h. */
+/* sim_print.c: prints a run as text. See sim_print.h. */
 #include "cli/sim_print.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOW_UP_TO = 20 }; /* requests; beyond, a table is no reading matter */
+enum { SHOW_UP_TO = 20 }; /* requests; a longer table only with --per-request */
 
 static double ms(double ns) {
     return ns / (double)NS_PER_MS;
@@ -42,14 +42,14 @@ const char *percentile_text(const struct percentile *p, int decimals, char *buf,
     return buf;
 }
 
-/* So many decimals of a millisecond as a column needs to which these times belong: none for worked
- * examples, microseconds otherwise, nanoseconds where something is shorter than one. */
+/* The decimals of milliseconds that a column needs, `decimals` so far, when ns is added to it: none
+ * for whole milliseconds, else 3, and 6 below a microsecond. */
 static int decimals_for(int decimals, int64_t ns) {
     int needs = ns <= 0 || ns % NS_PER_MS == 0 ? 0 : ns < NS_PER_MS / 1000 ? 6 : 3;
     return needs > decimals ? needs : decimals;
 }
 
-/* Short runs in ms, as the hand-worked tables have them; an hour in s. */
+/* In ms, as in the tables worked by hand; from 100 s on in s. */
 static const char *span_text(int64_t ns, char *buf, size_t cap) {
     if (ns < 100 * NS_PER_S)
         snprintf(buf, cap, "%g ms", ms((double)ns));
@@ -58,7 +58,7 @@ static const char *span_text(int64_t ns, char *buf, size_t cap) {
     return buf;
 }
 
-/* ---- one line a request ---- */
+/* ---- the table of requests ---- */
 
 static void cell(int64_t ns, int64_t minus, int decimals) {
     if (ns < 0)
@@ -96,6 +96,23 @@ const char *class_name(enum point_class c) {
     return names[c];
 }
 
+const char *region_name(enum curve_region r) {
+    static const char *const names[] = {[REGION_UNDERLOADED] = "underloaded",
+                                        [REGION_KNEE] = "knee",
+                                        [REGION_OVERLOADED] = "overloaded"};
+    return names[r];
+}
+
+enum slo_answer sim_dollars(const struct sim_flags *f, const struct operating_point *p,
+                            double window_s, double *value, char *reason, size_t cap) {
+    struct objective o = {.resource = {.primary = "usd",
+                                       .accelerators = (double)f->servers,
+                                       .usd_per_accelerator_hour = f->usd_per_gpu_hour,
+                                       .reserve_fraction = f->reserve_fraction}};
+    struct slo_counts c = {.requests = p->requests, .useful = p->complete, .interval_s = window_s};
+    return slo_objective_value(&o, &c, value, reason, cap);
+}
+
 static void print_requests(const struct run *r) {
     int decimals = decimals_of(r);
     printf("%10s %14s %14s %14s %14s %14s\n", "request", "arrival ms", "wait ms", "start ms",
@@ -116,7 +133,7 @@ static void print_requests(const struct run *r) {
     printf("\n");
 }
 
-/* ---- groups ---- */
+/* ---- the sections ---- */
 
 static void heading(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void heading(const char *name, const char *fmt, ...) {
@@ -160,7 +177,7 @@ static void print_population(const struct run_report *r) {
     count("shed", p->shed, shed);
     count("truncated", p->truncated, "cut short by --max-output-tokens");
     count("broken", p->broken, "the server broke on the way");
-    if (!r->m->has_rates || p->requests < POINT_SAMPLES) return; /* too few for a rate */
+    if (!r->m->has_rates || p->requests < POINT_SAMPLES) return; /* too few requests for a rate */
     rate_line("offered", p->offered_rps, "requests/s, over that time");
     printf("  %-18s %12s   %s\n", "queue", p->stable ? "stable" : "growing",
            p->stable ? "ends keep up with arrivals over the second half"
@@ -186,7 +203,7 @@ static void print_interval_lines(const struct interval_line *lines, size_t n) {
                percentile_text(&l->p99, decimals, b, sizeof b), l->formula);
         few |= (l->p50.present && l->p50.few) || (l->p99.present && l->p99.few);
     }
-    if (few) printf("  * too few observations for that percentile: it is simply the largest\n");
+    if (few) printf("  * too few observations for that percentile: it is the largest of them\n");
 }
 
 static void print_latency(const struct run_report *r) {
@@ -202,11 +219,11 @@ static void print_latency(const struct run_report *r) {
         {"TPOT", p->tpot_p50, p->tpot_p99, "(last - first token) / (output tokens - 1), a request"},
         {"ITL", itl_p50, itl_p99,
          r->recorder ? "token - token before, all of them pooled"
-                     : "not watched in a run of so many requests; --records watches"},
+                     : "not recorded in a run of so many requests; --records does"},
         {"end to end", p->e2e_p50, p->e2e_p99, "last token - arrival"},
     };
     heading("Latency, ms",
-            "nearest rank; complete requests, every other of the %lld counts as "
+            "nearest rank; complete requests; each other request of the %lld counts as "
             "infinite",
             (long long)p->requests);
     printf("  %-12s %12s  %12s\n", "", "p50", "p99");

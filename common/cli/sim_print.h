@@ -1,6 +1,5 @@
-/* sim_print.h: how `servelab sim run` and `sim sweep` show what they measured: text for people,
- * JSON for programs. Only rendering: every value comes from sim/run.h, sim/sweep.h and the labs'
- * functions. */
+/* sim_print.h: prints the results of `servelab sim run` and `sim sweep`, as text and as JSON.
+ * Computes nothing: every value comes from sim/run.h, sim/sweep.h and the labs' functions. */
 #ifndef SERVELAB_CLI_SIM_PRINT_H
 #define SERVELAB_CLI_SIM_PRINT_H
 
@@ -10,34 +9,33 @@
 
 #include <cjson/cJSON.h>
 
-/* A run with all that was found out about it. */
+/* A run and its results. */
 struct run_report {
     const struct sim_flags *flags;
     const struct sim_setup *setup;
     const struct run *run;
     const struct run_measures *m;
-    const struct recorder *recorder; /* NULL: inter-token latencies weren't watched */
+    const struct recorder *recorder; /* NULL: inter-token latencies weren't recorded */
 };
 
 void print_run_text(const struct run_report *r);
 void print_run_json(const struct run_report *r);
 
-/* Complete responses per dollar at an operating point whose window is window_s long. SLO_MET and
- * *value, or SLO_NOT_COMPUTABLE and the reason (slo_objective_value: its rules, its words). */
+/* Complete responses per dollar at an operating point whose window is window_s long: SLO_MET and
+ * *value, or SLO_NOT_COMPUTABLE and the reason, by slo_objective_value. */
 enum slo_answer sim_dollars(const struct sim_flags *f, const struct operating_point *p,
                             double window_s, double *value, char *reason, size_t cap);
 
-/* Milliseconds for a reader: six digits, never an exponent, no zeros at the end: "11", "9.5",
- * "3420730". Returns buf. */
+/* Milliseconds with six digits, without an exponent or trailing zeros: "11", "9.5", "3420730".
+ * Returns buf. */
 const char *ms_text(double ns, char *buf, size_t cap);
-/* How many decimals a rate is shown with: two, and below 1 as many as three digits need, since slow
- * is not 0. */
+/* Decimals of a printed rate: two; below 1 as many as three significant digits need. */
 int rate_decimals(double per_s);
-/* "12.30 ", "infinite ", "absent ", in milliseconds; a star in place of the blank where there are
- * too few observations, so that columns stay aligned. Returns buf. */
+/* "12.30 ", "infinite ", "absent ", in milliseconds; the last character is a star instead of a
+ * blank if there are too few observations. Returns buf. */
 const char *percentile_text(const struct percentile *p, int decimals, char *buf, size_t cap);
 
-/* The limits that there are, with their names, and how many. */
+/* The given limits with their names; returns their number. */
 enum { SIM_LIMITS = 3 };
 struct named_limit {
     const char *name; /* "p99 TTFT" */
@@ -45,14 +43,14 @@ struct named_limit {
 };
 int named_limits(const struct point_limits *l, struct named_limit out[SIM_LIMITS]);
 
-/* Numbers that may be NaN or infinite become null. */
+/* Adds a number; NaN and infinity become null. */
 void json_real(cJSON *o, const char *key, double v);
-/* {"ns", "infinite", "n", "failed", "few"}; ns is null where there is none. */
+/* {"ns", "infinite", "n", "failed", "few"}; ns is null if absent or infinite. */
 cJSON *json_percentile(cJSON *o, const char *key, const struct percentile *p);
-/* The members of an operating point and what they are taken over. */
+/* Adds the members of an operating point and its verdict. */
 void json_point(cJSON *o, const struct operating_point *p, const struct point_limits *limits);
 void json_limits(cJSON *o, const struct sim_setup *s);
-/* What a trace holds; nothing for other workloads. */
+/* Adds the facts of a trace; nothing for other workloads. */
 void json_facts(cJSON *o, const struct workload_facts *f);
 const char *region_name(enum curve_region r);
 const char *class_name(enum point_class c);

@@ -1,4 +1,4 @@
-/* sim_setup.c: from flags to a run. See sim_flags.h. */
+/* sim_setup.c: makes a run_spec from the flags, and describes it in words. See sim_flags.h. */
 #include "base/clock.h"
 #include "cli/sim_flags.h"
 #include "workload/spec.h"
@@ -16,13 +16,13 @@ enum {
     SWEEP_REQUESTS = 5000, /* a server: a 7B model's runs then last 20 times a request, or more */
     MODEL_PROMPT = 512,
     MODEL_OUTPUT = 128,
-    MODEL_BUDGET = 2048,  /* a usual size of a chunk: prefill of so many tokens saturates a GPU */
-    MODEL_POSITIONS = 256 /* what servers of this size commonly allow */
+    MODEL_BUDGET = 2048,  /* a usual chunk: prefill of this many tokens saturates a GPU */
+    MODEL_POSITIONS = 256 /* a usual limit of servers of this size */
 };
 
-/* ---- what arrives ---- */
+/* ---- the workload ---- */
 
-/* What the kind of arrivals can't do without. */
+/* Checks that the flags that the kind of arrivals needs are given. */
 static int need(const struct sim_flags *f, const struct workload_spec *w, struct err *e) {
     bool generated = w->arrivals == ARRIVALS_POISSON || w->arrivals == ARRIVALS_GAMMA ||
                      w->arrivals == ARRIVALS_ON_OFF;
@@ -84,14 +84,15 @@ static int make_workload(const struct sim_flags *f, struct sim_setup *s, struct 
     if (f->output_tokens && spec_lengths("--output-tokens", f->output_tokens, &w->output_tokens, e))
         return -1;
     struct workload_spec probe = *w;
-    /* a sweep brings its own rates */
+    /* a sweep sets the rate itself */
     if (f->mode == SIM_SWEEP && w->arrivals != ARRIVALS_TRACE) probe.rate_rps = 1;
     return spec_check(&probe, e);
 }
 
-/* ---- what serves it ---- */
+/* ---- the server ---- */
 
-/* The model names its fields (weight_bits); the user knows flags (--weight-bits). Returns -1. */
+/* Turns the name of a field (weight_bits) in *e into that of the flag (--weight-bits). Returns -1.
+ */
 static int name_flag(struct err *e) {
     char flag[sizeof e->field];
     if (!e->field[0] || e->field[0] == '-') return -1;
@@ -143,8 +144,9 @@ static void make_limits(const struct sim_flags *f, struct sim_setup *s) {
     s->run.limits.tpot_below_ns = limit_ns(SIM_DEFAULT_TPOT_MS);
 }
 
-/* What a run keeps of each request until it has been measured: its fate, and four latencies to
- * sort. A machine that runs out of it kills whatever it likes, so that it's better said before. */
+/* Refuses a run that needs more memory than the machine has, because the kernel would kill it, or
+ * another process, in the middle. A run keeps each request's outcome (twice while its array grows)
+ * and up to five latencies. */
 static int check_memory(const struct sim_flags *f, const struct sim_setup *s, struct err *e) {
     const double each = 2 * (double)sizeof(struct point_request) + 5 * sizeof(int64_t);
     double at_once = f->mode == SIM_RUN ? 1
@@ -157,7 +159,7 @@ static int check_memory(const struct sim_flags *f, const struct sim_setup *s, st
         have = fmin(have, (double)limit.rlim_cur);
     if (s->run.workload.arrivals == ARRIVALS_TRACE || need <= have) return 0;
     return err_at(e, 0, "--requests",
-                  "%lld requests need %.3g GiB of memory, %d bytes each, and %.3g GiB are there; "
+                  "%lld requests need %.3g GiB of memory, %d bytes each, but there are %.3g GiB; "
                   "take fewer",
                   (long long)s->run.workload.requests, need / 0x1.0p30, (int)each, have / 0x1.0p30);
 }
@@ -187,9 +189,10 @@ void sim_setup_release(struct sim_setup *s) {
 
 /* ---- in words ---- */
 
-/* snprintf at the end of what is there; what doesn't fit is cut. */
-static void say(char *buf, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void say(char *buf, size_t cap, const char *fmt, ...) {
+/* Appends to the text in buf, cut to cap. */
+static void append(char *buf, size_t cap, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void append(char *buf, size_t cap, const char *fmt, ...) {
     size_t n = strlen(buf);
     va_list ap;
     va_start(ap, fmt);
@@ -197,24 +200,24 @@ static void say(char *buf, size_t cap, const char *fmt, ...) {
     va_end(ap);
 }
 
-static void say_lengths(char *buf, size_t cap, const char *what, struct lengths l) {
+static void append_lengths(char *buf, size_t cap, const char *what, struct lengths l) {
     if (l.lo == l.hi)
-        say(buf, cap, ", %d %s tokens", l.lo, what);
+        append(buf, cap, ", %d %s tokens", l.lo, what);
     else
-        say(buf, cap, ", %d to %d %s tokens", l.lo, l.hi, what);
+        append(buf, cap, ", %d to %d %s tokens", l.lo, l.hi, what);
 }
 
-static void say_facts(char *buf, size_t cap, const struct workload_facts *f) {
+static void append_facts(char *buf, size_t cap, const struct workload_facts *f) {
     if (!f->rows) return;
-    say(buf, cap, ", %lld rows", (long long)f->rows);
-    if (f->recorded_rps > 0) say(buf, cap, " recorded at %.3g requests/s", f->recorded_rps);
+    append(buf, cap, ", %lld rows", (long long)f->rows);
+    if (f->recorded_rps > 0) append(buf, cap, " recorded at %.3g requests/s", f->recorded_rps);
     if (f->skipped)
-        say(buf, cap, ", %lld bad ones left out (the first on line %lld)", (long long)f->skipped,
-            (long long)f->first_skipped_line);
+        append(buf, cap, ", %lld bad ones left out (the first on line %lld)", (long long)f->skipped,
+               (long long)f->first_skipped_line);
     if (f->zero_token_rows)
-        say(buf, cap, ", %lld without an output token simulated with one",
-            (long long)f->zero_token_rows);
-    if (f->unsorted) say(buf, cap, ", sorted by time");
+        append(buf, cap, ", %lld without an output token simulated with one",
+               (long long)f->zero_token_rows);
+    if (f->unsorted) append(buf, cap, ", sorted by time");
 }
 
 const char *sim_workload_text(const struct sim_flags *f, const struct sim_setup *s, char *buf,
@@ -223,27 +226,27 @@ const char *sim_workload_text(const struct sim_flags *f, const struct sim_setup 
     buf[0] = 0;
     if (w->arrivals == ARRIVALS_TRACE) {
         const char *slash = strrchr(w->trace, '/');
-        say(buf, cap, "trace %s", slash ? slash + 1 : w->trace);
+        append(buf, cap, "trace %s", slash ? slash + 1 : w->trace);
         err_clean(buf);
-        say_facts(buf, cap, &s->facts);
-        if (w->requests) say(buf, cap, ", at most %lld requests of it", (long long)w->requests);
+        append_facts(buf, cap, &s->facts);
+        if (w->requests) append(buf, cap, ", at most %lld requests of it", (long long)w->requests);
     } else if (w->arrivals == ARRIVALS_LIST) {
-        say(buf, cap, "%lld arrivals at given times", (long long)w->requests);
+        append(buf, cap, "%lld arrivals at given times", (long long)w->requests);
     } else {
-        say(buf, cap, "%s arrivals, %lld requests", spec_arrivals_name(w->arrivals),
-            (long long)w->requests);
+        append(buf, cap, "%s arrivals, %lld requests", spec_arrivals_name(w->arrivals),
+               (long long)w->requests);
     }
-    if (w->rate_rps > 0) say(buf, cap, ", %g requests/s offered", w->rate_rps);
-    if (w->cv > 0) say(buf, cap, ", cv %g", w->cv);
-    if (w->on_s > 0) say(buf, cap, ", on %g s, off %g s", w->on_s, w->off_s);
-    if (w->clients > 0) say(buf, cap, ", %d clients, think %g s", w->clients, w->think_s);
-    if (w->time_scale > 0) say(buf, cap, ", gaps times %g", w->time_scale);
-    if (w->prompt_tokens.hi) say_lengths(buf, cap, "prompt", w->prompt_tokens);
-    if (w->output_tokens.hi) say_lengths(buf, cap, "output", w->output_tokens);
-    if (w->max_output_tokens) say(buf, cap, ", cut at %d", w->max_output_tokens);
-    if (w->fail_rate > 0) say(buf, cap, ", %g %% break", w->fail_rate * 100);
+    if (w->rate_rps > 0) append(buf, cap, ", %g requests/s offered", w->rate_rps);
+    if (w->cv > 0) append(buf, cap, ", cv %g", w->cv);
+    if (w->on_s > 0) append(buf, cap, ", on %g s, off %g s", w->on_s, w->off_s);
+    if (w->clients > 0) append(buf, cap, ", %d clients, think %g s", w->clients, w->think_s);
+    if (w->time_scale > 0) append(buf, cap, ", gaps times %g", w->time_scale);
+    if (w->prompt_tokens.hi) append_lengths(buf, cap, "prompt", w->prompt_tokens);
+    if (w->output_tokens.hi) append_lengths(buf, cap, "output", w->output_tokens);
+    if (w->max_output_tokens) append(buf, cap, ", cut at %d", w->max_output_tokens);
+    if (w->fail_rate > 0) append(buf, cap, ", %g %% break", w->fail_rate * 100);
     if (w->arrivals != ARRIVALS_LIST && w->arrivals != ARRIVALS_TRACE)
-        say(buf, cap, ", seed %lld", f->seed);
+        append(buf, cap, ", seed %lld", f->seed);
     return buf;
 }
 
@@ -251,21 +254,21 @@ const char *sim_machine_text(const struct sim_flags *f, const struct sim_setup *
                              size_t cap) {
     const struct deployment *d = &s->deployment;
     buf[0] = 0;
-    if (f->servers > 1) say(buf, cap, "%lld servers behind %s, each ", f->servers, f->router);
+    if (f->servers > 1) append(buf, cap, "%lld servers behind %s, each ", f->servers, f->router);
     if (!d->model) {
-        say(buf, cap, "setup %g ms a group, %g ms a request", f->setup_ms, f->per_request_ms);
+        append(buf, cap, "setup %g ms a group, %g ms a request", f->setup_ms, f->per_request_ms);
     } else {
-        say(buf, cap, "%s on one %s, weights %d bit, KV %d bit", d->model->name, d->gpu->name,
-            d->weight_bits, d->kv_bits);
+        append(buf, cap, "%s on one %s, weights %d bit, KV %d bit", d->model->name, d->gpu->name,
+               d->weight_bits, d->kv_bits);
         if (d->draft_tokens)
-            say(buf, cap, ", %d drafted, %g accepted", d->draft_tokens, d->acceptance);
-        if (!d->fused) say(buf, cap, ", operators not fused");
+            append(buf, cap, ", %d drafted, %g accepted", d->draft_tokens, d->acceptance);
+        if (!d->fused) append(buf, cap, ", operators not fused");
     }
-    if (s->run.kv_blocks < NO_LIMIT) say(buf, cap, ", %d KV blocks", s->run.kv_blocks);
+    if (s->run.kv_blocks < NO_LIMIT) append(buf, cap, ", %d KV blocks", s->run.kv_blocks);
     if (s->run.token_budget < NO_LIMIT)
-        say(buf, cap, ", at most %d tokens an iteration", s->run.token_budget);
-    if (s->run.max_running < NO_LIMIT) say(buf, cap, ", %d positions", s->run.max_running);
-    if (f->max_in_system < INT64_MAX) say(buf, cap, ", at most %lld in it", f->max_in_system);
-    if (f->prefix_tokens) say(buf, cap, ", store of %lld prefix tokens", f->prefix_tokens);
+        append(buf, cap, ", at most %d tokens an iteration", s->run.token_budget);
+    if (s->run.max_running < NO_LIMIT) append(buf, cap, ", %d positions", s->run.max_running);
+    if (f->max_in_system < INT64_MAX) append(buf, cap, ", at most %lld in it", f->max_in_system);
+    if (f->prefix_tokens) append(buf, cap, ", store of %lld prefix tokens", f->prefix_tokens);
     return buf;
 }

@@ -1,4 +1,4 @@
-/* sim_sweep.c: `servelab sim sweep`: loads and policies from flags, the files that come out. */
+/* sim_sweep.c: `servelab sim sweep`: parses its loads and policies, runs it, writes its files. */
 #include "base/target.h"
 #include "cli/sim_print.h"
 #include "sched/policies.h"
@@ -16,7 +16,45 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { INTERRUPTED = 130 }; /* as a shell has it for SIGINT */
+enum { INTERRUPTED = 130 }; /* a shell's exit status for SIGINT */
+
+static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_spec *spec,
+               bool *unwritten, struct err *e);
+static int make_rates(const char *text, struct sweep_spec *s, struct err *e);
+static int make_policies(char *text, struct sweep_spec *s, struct err *e);
+
+int sim_sweep(const struct sim_flags *f) {
+    struct sim_setup setup;
+    struct sweep_spec spec = {0};
+    struct err e;
+    if (sim_setup_make(f, &setup, &e)) return cli_input_error("sim sweep", NULL, &e, f->json);
+    char *policies = strdup(f->policies);
+    INVARIANT(policies);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    spec.run = setup.run;
+    spec.jobs = f->jobs ? (int)f->jobs : cores > 0 ? (int)cores : 1;
+    spec.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    int rc = make_rates(f->rates, &spec, &e) || make_policies(policies, &spec, &e) ? RUN_BAD : 0;
+    bool unwritten = false;
+    if (!rc) rc = run(f, &setup, &spec, &unwritten, &e);
+    int status = rc == SWEEP_INTERRUPTED ? INTERRUPTED : CLI_DONE;
+    if (rc < 0) {
+        status =
+            cli_input_error("sim sweep", workload_err_input(&setup.run.workload, &e), &e, f->json);
+        if (rc == RUN_OURS || unwritten) status = CLI_FAULT;
+        if (rc == JOBS_NOT_ATTEMPTED) status = CLI_NOT_ATTEMPTED;
+    }
+    if (rc == RUN_OURS)
+        fprintf(stderr, "servelab sim sweep: this is a bug in servelab; discard the results\n");
+    if (rc == SWEEP_INTERRUPTED)
+        fprintf(
+            stderr,
+            "servelab sim sweep: interrupted; the points measured so far are written, marked as "
+            "not complete\n");
+    free(policies);
+    sim_setup_release(&setup);
+    return status;
+}
 
 /* ---- loads ---- */
 
@@ -65,7 +103,7 @@ static int make_rates(const char *text, struct sweep_spec *s, struct err *e) {
 
 /* ---- policies ---- */
 
-/* Cuts `text` in place at commas before a letter: wait-for-time:5,8 keeps its own. */
+/* Splits `text` in place at commas before a letter: wait-for-time:5,8 is one policy. */
 static int make_policies(char *text, struct sweep_spec *s, struct err *e) {
     s->n_policies = 0;
     for (char *at = text; at;) {
@@ -77,14 +115,14 @@ static int make_policies(char *text, struct sweep_spec *s, struct err *e) {
         if (!*at) return err_at(e, 0, "--policies", "a name is missing beside a comma");
         for (size_t i = 0; i < s->n_policies; i++)
             if (!strcmp(s->policies[i], at))
-                return err_at(e, 0, "--policies", "'%.40s' stands there twice", at);
+                return err_at(e, 0, "--policies", "'%.40s' is in the list twice", at);
         s->policies[s->n_policies++] = at;
         at = comma ? comma + 1 : NULL;
     }
     return 0;
 }
 
-/* What would fail in every run is told before the first: names, and the trace. */
+/* Finds the errors that every run would have before the first run: names, and the trace. */
 static int try_out(const struct sweep_spec *s, struct workload_facts *facts, struct err *e) {
     struct sim_config c = {.cost = s->run.cost,
                            .kv_blocks = s->run.kv_blocks,
@@ -97,7 +135,8 @@ static int try_out(const struct sweep_spec *s, struct workload_facts *facts, str
         struct fleet *f =
             c.policy ? fleet_create(&c, arg, s->run.servers, s->run.router, 1, e) : NULL;
         if (!f) {
-            if (!strcmp(e->field, "--policy")) strcpy(e->field, "--policies"); /* as it is here */
+            if (!strcmp(e->field, "--policy"))
+                strcpy(e->field, "--policies"); /* the flag's name here */
             return -1;
         }
         fleet_free(f);
@@ -125,13 +164,14 @@ static int make_folder(const char *path, struct err *e) {
     return access(path, W_OK) ? file_error(path, e) : 0;
 }
 
-/* Makes it and keeps other sweeps out of it: the JSON of one beside the picture of another would be
- * nobody's. The lock goes with the descriptor: close it. -1 and *e. */
+/* Makes the folder and locks it, so that two sweeps can't mix their files. Returns the descriptor
+ * that holds the lock until it is closed; -1 and *e. */
 static int take_folder(const char *path, struct err *e) {
     if (make_folder(path, e)) return -1;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return file_error(path, e);
-    if (!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) return fd; /* or a disk without */
+    if (!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+        return fd; /* also on a file system without locks */
     close(fd);
     return err_at(e, 0, "--out",
                   "another sweep is writing into %.200s; name another folder, or wait", path);
@@ -171,7 +211,7 @@ static int write_svg(FILE *f, const struct sweep_report *r) {
     return curve_svg_write(f, r->sweep, &t);
 }
 
-/* ---- the command ---- */
+/* ---- running and showing ---- */
 
 static int show(const struct sim_flags *f, const struct sweep_report *r, struct err *e) {
     if (write_file(f->out, "sweep.json", r, write_json, e) ||
@@ -200,36 +240,4 @@ static int run(const struct sim_flags *f, struct sim_setup *setup, struct sweep_
     sweep_release(&sweep);
     close(folder);
     return rc;
-}
-
-int sim_sweep(const struct sim_flags *f) {
-    struct sim_setup setup;
-    struct sweep_spec spec = {0};
-    struct err e;
-    if (sim_setup_make(f, &setup, &e)) return cli_input_error("sim sweep", NULL, &e, f->json);
-    char *policies = strdup(f->policies);
-    INVARIANT(policies);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    spec.run = setup.run;
-    spec.jobs = f->jobs ? (int)f->jobs : cores > 0 ? (int)cores : 1;
-    spec.progress = isatty(STDERR_FILENO) ? stderr : NULL;
-    int rc = make_rates(f->rates, &spec, &e) || make_policies(policies, &spec, &e) ? RUN_BAD : 0;
-    bool unwritten = false;
-    if (!rc) rc = run(f, &setup, &spec, &unwritten, &e);
-    int status = rc == SWEEP_INTERRUPTED ? INTERRUPTED : CLI_DONE;
-    if (rc < 0) {
-        status =
-            cli_input_error("sim sweep", workload_err_input(&setup.run.workload, &e), &e, f->json);
-        if (rc == RUN_OURS || unwritten) status = CLI_FAULT;
-        if (rc == JOBS_NOT_ATTEMPTED) status = CLI_NOT_ATTEMPTED;
-    }
-    if (rc == RUN_OURS)
-        fprintf(stderr, "servelab sim sweep: this is our own fault; nothing counts\n");
-    if (rc == SWEEP_INTERRUPTED)
-        fprintf(stderr,
-                "servelab sim sweep: interrupted; what was whole by then is written and says "
-                "that it isn't complete\n");
-    free(policies);
-    sim_setup_release(&setup);
-    return status;
 }

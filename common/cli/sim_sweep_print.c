@@ -1,4 +1,4 @@
-/* sim_sweep_print.c: a sweep as tables and as JSON. See sim_print.h. */
+/* sim_sweep_print.c: prints a sweep as tables and as JSON. See sim_print.h. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/sim_print.h"
@@ -10,14 +10,14 @@
 
 #define SWEEP_SCHEMA "servelab.sweep.v1"
 
-/* What the search found for one policy, divided out. NaN where there is nothing. */
+/* The figures of one policy at its highest load within the limits. NaN: there are none. */
 struct goodput {
     double rps;      /* highest load within the limits on the percentiles */
     double per_gpu;  /* the same a GPU */
     double good_rps; /* good requests/s at that load */
     double attainment;
     double per_usd; /* complete responses, at that load */
-    char why[300];  /* where per_usd is not computable */
+    char why[300];  /* why per_usd is not computable */
 };
 
 static struct goodput goodput_of(const struct sweep_report *r, const struct sweep_policy *p) {
@@ -38,7 +38,7 @@ static struct goodput goodput_of(const struct sweep_report *r, const struct swee
     return g;
 }
 
-/* The point with the most good requests/s, whatever else it does; n without points. */
+/* Index of the point with the most good requests/s; n: there are no points. */
 static size_t most_good(const struct sweep_policy *p) {
     size_t best = p->n;
     for (size_t k = 0; k < p->n; k++)
@@ -60,7 +60,7 @@ static void print_point(const struct sweep_policy *p, const struct operating_poi
     const struct operating_point *o = &points[k];
     char ttft[32], tpot[32];
     double share = o->requests ? 100.0 / (double)o->requests : NAN;
-    int decimals = rate_decimals(points[0].offered_rps); /* of the lowest load */
+    int decimals = rate_decimals(points[0].offered_rps); /* for the lowest load */
     cell(o->offered_rps, 9, decimals);
     cell(o->throughput_rps, 10, decimals);
     cell(o->mean_latency_ns / NS_PER_S, 11, 3);
@@ -150,8 +150,8 @@ static void print_limits(const struct sweep_report *r) {
            r->setup->default_limits ? SIM_DEFAULT_LIMITS : "");
 }
 
-/* How many mean latencies long requests arrive. Filling up takes a few, and counts in every figure.
- */
+/* How many mean latencies the arrivals last. The first few, while the server fills up, are in every
+ * figure. */
 enum { STEADY = 20 };
 static double lasts(const struct operating_point *o) {
     return (double)o->requests / o->offered_rps * (double)NS_PER_S / o->mean_latency_ns;
@@ -254,7 +254,7 @@ static void json_sweep_point(cJSON *list, const struct sweep_report *r,
     cJSON_AddItemToArray(list, o);
 }
 
-/* Where on the curve, and the two figures there. */
+/* A point of the curve. */
 static void json_place(cJSON *o, const char *key, const struct sweep_policy *p, size_t at) {
     if (at >= p->n) {
         cJSON_AddNullToObject(o, key);

@@ -1,7 +1,7 @@
-"""check_links.py PAGE...: does everything that these HTML pages refer to exist?
+"""check_links.py PAGE...: reports links of HTML pages that lead nowhere.
 
-Local files and the anchors in them, anchors within the page, reference links that resolved to nothing, images without
-a description, anchors given twice. Web addresses are looked at, not visited: this works without a network.
+Checks local files and the anchors in them, anchors within the page, reference links that were not resolved, images
+without a description, and anchors given twice. Of a web address it checks the form only, so it needs no network.
 Prints "PAGE: what is wrong" for each finding; exit status 1 when there is one.
 """
 

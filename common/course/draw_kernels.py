@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""draw_kernels.py [--only coalescing] [FOLDER]: lab 03's two figures, from what was counted.
+"""draw_kernels.py [--only coalescing] [FOLDER]: draws lab 03's two figures from counts.
 
 Builds versions of kernels through simtcc --check (as common/backend/tests/test_kernels.py does), reads their reports, and
 writes coalescing.svg and roofline.svg into FOLDER (solutions/03_kernels). The figure of coalescing is drawn from
-addresses; where it doesn't show as many sectors a request as were counted, nothing is written and the exit status is 1.
+addresses; if its sectors a request differ from the count, nothing is written and the exit status is 1.
 """
 
 import json

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""draw_schedules.py [FOLDER]: lab 02's figure: four requests and the worker's time under two policies.
+"""draw_schedules.py [FOLDER]: draws lab 02's figure: four requests and the worker's time under two policies.
 
-Runs the simulator (build/bin/servelab, or $SERVELAB) on the handout's case and draws what it says, so that the figure
-can't disagree with it. Writes schedules.svg, and schedules.svg.starter without the second policy, into FOLDER
-(solutions/02_queue_sim).
+Runs the simulator (build/bin/servelab, or $SERVELAB) on the handout's case and draws its results, so that the two
+agree. Writes schedules.svg, and schedules.svg.starter without the second policy, into FOLDER (solutions/02_queue_sim).
 """
 
 import json
@@ -15,7 +14,7 @@ TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 SETUP_MS, PER_REQUEST_MS, LAST_MS = 4, 1, 20
 POLICIES = ["single", "wait-for-n:4"]
 
-LEFT, RIGHT, MS, LANE, HEAD = 96, 24, 32, 24, 30  # pixels: margins, a millisecond, a lane, a title
+LEFT, RIGHT, MS, ROW, HEAD = 96, 24, 32, 24, 30  # pixels: margins, a millisecond, a row, a title
 DARK, LIGHT, INK, QUIET = "#2f5d8a", "#9cc3e6", "#1b1b1b", "#8a8a8a"
 
 
@@ -41,16 +40,16 @@ def bar(start, end, top, colour):
 
 
 def panel(title, requests, top):
-    """One policy: a lane a request, with its wait as a line and its iteration as a bar. No requests: to be drawn."""
+    """One policy: a row a request, with its wait as a line and its iteration as a bar. requests None: empty rows."""
     parts = [text(LEFT, top + 18, title, weight="bold")]
-    bottom = top + HEAD + LANE * 4
+    bottom = top + HEAD + ROW * 4
     for ms in range(LAST_MS + 1):
         parts.append(f'<line x1="{x(ms)}" y1="{top + HEAD}" x2="{x(ms)}" y2="{bottom}" stroke="{QUIET}" '
                      f'stroke-width="{0.8 if ms % 5 == 0 else 0.3}"/>')
         if ms % 5 == 0:
             parts.append(text(x(ms), bottom + 16, f"{ms} ms", "middle", QUIET, 12))
     for i in range(4):
-        y = top + HEAD + LANE * i
+        y = top + HEAD + ROW * i
         parts.append(text(LEFT - 10, y + 17, f"request {i}", "end"))
         if not requests:
             continue

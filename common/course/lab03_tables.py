@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""lab03_tables.py [--check]: the tables of lab 03's handout and its roofline.json, from what the grader itself uses.
+"""lab03_tables.py [--check]: writes the tables of lab 03's handout and its roofline.json from the grader's own table.
 
 Asks `servelab kernels --json` (or $SERVELAB) and writes, in solutions/03_kernels: the blocks of README.md between
 `<!-- kernel: NAME -->` and `<!-- end -->` (and the one table `<!-- kernels -->`), roofline.json, and
-roofline.json.starter. With --check it only says what it would change, and exits 1 when that is something.
+roofline.json.starter. With --check it writes nothing, prints the files that would change, and exits 1 if there are any.
 """
 
 import json
@@ -18,7 +18,7 @@ COUNTERS = {"bytes": "bytes", "requests": "requests", "wavefronts": "shared wave
             "barriers": "barriers"}
 CARD = {"name": "NVIDIA A100 40 GB", "source": "data sheet: HBM2 bandwidth; FP32 without tensor cores",
         "bytes_per_s": 1.555e12, "operations_per_s": 19.5e12}
-# what a server of a 7B-class model asks of them
+# shapes of a server of a 7B-class model
 SIZES = {
     "copy": "n=16777216",
     "copy_strided": "rows=4096 cols=4096 stride=6144",

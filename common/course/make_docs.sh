@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# make_docs.sh [FOLDER]: the README and the handouts as HTML pages in FOLDER (build/docs), each complete in one file, and
-# their links checked (check_links.py). Works without a network.
+# make_docs.sh [FOLDER]: renders the README and the handouts as HTML pages in FOLDER (build/docs) and checks their links
+# (check_links.py). Each page is one complete file. Needs pandoc, and no network.
 #
 # Pages: index.html from README.md, NAME.html from labs/NAME/README.md, and NAME.instructor.html from
 # solutions/NAME/README.md, with the answers.
@@ -12,7 +12,7 @@ here=$top/common/course
 cd "$top" || exit 2
 out=${1:-build/docs}
 command -v pandoc >/dev/null || {
-    echo "make docs: pandoc is needed; try: apt-get install pandoc" >&2
+    echo "make docs: pandoc is missing; install it: apt-get install pandoc" >&2
     exit 2
 }
 mkdir -p "$out" || exit 2
@@ -36,18 +36,18 @@ for s in "${sources[@]}"; do
     existing+=("$s")
     pages+="$s $(page_of "$s") "
 done
-[ ${#existing[@]} -gt 0 ] || { echo "make docs: there is no document to render" >&2; exit 2; }
+[ ${#existing[@]} -gt 0 ] || { echo "make docs: README.md and the handouts are missing" >&2; exit 2; }
 
 made=()
 for s in "${existing[@]}"; do
     page=$out/$(page_of "$s")
     title=$(sed -n 's/^# //p' "$s" | head -1)
-    # the marks of solutions/ are comments that would cut a table in two
+    # the marks of a solution are comments; inside a table they would cut it in two
     sed -E '/^[ \t]*<!-- (BEGIN|END) SOLUTION -->$/d; /^[ \t]*<!--\|.*-->$/d' "$s" |
         pandoc --from=gfm --to=html5 --standalone --self-contained --toc --toc-depth=2 --css="$here/docs.css" \
             --lua-filter="$here/docs.lua" --metadata=lang:en --metadata=pagetitle:"$title" --metadata=source:"$s" \
             --metadata=to_top:"$to_top" --metadata=pages:"$pages" --resource-path="$(dirname "$s")" \
-            --output="$page" || { echo "make docs: $s can't be rendered" >&2; exit 2; }
+            --output="$page" || { echo "make docs: pandoc can't render $s (see above)" >&2; exit 2; }
     made+=("$page")
 done
 python3 "$here/check_links.py" "${made[@]}" || exit 1

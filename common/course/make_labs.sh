@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# make_labs.sh [--to FOLDER]: makes labs/ from solutions/, or writes a fresh copy of it into FOLDER (which must be empty).
+# make_labs.sh [--to FOLDER]: generates labs/ from solutions/, or into FOLDER, which must be empty.
 #
-# Per lab: a source is stripped of its marked regions (strip.awk); a data file X that has X.starter beside it becomes
-# that; what stands in a folder named instructor/ or steps/ (earlier versions of an answer) stays here. A lab is
-# published once it has a handout: a folder without README.md is passed over, as its sources may have no regions yet.
-# labs/.generated holds the digest of every file as it was generated. So a file that no longer has its digest was edited
-# by somebody, and nothing is overwritten then: the files are named, and FORCE=1 first saves them under build/labs-saved/.
+# strip.awk cuts the marked regions out of a source. A data file X that has X.starter beside it is replaced by that.
+# Folders named instructor/ or steps/ (earlier versions of an answer) are left out, and so is a lab without a README.md:
+# its sources may have no regions yet.
+# labs/.generated holds the digest of every file as it was generated. A file with another digest was edited. Then
+# nothing is overwritten and the edited files are named; FORCE=1 saves them under build/labs-saved/ and goes on.
 #
 # Exit status: 0 done, 1 edited files are in the way, 2 a source can't be stripped.
 set -u
@@ -35,7 +35,7 @@ generate() { # generate FOLDER
             continue
             ;;
         *.c | *.h | *.cu | *.cuh | *.md | *.json | *.svg | *.txt) ;;
-        *) die 2 "solutions/$f: I don't know this kind of file; teach make_labs.sh, or put it into instructor/" ;;
+        *) die 2 "solutions/$f: unknown kind of file; add it to generate() in make_labs.sh, or move it to instructor/" ;;
         esac
         from=solutions/$f
         [ -f "$from.starter" ] && from=$from.starter
@@ -47,7 +47,7 @@ generate() { # generate FOLDER
 
 digest() { sha256sum <"$1" | cut -d' ' -f1; }
 
-# Files of labs/ that somebody edited: neither as generated last time, nor as they would be generated now.
+# Prints the edited files of labs/: those that differ from the last generated version and from the present one.
 edited() { # edited FRESH
     local f sum was
     while read -r sum f; do
@@ -61,7 +61,7 @@ edited() { # edited FRESH
 install_into_labs() { # install_into_labs FRESH
     local sum f
     mkdir -p labs
-    while read -r sum f; do # a file that is no longer generated goes, if it is as we left it
+    while read -r sum f; do # remove what is no longer generated, unless it was edited
         [ -f "$1/$f" ] || [ ! -f "labs/$f" ] || [ "$(digest "labs/$f")" != "$sum" ] || rm "labs/$f"
     done < <(cat labs/.generated 2>/dev/null)
     while read -r sum f; do

@@ -2,12 +2,12 @@
 labs: ## instructor: make labs/ from solutions/; refuses to overwrite edited files (FORCE=1 saves them first)
 	@FORCE=$(FORCE) common/course/make_labs.sh
 
-check-labs: ## instructor: labs/ is exactly what solutions/ makes of it
+check-labs: ## instructor: labs/ is exactly what `make labs` would generate
 	@LABS_TREE=. STRICT_LABS=1 python3 common/course/tests/test_labs.py
 
-mine: ## learner: the system with your own files of one lab and the reference for the rest: LAB=02 makes build/mine/servelab
-	@case "$$LAB" in [0-9][0-9]) ;; *) echo "make mine: LAB=$$LAB? Two digits, as in make mine LAB=02" >&2; exit 2;; esac
-	@ls -d labs/$${LAB}_* >/dev/null 2>&1 || { echo "make mine: there is no labs/$${LAB}_*" >&2; exit 2; }
+mine: ## learner: LAB=02: build/mine/servelab, with your files of that lab and the reference for the rest
+	@case "$$LAB" in [0-9][0-9]) ;; *) echo "make mine: LAB='$$LAB' is not a lab's number; two digits, as in make mine LAB=02" >&2; exit 2;; esac
+	@ls -d labs/$${LAB}_* >/dev/null 2>&1 || { echo "make mine: labs/$${LAB}_* is missing; the labs are: $$(ls labs)" >&2; exit 2; }
 	@$(MAKE) MINE="$$LAB" -j$(JOBS) build
 	@echo "build/mine/servelab has your files of lab $$LAB"
 

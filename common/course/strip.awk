@@ -3,15 +3,15 @@
 #   awk -f strip.awk FILE > STARTER
 #
 #   // BEGIN SOLUTION      everything up to the matching END is left out ...
-#   //| kept line          ... except such lines, which stay without their mark, at their indentation
+#   //| kept line          ... except such lines, which lose their mark and keep their indentation
 #   // END SOLUTION
 #
-# In Markdown the same three are <!-- BEGIN SOLUTION -->, <!--| kept line --> and <!-- END SOLUTION -->. A blank line
-# that would follow another blank line because of a cut goes too.
+# In Markdown: <!-- BEGIN SOLUTION -->, <!--| kept line --> and <!-- END SOLUTION -->. Where a cut leaves two blank lines
+# together, one is removed.
 #
-# Whatever could let an answer slip through is an error that names file and line, and nothing is trusted after it:
-# regions don't nest, both marks of a region are of one kind, a mark stands alone on its line and is spelt exactly so,
-# kept lines stand inside a region, lines end in LF.
+# A mistake through which an answer could reach the starter is an error with file and line, exit status 1: regions don't
+# nest; both marks of a region are of one kind; a mark is alone on its line and spelt exactly so; kept lines are inside a
+# region; lines end in LF.
 
 function fail(line, what) {
     printf "%s:%d: %s\n", FILENAME, line, what > "/dev/stderr"

@@ -1,4 +1,4 @@
-/* client.c: one completion over libcurl, seen and stamped. See client.h. */
+/* client.c: sends one completion over libcurl, reads and stamps the answer. See client.h. */
 #include "load/client.h"
 
 #include "base/clock.h"
@@ -230,7 +230,7 @@ static struct curl_slist *headers_of(const struct load_request *r) {
     return curl_slist_append(list, line);
 }
 
-/* What the end says about the answer. */
+/* Decides what became of the answer, once libcurl is done. */
 static void conclude(struct reading *r, CURLcode rc) {
     int64_t now = clock_monotonic_ns();
     struct load_seen *seen = r->seen;

@@ -1,4 +1,5 @@
-/* client_record.c: the client's half of a record, and the record it becomes. See client.h. */
+/* client_record.c: makes the client's half of a record and joins it with the server's. See
+ * client.h. */
 #include "load/client.h"
 
 #include "base/clock.h"
@@ -147,8 +148,8 @@ static bool settled(const cJSON *record) {
     return false;
 }
 
-/* The server's last event follows the last byte by microseconds, so the first look as a rule finds
- * it. */
+/* Waits for the server's last event, which follows the last byte by microseconds: the first try
+ * usually finds it. */
 static int wait_for_record(struct load_client *c, const char *path, cJSON **record, struct err *e) {
     for (int i = 0;; i++) {
         int status = load_json(c, path, NULL, record, e);

@@ -16,7 +16,7 @@ struct surrogates {
 
 /* Appends the JSON text data[0..n) of one event to *out. A first half without its second is left
  * out and kept; a second half alone becomes the pair with the one kept, or U+FFFD when none is. A
- * half that stands twice in one event (in the text and in its log-probabilities) counts once. */
+ * half that is twice in one event (in the text and in its log-probabilities) counts once. */
 void surrogates_join(struct surrogates *s, const char *data, size_t n, struct buffer *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* bpe.c: ranked merges in a hash table; short words by scanning, long ones through a heap. See
  * bpe.h.
  *
- * Nearly every word has under 20 bytes: looking through its pairs beats any heap. A "word" may also
- * be a megabyte of one letter, for which scanning would take hours, so past SHORT_WORD bytes a heap
- * keeps it at n log n. Both follow the same definition (a test compares each with it).
+ * Nearly every word has under 20 bytes, for which scanning all pairs is faster than a heap. A
+ * "word" may also be a megabyte of one letter, for which scanning would take hours, so past
+ * SHORT_WORD bytes a heap needs time in n log n. A test compares both with the definition.
  */
 #include "model/bpe.h"
 
@@ -59,7 +59,7 @@ void bpe_add(struct bpe *b, int32_t left, int32_t right, int32_t id, int32_t ran
     if (m->pair == UINT64_MAX) *m = (struct bpe_merge){make_pair(left, right), rank, id};
 }
 
-/* What the pair becomes; rank INT32_MAX when it doesn't merge. */
+/* The merge of the pair; rank INT32_MAX when there is none. */
 static struct bpe_merge merge_of(const struct bpe *b, int32_t left, int32_t right) {
     struct bpe_merge m = *slot_of(b, make_pair(left, right));
     if (m.pair == UINT64_MAX) m.rank = INT32_MAX;

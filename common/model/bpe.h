@@ -1,7 +1,7 @@
-/* bpe.h: byte-pair merging of one word (Sennrich et al. 2016, on bytes).
+/* bpe.h: encodes one word as token ids by byte-pair merging (Sennrich et al. 2016, on bytes).
  *
- * Offers: a word's bytes to token ids by the vocabulary's ranked merges: always the lowest rank
- * next, the leftmost of equals. Refuses: to split text into words (pretokenizer.h).
+ * The merge of the lowest rank comes next, the leftmost of equals. Not here: splitting text into
+ * words (pretokenizer.h).
  */
 #ifndef SERVELAB_MODEL_BPE_H
 #define SERVELAB_MODEL_BPE_H
@@ -26,7 +26,7 @@ struct bpe_merge {
 };
 
 struct bpe {
-    int32_t byte_id[256];     /* -1: no token stands for this byte alone */
+    int32_t byte_id[256];     /* the token of this one byte; -1: none */
     struct bpe_merge *merges; /* open addressing, n_slots a power of two */
     size_t n_slots;
 };
@@ -34,13 +34,13 @@ struct bpe {
 /* Room for n_merges. byte_id starts as -1. 0, or -1 and *e. */
 int bpe_init(struct bpe *b, size_t n_merges, struct err *e);
 void bpe_release(struct bpe *b);
-/* left then right become id; rank is the order of calls. A pair given twice keeps its first rank.
- * At most n_merges calls. */
+/* Adds the merge of left and right into id. Lower ranks come first; ranks rise from call to call. A
+ * pair given twice keeps its first rank. At most n_merges calls. */
 void bpe_add(struct bpe *b, int32_t left, int32_t right, int32_t id, int32_t rank);
 
-/* Appends the ids of one word. A byte without a token of its own is left out before merging, as
- * Hugging Face's tokenizers do (SmolLM2 has none for 21 bytes, among them six control characters).
- */
+/* Appends the ids of one word, n <= INT32_MAX bytes. A byte that has no token is left out before
+ * merging, as in Hugging Face's tokenizers (SmolLM2 has none for 21 bytes, among them six control
+ * characters). 0, or -1 and *e when memory is out. */
 int bpe_encode(const struct bpe *b, const char *word, size_t n, struct id_list *out, struct err *e);
 
 #endif

@@ -18,8 +18,8 @@
     "{% endif %}{{ content }}{% endfor %}"
 #define LLAMA3_OPENING "{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' }}"
 
-/* The text of each, with a real line feed for Jinja's escape \n. `after` is not NULL: between the
- * two parts stands the default system message. */
+/* The text of each, with a line feed for Jinja's escape \n. Where `after` is not NULL, the default
+ * system message is between the two parts. */
 static const struct {
     enum chat_family family;
     const char *text, *after;
@@ -30,7 +30,7 @@ static const struct {
      "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
      "{{ '<|im_start|>system\n",
      "<|im_end|>\n' }}{% endif %}" CHATML_MESSAGES CHATML_OPENING, false},
-    /* ChatML without a system message of its own */
+    /* ChatML without a default system message */
     {CHAT_CHATML, "{% for message in messages %}" CHATML_MESSAGES CHATML_OPENING, NULL, false},
     /* Llama-3-Instruct, first and later form */
     {CHAT_LLAMA3, LLAMA3_MESSAGES LLAMA3_OPENING, NULL, true},
@@ -60,7 +60,7 @@ static bool matches(size_t i, const char *s, size_t n, struct chat_template *c) 
         return false;
     size_t len = n - before - after;
     const char *message = s + before;
-    /* A quote or an escape in the message would end the literal or mean another character. */
+    /* A quote would end the message's literal, and an escape would be another character. */
     if (len == 0 || len >= sizeof c->default_system || memchr(message, '\'', len) ||
         memchr(message, '\\', len) || memchr(message, '\0', len))
         return false;
@@ -138,8 +138,9 @@ static int check_messages(const struct chat_template *c, const struct chat_messa
         return err_set(e, "the model has no chat template; send the whole prompt to "
                           "/v1/completions instead");
     if (c->family == CHAT_OTHER)
-        return err_set(e, "the model's chat template is none that servelab knows (ChatML, Llama 3, "
-                          "plain); send the whole prompt to /v1/completions instead");
+        return err_set(
+            e, "the model's chat template is unknown (ChatML, Llama 3 and plain are known); "
+               "send the whole prompt to /v1/completions instead");
     if (n == 0) return err_at(e, 0, "messages", "is empty; at least one message is needed");
     for (size_t i = 0; i < n; i++) {
         const char *role = messages[i].role;

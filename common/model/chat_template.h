@@ -1,8 +1,8 @@
-/* chat_template.h: a model's chat template, recognised and not interpreted.
+/* chat_template.h: recognises a model's chat template and renders messages with it.
  *
- * GGUF files carry the template as a Jinja program. We don't run it: its text is compared with
- * those of the known families, and anything else is refused, because a guess would show the model
- * a dialogue in a form that it was not trained on.
+ * GGUF files carry the template as a Jinja program. It is not interpreted: its text is compared
+ * with the known templates. Another template is refused, because a guess would give the model a
+ * dialogue in a form that it was not trained on.
  */
 #ifndef SERVELAB_MODEL_CHAT_TEMPLATE_H
 #define SERVELAB_MODEL_CHAT_TEMPLATE_H
@@ -15,7 +15,7 @@
 
 enum chat_family {
     CHAT_NONE,   /* the file has no template */
-    CHAT_OTHER,  /* it has one that we don't know */
+    CHAT_OTHER,  /* an unknown template */
     CHAT_CHATML, /* <|im_start|>role\ncontent<|im_end|>\n; SmolLM2, Qwen2 */
     CHAT_LLAMA3, /* <|start_header_id|>role<|end_header_id|>\n\ncontent<|eot_id|> */
     CHAT_PLAIN   /* the contents one after the other */
@@ -23,16 +23,17 @@ enum chat_family {
 
 struct chat_template {
     enum chat_family family;
-    char default_system[256]; /* said when the first message is not the system's; "" for none */
-    bool starts_with_bos;     /* the template itself writes bos */
+    char default_system[256]; /* used when the first message is not the system's; "" for none */
+    bool starts_with_bos;     /* the template writes bos */
 };
 
-/* Recognises template text[0..n). Never fails: CHAT_OTHER is an answer. */
+/* Recognises template text[0..n); CHAT_OTHER when it isn't known. */
 void chat_template_recognise(struct chat_template *c, const char *text, size_t n);
 
 /* Renders the messages as a sequence of calls: `marker` for the text of a special token ("bos" for
  * the model's bos), `text` for ordinary text. 0, or -1 when a call returned non-zero, a role is not
- * "system", "user" or "assistant", there is no message, or the family is none of those above (*e).
+ * "system", "user" or "assistant", there is no message, or the family is CHAT_NONE or CHAT_OTHER
+ * (*e).
  */
 struct chat_sink {
     int (*marker)(void *ctx, const char *token_text);

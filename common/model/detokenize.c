@@ -1,6 +1,5 @@
-/* detokenize.c: tokens to text as they come. See tokenizer.h. A token is bytes, not characters: an
- * emoji often takes two or three of them, so a stream that wrote each at once would show the reader
- * broken characters. */
+/* detokenize.c: streaming from tokens to text. See tokenizer.h. A token is bytes, not characters:
+ * an emoji often takes two or three tokens, so bytes are held until their character is complete. */
 #include "model/tokenizer.h"
 #include "base/utf8.h"
 

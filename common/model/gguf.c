@@ -1,15 +1,14 @@
-/* gguf.c: the GGUF container: header, metadata and tensor directory, checked before use.
+/* gguf.c: the GGUF container: header, key and tensor directory, and the parts of a split model.
  *
- * One pass over the header finds where every key and tensor stands and proves that it lies inside
+ * One pass over the header finds the place of every key and tensor and checks that it lies inside
  * the file; after that the getters read without further checks. Refused: version 1, big-endian
- * files, duplicate names, and whatever reaches beyond the file's end. Not here: what the keys mean
- * (model.c, tokenizer.c).
+ * files, duplicate names, and everything that reaches beyond the file's end. Not here: values of
+ * keys (gguf_values.c), and what the keys mean (metadata.c).
  */
-#include "model/gguf.h"
+#include "model/gguf_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,48 +18,82 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are used in place");
 
-/* Metadata value types, numbered as in the file. */
-enum value_type {
-    V_UINT8,
-    V_INT8,
-    V_UINT16,
-    V_INT16,
-    V_UINT32,
-    V_INT32,
-    V_FLOAT32,
-    V_BOOL,
-    V_STRING,
-    V_ARRAY,
-    V_UINT64,
-    V_INT64,
-    V_FLOAT64,
-    V_N_TYPES
-};
+static int parse(struct gguf *g, struct err *e);
+static int join_parts(struct gguf *g, const char *path, struct err *e);
 
-/* `name` stands first in both, so that one sorted index of names serves keys and tensors. */
-struct entry {
-    struct gguf_str name;
-    uint32_t type, elem_type; /* elem_type: of an array */
-    uint64_t count;           /* of an array */
-    const uint8_t *value;     /* the scalar, the string's length, or the array's first element */
-};
+/* ---- opening and closing --------------------------------------------------------------------- */
 
-struct tensor_entry {
-    struct gguf_str name;
-    uint32_t type, n_dims;
-    uint64_t dims[4];
-    uint64_t offset; /* from the start of the data section */
-};
+static struct gguf *new_gguf(struct err *e) {
+    struct gguf *g = calloc(1, sizeof *g);
+    if (!g) err_set(e, "out of memory");
+    return g;
+}
 
-struct gguf {
-    const uint8_t *base;
-    uint64_t size, data_start;
-    bool mapped;
-    struct entry *entries;
-    struct tensor_entry *tensors;
-    uint64_t n_entries, n_tensors;
-    const struct gguf_str **entry_index, **tensor_index; /* sorted by name */
-};
+/* g when rc is 0; else NULL, and g is closed. */
+static struct gguf *opened(struct gguf *g, int rc) {
+    if (rc == 0) return g;
+    gguf_close(g);
+    return NULL;
+}
+
+struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e) {
+    struct gguf *g = new_gguf(e);
+    if (!g) return NULL;
+    g->base = bytes;
+    g->size = n;
+    return opened(g, parse(g, e) || join_parts(g, NULL, e));
+}
+
+/* Maps a regular file of at least one byte. O_NONBLOCK: opening a FIFO must not wait for a writer.
+ */
+static int map_file(struct gguf *g, const char *path, struct err *e) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
+    struct stat st;
+    int rc = -1;
+    if (fstat(fd, &st) != 0)
+        err_set(e, "can't be examined: %s", strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        err_set(e, "is not a regular file; name a .gguf file");
+    else if (st.st_size == 0)
+        err_set(e, "is empty; is the download complete?");
+    else {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED)
+            err_set(e, "can't be mapped into memory: %s", strerror(errno));
+        else {
+            g->base = p;
+            g->size = (uint64_t)st.st_size;
+            g->mapped = true;
+            rc = 0;
+        }
+    }
+    close(fd);
+    return rc;
+}
+
+/* One file, without the other parts of a split model. */
+static struct gguf *open_one(const char *path, struct err *e) {
+    struct gguf *g = new_gguf(e);
+    return g ? opened(g, map_file(g, path, e) || parse(g, e)) : NULL;
+}
+
+struct gguf *gguf_open(const char *path, struct err *e) {
+    struct gguf *g = open_one(path, e);
+    return g ? opened(g, join_parts(g, path, e)) : NULL;
+}
+
+void gguf_close(struct gguf *g) {
+    if (!g) return;
+    for (size_t i = 0; i < g->n_parts; i++) gguf_close(g->parts[i]);
+    free(g->parts);
+    if (g->mapped) munmap((void *)(uintptr_t)g->base, g->size);
+    free(g->entries);
+    free(g->tensors);
+    free(g->entry_index);
+    free(g->tensor_index);
+    free(g);
+}
 
 /* ---- bounded reading ------------------------------------------------------------------------- */
 
@@ -110,20 +143,11 @@ static struct shown show(struct gguf_str name) {
     return out;
 }
 
-static uint64_t scalar_bytes(uint32_t type) {
+uint64_t gguf_scalar_bytes(uint32_t type) {
     static const uint8_t bytes[V_N_TYPES] = {
         [V_UINT8] = 1,   [V_INT8] = 1, [V_UINT16] = 2, [V_INT16] = 2, [V_UINT32] = 4, [V_INT32] = 4,
         [V_FLOAT32] = 4, [V_BOOL] = 1, [V_UINT64] = 8, [V_INT64] = 8, [V_FLOAT64] = 8};
     return type < V_N_TYPES ? bytes[type] : 0;
-}
-
-static const char *value_type_name(uint32_t type) {
-    static const char *const names[V_N_TYPES] = {
-        [V_UINT8] = "uint8",    [V_INT8] = "int8",   [V_UINT16] = "uint16",   [V_INT16] = "int16",
-        [V_UINT32] = "uint32",  [V_INT32] = "int32", [V_FLOAT32] = "float32", [V_BOOL] = "bool",
-        [V_STRING] = "string",  [V_ARRAY] = "array", [V_UINT64] = "uint64",   [V_INT64] = "int64",
-        [V_FLOAT64] = "float64"};
-    return type < V_N_TYPES ? names[type] : "unknown";
 }
 
 /* ---- the pass over the header ---------------------------------------------------------------- */
@@ -142,16 +166,15 @@ static enum skip_result skip_value(struct cursor *c, uint32_t type, int depth) {
         if (!take_u32(c, &elem) || !take_u64(c, &count)) return SKIP_TRUNCATED;
         return skip_array(c, elem, count, depth);
     }
-    if (!scalar_bytes(type)) return SKIP_BAD_TYPE;
-    return take(c, scalar_bytes(type), &p) ? SKIP_OK : SKIP_TRUNCATED;
+    if (!gguf_scalar_bytes(type)) return SKIP_BAD_TYPE;
+    return take(c, gguf_scalar_bytes(type), &p) ? SKIP_OK : SKIP_TRUNCATED;
 }
 
-/* Every element takes at least one byte, so the loop is bounded by the file's size whatever `count`
- * claims. */
+/* Every element takes at least one byte, so the file's size bounds the loop. */
 static enum skip_result skip_array(struct cursor *c, uint32_t elem, uint64_t count, int depth) {
     const uint8_t *p;
     if (depth >= GGUF_MAX_ARRAY_DEPTH) return SKIP_TOO_DEEP;
-    uint64_t each = scalar_bytes(elem);
+    uint64_t each = gguf_scalar_bytes(elem);
     if (each) {
         if (count > (c->size - c->pos) / each) return SKIP_TRUNCATED;
         return take(c, count * each, &p) ? SKIP_OK : SKIP_TRUNCATED;
@@ -226,8 +249,8 @@ static int compare_index(const void *a, const void *b) {
     return compare_names(**(const struct gguf_str *const *)a, **(const struct gguf_str *const *)b);
 }
 
-/* Sorts pointers to the names of n records of `stride` bytes; a name that occurs twice is an error,
- * because readers would disagree about which one counts. */
+/* Sorts pointers to the names of n records of `stride` bytes. A name that occurs twice is an error,
+ * because readers differ in which one they take. */
 static const struct gguf_str **make_index(const void *records, uint64_t n, size_t stride,
                                           const char *what, struct err *e) {
     const struct gguf_str **index = malloc((n + 1) * sizeof *index);
@@ -246,7 +269,7 @@ static const struct gguf_str **make_index(const void *records, uint64_t n, size_
     return index;
 }
 
-static const void *find(const struct gguf_str **index, uint64_t n, const char *name) {
+const void *gguf_find(const struct gguf_str **index, uint64_t n, const char *name) {
     struct gguf_str key = {name, strlen(name)};
     const struct gguf_str *p = &key;
     const struct gguf_str **hit = bsearch(&p, index, n, sizeof *index, compare_index);
@@ -265,8 +288,8 @@ static int read_counts(struct gguf *g, struct cursor *c, struct err *e) {
         return err_set(e, "GGUF version %u; versions 2 and 3 are read", version);
     if (!take_u64(c, &g->n_tensors) || !take_u64(c, &g->n_entries))
         return err_set(e, "the file ends inside its header");
-    /* 13 and 32 bytes are the least that a key (8+4+1) and a tensor entry (8+4+8+4+8) take: a count
-     * is bounded by the file before anything is allocated for it. */
+    /* A key takes at least 13 bytes (8+4+1), a tensor entry 32 (8+4+8+4+8), so the file's size
+     * bounds both counts before memory is allocated for them. */
     uint64_t left = c->size - c->pos;
     if (g->n_entries > GGUF_MAX_KEYS || g->n_entries > left / 13)
         return err_set(e, "claims %llu metadata keys, more than the file can hold (%s)",
@@ -277,7 +300,8 @@ static int read_counts(struct gguf *g, struct cursor *c, struct err *e) {
     return 0;
 }
 
-/* Where the data starts, and that every tensor of a type we know lies inside the file. */
+/* Finds where the data starts, and checks that every tensor of a known type lies inside the file.
+ */
 static int check_extents(struct gguf *g, uint64_t header_end, struct err *e) {
     int64_t align = GGUF_DEFAULT_ALIGNMENT;
     if (gguf_get_int(g, "general.alignment", 8, GGUF_MAX_ALIGNMENT, &align, e) < 0) return -1;
@@ -285,16 +309,16 @@ static int check_extents(struct gguf *g, uint64_t header_end, struct err *e) {
         return err_at(e, 0, "general.alignment", "is %lld, not a power of two", (long long)align);
     g->data_start = (header_end + (uint64_t)align - 1) / (uint64_t)align * (uint64_t)align;
     for (uint64_t i = 0; i < g->n_tensors; i++) {
-        const struct tensor_entry *t = &g->tensors[i];
+        struct tensor_entry *t = &g->tensors[i];
         if (t->offset % (uint64_t)align)
             return err_at(e, 0, show(t->name).s,
-                          "its data stands at offset %llu, not at a multiple of %lld",
+                          "its data is at offset %llu, not at a multiple of %lld",
                           (unsigned long long)t->offset, (long long)align);
         struct gguf_tensor_info info;
         gguf_tensor_at(g, i, &info);
         if (info.bytes == UINT64_MAX)
             return err_at(e, 0, show(t->name).s,
-                          "its dimensions are too large or no multiple of its type's block");
+                          "its dimensions are too large or not a multiple of its type's block");
         if (g->data_start > g->size || t->offset > g->size - g->data_start ||
             info.bytes > g->size - g->data_start - t->offset)
             return err_at(
@@ -303,6 +327,7 @@ static int check_extents(struct gguf *g, uint64_t header_end, struct err *e) {
                 "%llu); is the download complete?",
                 (unsigned long long)info.bytes, (unsigned long long)t->offset,
                 (unsigned long long)g->size);
+        t->data = g->base + g->data_start + t->offset;
     }
     return 0;
 }
@@ -325,242 +350,85 @@ static int parse(struct gguf *g, struct err *e) {
     return check_extents(g, c.pos, e);
 }
 
-/* ---- opening and closing --------------------------------------------------------------------- */
+/* ---- the parts of a split model -------------------------------------------------------------- */
 
-static struct gguf *finish_open(struct gguf *g, struct err *e) {
-    if (parse(g, e) == 0) return g;
-    gguf_close(g);
-    return NULL;
+enum { MAX_PARTS = 512 }; /* a terabyte in parts of 2 GB */
+
+/* The end of the file name of part `no` (from 0), as llama.cpp's llama-gguf-split writes it. */
+struct part_suffix {
+    char s[56];
+};
+static struct part_suffix part_suffix(int64_t no, int64_t count) {
+    struct part_suffix p;
+    snprintf(p.s, sizeof p.s, "-%05lld-of-%05lld.gguf", (long long)no + 1, (long long)count);
+    return p;
 }
 
-struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e) {
-    struct gguf *g = calloc(1, sizeof *g);
-    if (!g) {
-        err_set(e, "out of memory");
-        return NULL;
-    }
-    g->base = bytes;
-    g->size = n;
-    return finish_open(g, e);
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
-/* Maps a regular file of at least one byte. O_NONBLOCK: opening a FIFO must not wait for a writer.
- */
-static int map_file(struct gguf *g, const char *path, struct err *e) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
-    struct stat st;
-    int rc = -1;
-    if (fstat(fd, &st) != 0)
-        err_set(e, "can't be examined: %s", strerror(errno));
-    else if (!S_ISREG(st.st_mode))
-        err_set(e, "is not a regular file; name a .gguf file");
-    else if (st.st_size == 0)
-        err_set(e, "is empty; is the download complete?");
-    else {
-        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (p == MAP_FAILED)
-            err_set(e, "can't be mapped into memory: %s", strerror(errno));
-        else {
-            g->base = p;
-            g->size = (uint64_t)st.st_size;
-            g->mapped = true;
-            rc = 0;
-        }
-    }
-    close(fd);
-    return rc;
+static int read_split(const struct gguf *g, int64_t *no, int64_t *count, struct err *e) {
+    *no = 0;
+    *count = 1;
+    if (gguf_get_int(g, "split.count", 0, MAX_PARTS, count, e) < 0) return -1;
+    return gguf_get_int(g, "split.no", 0, *count > 1 ? *count - 1 : 0, no, e) < 0 ? -1 : 0;
 }
 
-struct gguf *gguf_open(const char *path, struct err *e) {
-    struct gguf *g = calloc(1, sizeof *g);
-    if (!g) {
-        err_set(e, "out of memory");
-        return NULL;
-    }
-    if (map_file(g, path, e)) {
-        gguf_close(g);
-        return NULL;
-    }
-    return finish_open(g, e);
+/* Maps part `no` of `count` at `path` and appends its tensors to g's. */
+static int join_part(struct gguf *g, const char *path, int64_t no, int64_t count, struct err *e) {
+    struct err why;
+    int64_t its_no, its_count;
+    struct gguf *part = open_one(path, &why);
+    if (part) g->parts[g->n_parts++] = part;
+    if (!part || read_split(part, &its_no, &its_count, &why))
+        return err_at(e, 0, "split.count",
+                      "this is part 1 of %lld; the others must be beside it: '%s'%s%s %s",
+                      (long long)count, base_name(path), why.field[0] ? ": " : "", why.field,
+                      why.text);
+    if (its_no != no || its_count != count)
+        return err_at(e, 0, "split.no", "'%s' is part %lld of %lld, not part %lld of %lld",
+                      base_name(path), (long long)its_no + 1, (long long)its_count,
+                      (long long)no + 1, (long long)count);
+    struct tensor_entry *more =
+        realloc(g->tensors, (g->n_tensors + part->n_tensors + 1) * sizeof *more);
+    if (!more) return err_set(e, "out of memory for the file's directory");
+    memcpy(more + g->n_tensors, part->tensors, part->n_tensors * sizeof *more);
+    g->tensors = more;
+    g->n_tensors += part->n_tensors;
+    return 0;
 }
 
-void gguf_close(struct gguf *g) {
-    if (!g) return;
-    if (g->mapped) munmap((void *)(uintptr_t)g->base, g->size);
-    free(g->entries);
-    free(g->tensors);
-    free(g->entry_index);
+/* Joins the other parts to part 1, whose keys describe the whole model. */
+static int join_parts(struct gguf *g, const char *path, struct err *e) {
+    int64_t no, count, tensors;
+    if (read_split(g, &no, &count, e)) return -1;
+    if (count < 2) return 0;
+    struct part_suffix own = part_suffix(no, count);
+    size_t n = path ? strlen(path) : 0, n_own = strlen(own.s);
+    if (n < n_own || strcmp(path + n - n_own, own.s) != 0)
+        return err_at(
+            e, 0, "split.count",
+            "this is part %lld of %lld of a split model; its file name must end in %s, so "
+            "that the other parts can be found beside it",
+            (long long)no + 1, (long long)count, own.s);
+    int stem = (int)(n - n_own);
+    if (no != 0)
+        return err_at(e, 0, "split.no", "this is part %lld of %lld; name part 1, '%.*s%s'",
+                      (long long)no + 1, (long long)count, stem, path, part_suffix(0, count).s);
+    g->parts = calloc((size_t)count, sizeof *g->parts);
+    if (!g->parts) return err_set(e, "out of memory for %lld parts", (long long)count);
+    for (int64_t i = 1; i < count; i++) {
+        char other[4096];
+        snprintf(other, sizeof other, "%.*s%s", stem, path, part_suffix(i, count).s);
+        if (join_part(g, other, i, count, e)) return -1;
+    }
+    tensors = (int64_t)g->n_tensors;
+    if (gguf_get_int(g, "split.tensors.count", tensors, tensors, &tensors, e) < 0) return -1;
     free(g->tensor_index);
-    free(g);
-}
-
-/* ---- metadata -------------------------------------------------------------------------------- */
-
-static int wrong_type(const char *key, uint32_t type, const char *wanted, struct err *e) {
-    return err_at(e, 0, key, "has type %s where %s is needed", value_type_name(type), wanted);
-}
-
-/* One integer of the given type. False for a type that is none, or a uint64 beyond int64. */
-static bool read_integer(uint32_t type, const uint8_t *p, int64_t *out) {
-    union {
-        uint8_t u8;
-        int8_t i8;
-        uint16_t u16;
-        int16_t i16;
-        uint32_t u32;
-        int32_t i32;
-        uint64_t u64;
-        int64_t i64;
-    } v = {0};
-    if (type == V_FLOAT32 || type == V_FLOAT64 || type == V_BOOL || !scalar_bytes(type))
-        return false;
-    memcpy(&v, p, scalar_bytes(type));
-    switch (type) {
-    case V_UINT8:
-        *out = v.u8;
-        return true;
-    case V_INT8:
-        *out = v.i8;
-        return true;
-    case V_UINT16:
-        *out = v.u16;
-        return true;
-    case V_INT16:
-        *out = v.i16;
-        return true;
-    case V_UINT32:
-        *out = v.u32;
-        return true;
-    case V_INT32:
-        *out = v.i32;
-        return true;
-    case V_INT64:
-        *out = v.i64;
-        return true;
-    default:
-        *out = (int64_t)v.u64;
-        return v.u64 <= INT64_MAX;
-    }
-}
-
-static const struct entry *find_entry(const struct gguf *g, const char *key) {
-    return find(g->entry_index, g->n_entries, key);
-}
-
-int gguf_get_int(const struct gguf *g, const char *key, int64_t lo, int64_t hi, int64_t *out,
-                 struct err *e) {
-    const struct entry *k = find_entry(g, key);
-    if (!k) return 1;
-    int64_t v;
-    if (!read_integer(k->type, k->value, &v)) return wrong_type(key, k->type, "an integer", e);
-    if (v < lo || v > hi)
-        return err_at(e, 0, key, "is %lld; %lld to %lld is possible", (long long)v, (long long)lo,
-                      (long long)hi);
-    *out = v;
-    return 0;
-}
-
-int gguf_get_float(const struct gguf *g, const char *key, double *out, struct err *e) {
-    const struct entry *k = find_entry(g, key);
-    if (!k) return 1;
-    double v;
-    if (k->type == V_FLOAT32) {
-        float f;
-        memcpy(&f, k->value, sizeof f);
-        v = f;
-    } else if (k->type == V_FLOAT64) {
-        memcpy(&v, k->value, sizeof v);
-    } else {
-        return wrong_type(key, k->type, "a float", e);
-    }
-    if (!isfinite(v)) return err_at(e, 0, key, "is not a finite number");
-    *out = v;
-    return 0;
-}
-
-int gguf_get_bool(const struct gguf *g, const char *key, bool *out, struct err *e) {
-    const struct entry *k = find_entry(g, key);
-    if (!k) return 1;
-    if (k->type != V_BOOL) return wrong_type(key, k->type, "a bool", e);
-    if (k->value[0] > 1) return err_at(e, 0, key, "is %u, neither 0 nor 1", k->value[0]);
-    *out = k->value[0];
-    return 0;
-}
-
-/* A string whose extent the first pass has proved. */
-static struct gguf_str string_at(const uint8_t *p) {
-    struct gguf_str s;
-    memcpy(&s.n, p, sizeof s.n);
-    s.s = (const char *)p + sizeof s.n;
-    return s;
-}
-
-int gguf_get_str(const struct gguf *g, const char *key, struct gguf_str *out, struct err *e) {
-    const struct entry *k = find_entry(g, key);
-    if (!k) return 1;
-    if (k->type != V_STRING) return wrong_type(key, k->type, "a string", e);
-    *out = string_at(k->value);
-    return 0;
-}
-
-/* An array with elements of one kind, and room for its n elements of `bytes` each. */
-static int open_array(const struct gguf *g, const char *key, size_t bytes, const struct entry **k,
-                      void **room, struct err *e) {
-    *k = find_entry(g, key);
-    if (!*k) return 1;
-    if ((*k)->type != V_ARRAY) return wrong_type(key, (*k)->type, "an array", e);
-    *room = (*k)->count ? calloc((*k)->count, bytes) : NULL;
-    if ((*k)->count && !*room) return err_at(e, 0, key, "out of memory for its elements");
-    return 0;
-}
-
-int gguf_get_count(const struct gguf *g, const char *key, uint64_t *n, struct err *e) {
-    const struct entry *k = find_entry(g, key);
-    if (!k) return 1;
-    if (k->type != V_ARRAY) return wrong_type(key, k->type, "an array", e);
-    *n = k->count;
-    return 0;
-}
-
-int gguf_get_str_array(const struct gguf *g, const char *key, struct gguf_str **out, uint64_t *n,
-                       struct err *e) {
-    const struct entry *k = find_entry(g, key);
-    if (k && k->type == V_ARRAY && k->elem_type != V_STRING)
-        return wrong_type(key, k->elem_type, "an array of strings", e);
-    void *room;
-    int rc = open_array(g, key, sizeof **out, &k, &room, e);
-    if (rc) return rc;
-    *out = room;
-    *n = k->count;
-    const uint8_t *p = k->value;
-    for (uint64_t i = 0; i < k->count; i++) {
-        (*out)[i] = string_at(p);
-        p += sizeof(uint64_t) + (*out)[i].n;
-    }
-    return 0;
-}
-
-int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uint64_t *n,
-                       struct err *e) {
-    const struct entry *k;
-    void *room;
-    int rc = open_array(g, key, sizeof **out, &k, &room, e);
-    if (rc) return rc;
-    const uint8_t *p = k->value;
-    int32_t *values = room;
-    for (uint64_t i = 0; i < k->count; i++, p += scalar_bytes(k->elem_type)) {
-        int64_t v;
-        if (!read_integer(k->elem_type, p, &v) || v < INT32_MIN || v > INT32_MAX) {
-            free(values);
-            return err_at(e, 0, key, "element %llu (%s) is no 32-bit integer",
-                          (unsigned long long)i, value_type_name(k->elem_type));
-        }
-        values[i] = (int32_t)v;
-    }
-    *out = values;
-    *n = k->count;
-    return 0;
+    g->tensor_index = make_index(g->tensors, g->n_tensors, sizeof *g->tensors, "this tensor", e);
+    return g->tensor_index ? 0 : -1;
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -593,21 +461,14 @@ void gguf_tensor_at(const struct gguf *g, size_t i, struct gguf_tensor_info *out
     memcpy(out->dims, t->dims, sizeof out->dims);
 }
 
-size_t gguf_n_keys(const struct gguf *g) {
-    return g->n_entries;
-}
-
-struct gguf_str gguf_key_at(const struct gguf *g, size_t i) {
-    INVARIANT(i < g->n_entries);
-    return g->entries[i].name;
-}
-
 uint64_t gguf_file_bytes(const struct gguf *g) {
-    return g->size;
+    uint64_t bytes = g->size;
+    for (size_t i = 0; i < g->n_parts; i++) bytes += g->parts[i]->size;
+    return bytes;
 }
 
 int gguf_get_tensor(const struct gguf *g, const char *name, struct tensor *out, struct err *e) {
-    const struct tensor_entry *t = find(g->tensor_index, g->n_tensors, name);
+    const struct tensor_entry *t = gguf_find(g->tensor_index, g->n_tensors, name);
     if (!t) return 1;
     if (!readable_type(t->type))
         return err_at(e, 0, name,
@@ -616,7 +477,7 @@ int gguf_get_tensor(const struct gguf *g, const char *name, struct tensor *out, 
                       dtype_name((enum dtype)t->type), t->type);
     if (t->n_dims > 2)
         return err_at(e, 0, name, "has %u dimensions; at most 2 are read", t->n_dims);
-    *out = (struct tensor){.data = g->base + g->data_start + t->offset,
+    *out = (struct tensor){.data = t->data,
                            .dtype = (enum dtype)t->type,
                            .rows = t->n_dims == 2 ? (int32_t)t->dims[1] : 1,
                            .cols = (int32_t)t->dims[0]};

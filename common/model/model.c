@@ -1,16 +1,19 @@
-/* model.c: a GGUF file as a Llama-family decoder: its configuration and a checked view on every
- * weight. Refuses what it can't run faithfully. Not here: the container format (gguf.c), the
- * tokenizer (tokenizer.c), arithmetic (backend/). */
+/* model.c: reads a Llama-family decoder from a GGUF file: its configuration and a checked view on
+ * every weight. Refuses files that the backends would compute wrongly. Not here: the container
+ * format (gguf.c), the meaning of further keys (metadata.c), the tokenizer (tokenizer.c),
+ * arithmetic (backend/). */
 #include "model/model.h"
 
 #include "model/gguf.h"
+#include "model/metadata.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits: far above any published model of this family, low enough that products of two of them fit
- * 64 bits and that an array per layer is no burden. */
+/* Limits: far above any published model of this family, low enough that the product of two fits 64
+ * bits and that an array per layer stays small. */
 enum {
     MAX_LAYERS = 1024,
     MAX_DIM = 1 << 18, /* d_model, d_ffn, heads * head_dim; the largest published d_ffn is 53,248 */
@@ -24,9 +27,42 @@ struct loader {
     const struct gguf *g;
     struct model *m;
     char arch[32];
-    size_t used; /* tensors taken; what is left over at the end is not understood */
+    size_t used; /* tensors taken; the file must have no others */
     struct err *e;
 };
+
+static int read_config(struct loader *l);
+static int read_weights(struct loader *l);
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+struct model *model_from_gguf(struct gguf *file, struct err *e) {
+    struct model *m = calloc(1, sizeof *m);
+    if (!m) {
+        err_set(e, "out of memory");
+        gguf_close(file);
+        return NULL;
+    }
+    m->file = file;
+    struct loader l = {.g = file, .m = m, .e = e};
+    if (read_config(&l) || read_weights(&l)) {
+        model_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+struct model *model_open(const char *path, struct err *e) {
+    struct gguf *g = gguf_open(path, e);
+    return g ? model_from_gguf(g, e) : NULL;
+}
+
+void model_free(struct model *m) {
+    if (!m) return;
+    gguf_close(m->file);
+    free(m->layers);
+    free(m);
+}
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
@@ -53,11 +89,15 @@ static int config_int(struct loader *l, const char *suffix, int64_t hi, int64_t 
     return 0;
 }
 
+/* A float of the architecture, strictly between lo and hi. `fallback` 0: it must be there. */
 static int config_float(struct loader *l, const char *suffix, double lo, double hi, double fallback,
                         float *out) {
     struct key k = arch_key(l, suffix);
     double v = fallback;
-    if (gguf_get_float(l->g, k.s, &v, l->e) < 0) return -1;
+    int rc = gguf_get_float(l->g, k.s, &v, l->e);
+    if (rc < 0) return -1;
+    if (rc == 1 && fallback == 0)
+        return err_at(l->e, 0, k.s, "is missing; the model can't be computed without it");
     if (!(v > lo && v < hi))
         return err_at(l->e, 0, k.s, "is %g; it must lie between %g and %g", v, lo, hi);
     *out = (float)v;
@@ -73,7 +113,7 @@ static int read_architecture(struct loader *l) {
     if (gguf_n_tensors(l->g) == 0)
         return err_set(l->e,
                        "holds no weights (0 tensors), only a vocabulary of architecture %s; "
-                       "name a file with the model itself",
+                       "name a file that has the model's weights",
                        l->arch);
     if (!strcmp(l->arch, "llama") && arch.n == 5)
         l->m->rope = ROPE_NEIGHBOURS;
@@ -85,22 +125,30 @@ static int read_architecture(struct loader *l) {
     return 0;
 }
 
-/* What a file may ask for and we don't compute. Ignoring it would give wrong answers quietly. */
-static int refuse_variants(struct loader *l) {
-    int64_t experts = 0;
-    struct key k = arch_key(l, "expert_count");
-    if (gguf_get_int(l->g, k.s, 0, INT32_MAX, &experts, l->e) < 0) return -1;
-    if (experts > 0)
-        return err_at(l->e, 0, k.s, "is %lld; mixtures of experts are not supported",
-                      (long long)experts);
-    struct gguf_str scaling = {"none", 4};
-    k = arch_key(l, "rope.scaling.type");
-    if (gguf_get_str(l->g, k.s, &scaling, l->e) < 0) return -1;
-    if (scaling.n != 4 || memcmp(scaling.s, "none", 4) != 0)
-        return err_at(l->e, 0, k.s,
-                      "is '%.*s'; only models without rope scaling, or with a "
-                      "rope_freqs.weight tensor, are supported",
-                      (int)(scaling.n < 32 ? scaling.n : 32), scaling.s);
+/* Reads linear scaling of positions, which is the default type, or none (llama.cpp,
+ * src/llama-model.cpp). Some files write the factor 0 for none. */
+static int read_rope_scaling(struct loader *l) {
+    struct key type_key = arch_key(l, "rope.scaling.type");
+    struct gguf_str type = {"linear", 6};
+    double factor = 1;
+    if (gguf_get_str(l->g, type_key.s, &type, l->e) < 0) return -1;
+    bool none = type.n == 4 && memcmp(type.s, "none", 4) == 0;
+    if (!none && (type.n != 6 || memcmp(type.s, "linear", 6) != 0))
+        return err_at(l->e, 0, type_key.s,
+                      "is '%.*s'; models with linear rope scaling, without any, or with a "
+                      "rope_freqs.weight tensor are supported",
+                      (int)(type.n < 32 ? type.n : 32), type.s);
+    struct key k = arch_key(l, "rope.scaling.factor");
+    int rc = gguf_get_float(l->g, k.s, &factor, l->e);
+    if (rc == 1) {
+        k = arch_key(l, "rope.scale_linear");
+        rc = gguf_get_float(l->g, k.s, &factor, l->e);
+    }
+    if (rc < 0) return -1;
+    if (none || factor == 0) factor = 1;
+    if (!(factor > 1e-3 && factor < 1e6))
+        return err_at(l->e, 0, k.s, "is %g; it must lie between 0.001 and 1000000", factor);
+    l->m->config.rope_scale = (float)factor;
     return 0;
 }
 
@@ -111,7 +159,8 @@ static int read_heads(struct loader *l) {
     if (c->n_heads % c->n_kv_heads)
         return err_at(l->e, 0, arch_key(l, "attention.head_count_kv").s,
                       "is %d, which doesn't divide the %d query heads", c->n_kv_heads, c->n_heads);
-    /* Older files don't say the head's width: it is what rope turns, or d_model shared out. */
+    /* Older files don't give the head's width: then it is rope.dimension_count, or d_model /
+     * n_heads. */
     int32_t rope_dims = c->d_model % c->n_heads ? 0 : c->d_model / c->n_heads;
     if (config_int(l, "rope.dimension_count", MAX_HEAD_DIM, rope_dims, &rope_dims)) return -1;
     if (config_int(l, "attention.key_length", MAX_HEAD_DIM, rope_dims, &c->head_dim)) return -1;
@@ -146,18 +195,21 @@ static int read_name(struct loader *l) {
 
 static int read_config(struct loader *l) {
     struct model_config *c = &l->m->config;
-    if (read_architecture(l) || refuse_variants(l) || read_name(l)) return -1;
+    if (read_architecture(l) || metadata_check_model(l->g, l->arch, l->e) || read_name(l))
+        return -1;
     if (config_int(l, "block_count", MAX_LAYERS, 0, &c->n_layers)) return -1;
     if (config_int(l, "embedding_length", MAX_DIM, 0, &c->d_model)) return -1;
     if (config_int(l, "feed_forward_length", MAX_DIM, 0, &c->d_ffn)) return -1;
     if (config_int(l, "context_length", MAX_CONTEXT, 0, &c->context_length)) return -1;
-    /* Inside its window, windowed attention is plain attention: stay inside. */
-    int32_t window = c->context_length;
-    if (config_int(l, "attention.sliding_window", MAX_CONTEXT, window, &window)) return -1;
-    if (window < c->context_length) c->context_length = window;
-    if (read_heads(l)) return -1;
+    /* Inside its window, windowed attention is plain attention: stay inside. 0: no window. */
+    int64_t window = 0;
+    if (gguf_get_int(l->g, arch_key(l, "attention.sliding_window").s, 0, MAX_CONTEXT, &window,
+                     l->e) < 0)
+        return -1;
+    if (window > 0 && window < c->context_length) c->context_length = (int32_t)window;
+    if (read_heads(l) || read_rope_scaling(l)) return -1;
     if (config_float(l, "rope.freq_base", 0, 1e12, 10000, &c->rope_theta)) return -1;
-    return config_float(l, "attention.layer_norm_rms_epsilon", 0, 1, 1e-5, &c->rms_eps);
+    return config_float(l, "attention.layer_norm_rms_epsilon", 0, 1, 0, &c->rms_eps);
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
@@ -221,8 +273,8 @@ static int read_layer(struct loader *l, int32_t i) {
     return 0;
 }
 
-/* The vocabulary's size is the embedding's number of rows; where the file says it elsewhere too,
- * the two must agree. */
+/* The vocabulary's size is the number of rows of the embedding; the key vocab_size, where there is
+ * one, must agree. */
 static int read_vocab_size(struct loader *l) {
     struct model_config *c = &l->m->config;
     struct tensor t;
@@ -246,7 +298,8 @@ static int read_vocab_size(struct loader *l) {
     return 0;
 }
 
-/* A tensor we have no use for changes the model's answers or is a mistake of the converter. */
+/* A tensor that the forward pass doesn't use would change the model's answers, or is a mistake of
+ * the converter. */
 static int refuse_leftovers(struct loader *l) {
     if (l->used == gguf_n_tensors(l->g)) return 0;
     static const char *const known[] = {"token_embd.weight", "output_norm.weight", "output.weight",
@@ -277,6 +330,20 @@ static int refuse_leftovers(struct loader *l) {
     return err_set(l->e, "the file lists tensors under unusual names (such as blk.01.)");
 }
 
+static int take_rope_factors(struct loader *l) {
+    struct tensor *t = &l->m->rope_factors;
+    int rc = take_optional(l, "rope_freqs.weight", 1, l->m->config.head_dim / 2, t);
+    for (int32_t i = 0; rc == 0 && i < t->cols; i++) {
+        float f; /* the file may align it to less than a float */
+        memcpy(&f, (const char *)t->data + (size_t)i * sizeof f, sizeof f);
+        if (!(isfinite(f) && f > 0))
+            rc = err_at(l->e, 0, "rope_freqs.weight",
+                        "value %d is %g; frequencies are divided by it, so it must be positive", i,
+                        (double)f);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
 static int read_weights(struct loader *l) {
     struct model *m = l->m;
     const struct model_config *c = &m->config;
@@ -287,10 +354,9 @@ static int read_weights(struct loader *l) {
     if (rc < 0) return -1;
     m->config.tied = rc == 1;
     if (m->config.tied) m->head = m->embedding;
-    rc = take_optional(l, "rope_freqs.weight", 1, c->head_dim / 2, &m->rope_factors);
-    if (rc < 0) return -1;
-    /* Each layer has at least nine tensors: a claim of more layers than the file has tensors is
-     * refused before memory is asked for. */
+    if (take_rope_factors(l)) return -1;
+    /* Each layer has at least nine tensors, so a count of layers above the count of tensors is
+     * refused before memory is allocated for it. */
     if ((size_t)c->n_layers > gguf_n_tensors(l->g))
         return err_at(l->e, 0, arch_key(l, "block_count").s, "is %d, but the file has %zu tensors",
                       c->n_layers, gguf_n_tensors(l->g));
@@ -299,34 +365,4 @@ static int read_weights(struct loader *l) {
     for (int32_t i = 0; i < c->n_layers; i++)
         if (read_layer(l, i)) return -1;
     return refuse_leftovers(l);
-}
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-struct model *model_from_gguf(struct gguf *file, struct err *e) {
-    struct model *m = calloc(1, sizeof *m);
-    if (!m) {
-        err_set(e, "out of memory");
-        gguf_close(file);
-        return NULL;
-    }
-    m->file = file;
-    struct loader l = {.g = file, .m = m, .e = e};
-    if (read_config(&l) || read_weights(&l)) {
-        model_free(m);
-        return NULL;
-    }
-    return m;
-}
-
-struct model *model_open(const char *path, struct err *e) {
-    struct gguf *g = gguf_open(path, e);
-    return g ? model_from_gguf(g, e) : NULL;
-}
-
-void model_free(struct model *m) {
-    if (!m) return;
-    gguf_close(m->file);
-    free(m->layers);
-    free(m);
 }

@@ -1,48 +1,23 @@
-/* model.h: a Llama-family decoder as data: its shape, its weights in place, its tokenizer's files.
+/* model.h: opens a Llama-family decoder: its configuration, and a checked view on every weight.
  *
- * Offers: the configuration and a view on every tensor of a memory-mapped GGUF file, checked before
- * use. Refuses: to compute (backend/), and to copy weights. Tensor names follow GGUF
- * ("blk.3.attn_q.weight").
+ * The weights are used in place, in a memory-mapped GGUF file. Tensor names follow GGUF
+ * ("blk.3.attn_q.weight"). Not here: arithmetic (backend/), the tokenizer (tokenizer.h).
  */
 #ifndef SERVELAB_MODEL_MODEL_H
 #define SERVELAB_MODEL_MODEL_H
 
 #include "base/err.h"
+#include "model/tensor.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-/* Storage types, numbered as in GGUF. */
-enum dtype {
-    DTYPE_F32 = 0,
-    DTYPE_F16 = 1,
-    DTYPE_Q4_0 = 2,
-    DTYPE_Q4_1 = 3,
-    DTYPE_Q8_0 = 8,
-    DTYPE_BF16 = 30
-};
-
-/* A matrix or vector in the mapped file. Row-major: `rows` rows of `cols` values; a vector has one
- * row. */
-struct tensor {
-    const void *data; /* NULL: the model doesn't have it */
-    enum dtype dtype;
-    int32_t rows, cols;
-};
-
-/* Bytes of one row of `cols` values; 0 when cols is not a multiple of the type's block, or for a
- * type that is none of the above. */
-size_t dtype_row_bytes(enum dtype t, int64_t cols);
-/* "Q8_0"; ggml's name also for types that we don't read, so that a user's file can be named in the
- * user's words; "?" for a number that ggml doesn't use. */
-const char *dtype_name(enum dtype t);
 
 struct model_config {
     char name[96];
     int32_t vocab_size, d_model, n_layers, n_heads, n_kv_heads, head_dim, d_ffn, context_length;
     float rope_theta, rms_eps;
-    bool tied; /* the head is the embedding */
+    float rope_scale; /* positions are divided by it (linear scaling); 1: not scaled */
+    bool tied;        /* the head is the embedding */
 };
 
 struct model_layer {
@@ -53,9 +28,8 @@ struct model_layer {
     struct tensor w_gate, w_up, w_down; /* (out, in) */
 };
 
-/* How q and k pair the two halves of a rotation. GGUF "llama" files store q and k rows permuted so
- * that pairs are neighbours (2i, 2i+1); "qwen2" files and Hugging Face folders pair i with i +
- * head_dim/2. */
+/* Which values of a head form the pairs that RoPE rotates: neighbours (2i, 2i+1) in GGUF "llama"
+ * files, whose q and k rows are permuted for it; i and i + head_dim/2 in "qwen2" files. */
 enum rope_pairing { ROPE_NEIGHBOURS, ROPE_HALVES };
 
 struct gguf;
@@ -74,11 +48,12 @@ struct model {
 
 /* Maps and checks a GGUF file of architecture "llama" or "qwen2": every length, count and offset
  * before use, every tensor's shape against the configuration. Norms and biases are F32; matrices
- * have any of the types above. A tensor that a plain Llama or Qwen2 decoder has no use for, a rope
- * scaling other than rope_factors, and experts are errors, because ignoring them would give other
- * answers than the model's. NULL and *e naming key or tensor. Free with model_free. */
+ * have any of the types above. A key or tensor that would change the arithmetic and that we don't
+ * compute (experts, yarn scaling, softcaps; metadata.c has the list) is an error, and so is an
+ * unknown one, because ignoring it would give other answers than the model's. A sliding window
+ * shortens context_length to the window. NULL and *e naming key or tensor. Free with model_free. */
 struct model *model_open(const char *path, struct err *e);
-/* The same over an open file, which the model owns from here on, also when this fails. */
+/* The same over an open file. The model owns the file from this call on; a failure closes it. */
 struct model *model_from_gguf(struct gguf *file, struct err *e);
 void model_free(struct model *m);
 

@@ -1,8 +1,8 @@
 /* pretokenizer.c: the published patterns, run by PCRE2. See pretokenizer.h.
  *
- * The patterns are data of the models, as their tokenizer files state them; only their notation is
- * ours. `\s` is spelt out as Unicode's White_Space, because PCRE2's own \s also has U+180E, which
- * the engines that the models were trained with do not.
+ * The patterns are those of the models' tokenizer files, written for PCRE2. `\s` is spelt out as
+ * Unicode's White_Space, because PCRE2's \s also matches U+180E, unlike the engines that the models
+ * were trained with.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "model/pretokenizer.h"
@@ -14,9 +14,9 @@
 #include <string.h>
 
 enum {
-    MAX_STAGES = 6, /* deepseek-llm has the most of those we know */
-    /* Bounds on one match. Our patterns go back over a run of blanks at most once, so only a run of
-     * ten million without a JIT comes near the first. */
+    MAX_STAGES = 6, /* of deepseek-llm; the others have fewer */
+    /* Limits of one match. These patterns go back over a run of blanks at most once, so only a run
+     * of ten million without a JIT comes near the first limit. */
     MATCH_LIMIT = 20 * 1000 * 1000,
     HEAP_LIMIT_KIB = 64 * 1024
 };
@@ -27,7 +27,7 @@ enum {
 #define S     "[" SPACE "]"
 #define NOT_S "[^" SPACE "]"
 
-/* Radford et al. 2019 (GPT-2). Covers every text: its last branch takes what blanks are left. */
+/* Radford et al. 2019 (GPT-2). Covers every text: its last branch matches the remaining blanks. */
 #define GPT2                                                                                       \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" SPACE "\\p{L}\\p{N}]+|" S "+(?!" NOT_S      \
     ")|" S "+"
@@ -58,9 +58,9 @@ enum {
     "\\x{104b0}-\\x{104d3}\\x{104d8}-\\x{104fb}\\x{10c80}-\\x{10cb2}\\x{10cc0}-\\x{10cf2}"         \
     "\\x{118a0}-\\x{118df}\\x{1e900}-\\x{1e943}"
 
-/* DeepSeek-LLM. The last but one of its patterns is \s+$; the lookbehind keeps it from being tried
- * at every blank of a run, which is quadratic, and changes nothing: a match begins with its run.
- * Digits stand alone, as the paper says (DeepSeek-AI 2024, section 2.1). */
+/* DeepSeek-LLM. DEEPSEEK_TRAILING is \s+$ with a lookbehind. Without it the pattern is tried at
+ * every blank of a run, which takes quadratic time; the matches are the same, because a match
+ * begins where its run begins. Each digit is a word (DeepSeek-AI 2024, section 2.1). */
 #define DEEPSEEK_PUNCTUATION                                                                       \
     S "?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3000}-\\x{3002}]+"
 #define DEEPSEEK_TRAILING "(?<!" S ")" S "++$"
@@ -104,7 +104,7 @@ static int compile_stage(struct pretokenizer *p, const char *name, const char *p
         return err_set(e, "this PCRE2 can't compile the pattern of pre-tokenizer %s: %s", name,
                        why);
     }
-    /* Machine code where the system allows it; without, encoding takes 2.6 times as long
+    /* Machine code where the system allows it; without it, encoding takes 2.6 times as long
      * (bench/SPEED.md). */
     pcre2_jit_compile(c, PCRE2_JIT_COMPLETE);
     p->stages[p->n_stages++] = c;
@@ -150,7 +150,7 @@ struct pretokenizer_habits pretokenizer_habits(const struct pretokenizer *p) {
     return p->known->habits;
 }
 
-/* One call's state: a place for match results per stage, because stages nest. */
+/* One call's state. Each stage has its own match results, because stages nest. */
 struct split {
     const struct pretokenizer *p;
     pcre2_match_data *results[MAX_STAGES];
@@ -178,7 +178,7 @@ static int split_stage(struct split *s, size_t i, const char *text, size_t n) {
         }
         PCRE2_SIZE *at = pcre2_get_ovector_pointer(s->results[i]);
         size_t from = at[0], to = at[1];
-        INVARIANT(from >= done && to > from && to <= n); /* no pattern of ours matches nothing */
+        INVARIANT(from >= done && to > from && to <= n); /* no pattern has empty matches */
         if (split_stage(s, i + 1, text + done, from - done)) return -1;
         if (split_stage(s, i + 1, text + from, to - from)) return -1;
         done = to;

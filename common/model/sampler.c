@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On the exponent bits, so that no compiler flag can optimise the question away. */
+/* Tests the exponent bits, which no compiler flag can optimise away. */
 static bool is_finite_bits(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -62,8 +62,7 @@ static int32_t draw_from_all(const struct sampler *s, double target) {
     return last;
 }
 
-/* ---- top_p: a heap gives the heaviest tokens in order, and rarely more than a few are asked for
- */
+/* ---- top_p: a heap gives the heaviest tokens in order; few are needed ------------------------ */
 
 static bool heavier(const struct sampler *s, int32_t a, int32_t b) {
     return s->weights[a] != s->weights[b] ? s->weights[a] > s->weights[b] : a < b;

@@ -1,8 +1,8 @@
-/* sampler.h: the next token from a vector of logits.
+/* sampler.h: chooses the next token from a vector of logits.
  *
- * Offers: greedy choice, temperature and top_p (nucleus sampling: Holtzman et al. 2020), repeatable
- * by seed. Refuses: to choose from logits that are not all finite. A NaN among them means that a
- * kernel is broken, and any token we returned would hide it.
+ * Greedy, or with temperature and top_p (nucleus sampling: Holtzman et al. 2020), repeatable by
+ * seed. A logit that is NaN or infinite is an error, because it means that a kernel is broken, and
+ * a token would hide that.
  */
 #ifndef SERVELAB_MODEL_SAMPLER_H
 #define SERVELAB_MODEL_SAMPLER_H
@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 struct sampler_config {
-    float temperature; /* 0: greedy, and top_p and seed mean nothing; at most
+    float temperature; /* 0: greedy, without top_p and seed; at most
                           SAMPLER_MAX_TEMPERATURE */
     float top_p;       /* 0 < top_p <= 1; 1: the whole vocabulary */
     uint64_t seed;
 };
 #define SAMPLER_MAX_TEMPERATURE                                                                    \
-    100.0f /* flat already; OpenAI's API ends at 2, which serve/ checks */
+    100.0f /* nearly uniform already; serve/ checks the limit of OpenAI's API, 2 */
 
 /* One sequence's sampler. */
 struct sampler {
@@ -40,8 +40,8 @@ void sampler_release(struct sampler *s);
  *
  * Greedy: the highest logit; of equal ones the lowest id. Otherwise token i has the weight
  * exp((logit_i - highest) / temperature), in double. top_p < 1 keeps the fewest tokens, by falling
- * weight and then by rising id, whose weights reach top_p of the sum; always at least one. One
- * uniform number is drawn a token. Equal seeds and logits give equal ids on one machine; the last
+ * weight and then by rising id, whose weights reach top_p of the sum, and at least one. Each token
+ * takes one uniform random number. Equal seeds and logits give equal ids on one machine; the last
  * bit of exp() may differ between C libraries. */
 int32_t sampler_next(struct sampler *s, const float *logits, struct err *e);
 

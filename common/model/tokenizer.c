@@ -1,4 +1,4 @@
-/* tokenizer.c: a model file's vocabulary at work: encoding, special tokens, prompts. Its parts:
+/* tokenizer.c: creates a tokenizer from a model file, and encodes texts and prompts. Its parts:
  * vocab.c (bytes and ids), pretokenizer.c (text to words), bpe.c (words to ids), chat_template.c
  * (messages to text and markers), detokenize.c (ids to text). See tokenizer.h.
  */
@@ -7,15 +7,14 @@
 #include "model/bpe.h"
 #include "model/chat_template.h"
 #include "model/gguf.h"
+#include "model/metadata.h"
 #include "model/pretokenizer.h"
 #include "model/vocab.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENDS = 16 };
-
-/* Where added tokens may begin: for each first byte the lengths that occur, longest first. */
+/* For each first byte of added tokens: the lengths that occur, longest first. */
 struct added_lengths {
     uint32_t *lengths;
     uint32_t start[257]; /* of byte b: lengths[start[b] .. start[b + 1]) */
@@ -30,8 +29,6 @@ struct tokenizer {
     struct chat_template chat;
     int32_t bos, eos;
     bool adds_bos;
-    int32_t ends[MAX_ENDS]; /* ids that end an answer */
-    int32_t n_ends;
 };
 
 /* ---- reading a model file -------------------------------------------------------------------- */
@@ -44,7 +41,7 @@ static int read_pretokenizer(struct tokenizer *t, const struct gguf *g, struct e
         return err_at(e, 0, "tokenizer.ggml.model", "is missing; the file has no tokenizer");
     if (model.n != 4 || memcmp(model.s, "gpt2", 4) != 0)
         return err_at(e, 0, "tokenizer.ggml.model",
-                      "is '%.*s'; byte-level BPE ('gpt2') is what we read",
+                      "is '%.*s'; byte-level BPE ('gpt2') is supported",
                       (int)(model.n < 64 ? model.n : 64), model.s);
     rc = gguf_get_str(g, "tokenizer.ggml.pre", &pre, e);
     if (rc < 0) return -1;
@@ -56,8 +53,7 @@ static int read_pretokenizer(struct tokenizer *t, const struct gguf *g, struct e
     return t->pre ? 0 : -1;
 }
 
-/* Merges are written "left right" in the alphabet of the file. Neither part holds a blank, because
- * the alphabet has none. */
+/* A merge is written "left right" in the file's alphabet, which has no blank. */
 static int read_merge(struct tokenizer *t, struct gguf_str text, int32_t rank, char *scratch,
                       struct err *e) {
     const char *blank = memchr(text.s, ' ', text.n);
@@ -106,8 +102,8 @@ static int read_merges(struct tokenizer *t, const struct gguf *g, struct err *e)
     return rc;
 }
 
-/* Marks the tokens that merging their own bytes leads to, so that encoding finds such a word, as
- * most are, with one look-up. */
+/* Marks the tokens that merging their bytes gives, so that encoding finds such a word, as most are,
+ * with one look-up. */
 static int mark_whole_tokens(struct tokenizer *t, struct err *e) {
     bool always = pretokenizer_habits(t->pre).whole_words;
     struct id_list ids = {0};
@@ -157,36 +153,28 @@ static int index_added(struct tokenizer *t, struct err *e) {
     return 0;
 }
 
-static int read_id(const struct tokenizer *t, const struct gguf *g, const char *key, int32_t *out,
-                   struct err *e) {
-    int64_t id = -1;
-    if (gguf_get_int(g, key, 0, t->vocab.n - 1, &id, e) < 0) return -1;
-    *out = (int32_t)id;
-    return 0;
-}
-
-static void add_end(struct tokenizer *t, int32_t id) {
-    if (id >= 0 && t->n_ends < MAX_ENDS && !tokenizer_ends(t, id)) t->ends[t->n_ends++] = id;
-}
-
-/* What ends an answer: what the file says, and the end markers of the families we know, which files
- * often leave out (SmolLM2 names <|im_end|> and also ends with <|endoftext|>). */
-static int read_ends(struct tokenizer *t, const struct gguf *g, struct err *e) {
-    static const char *const keys[] = {"tokenizer.ggml.eot_token_id",
-                                       "tokenizer.ggml.eom_token_id"};
-    static const char *const texts[] = {"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>",
-                                        "<|end_of_text|>"};
-    if (read_id(t, g, "tokenizer.ggml.bos_token_id", &t->bos, e)) return -1;
-    if (read_id(t, g, "tokenizer.ggml.eos_token_id", &t->eos, e)) return -1;
-    add_end(t, t->eos);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        int32_t id;
-        if (read_id(t, g, keys[i], &id, e)) return -1;
-        add_end(t, id);
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        int32_t id = vocab_find(&t->vocab, &t->vocab.added, texts[i], strlen(texts[i]));
-        if (id >= 0 && t->vocab.tokens[id].kind == TOKEN_CONTROL) add_end(t, id);
+/* Reads the tokens that the file names by their role. A USER_DEFINED token with a role becomes a
+ * marker: a user's text must not contain it. */
+static int read_roles(struct tokenizer *t, const struct gguf *g, struct err *e) {
+    const struct {
+        const char *key;
+        int32_t *out;
+        bool ends;
+    } roles[] = {{"tokenizer.ggml.bos_token_id", &t->bos, false},
+                 {"tokenizer.ggml.eos_token_id", &t->eos, true},
+                 {"tokenizer.ggml.eot_token_id", NULL, true},
+                 {"tokenizer.ggml.eom_token_id", NULL, true},
+                 {"tokenizer.ggml.fim_pad_token_id", NULL, true},
+                 {"tokenizer.ggml.fim_rep_token_id", NULL, true},
+                 {"tokenizer.ggml.fim_sep_token_id", NULL, true}};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        int64_t id = -1;
+        if (gguf_get_int(g, roles[i].key, 0, t->vocab.n - 1, &id, e) < 0) return -1;
+        if (roles[i].out) *roles[i].out = (int32_t)id;
+        if (id < 0) continue;
+        struct token *k = &t->vocab.tokens[id];
+        k->ends |= roles[i].ends;
+        if (k->kind == TOKEN_USER_DEFINED) k->kind = TOKEN_CONTROL;
     }
     t->adds_bos = pretokenizer_habits(t->pre).adds_bos && t->bos >= 0;
     if (gguf_get_bool(g, "tokenizer.ggml.add_bos_token", &t->adds_bos, e) < 0) return -1;
@@ -209,9 +197,9 @@ struct tokenizer *tokenizer_create(const struct gguf *file, struct err *e) {
         err_set(e, "out of memory");
         return NULL;
     }
-    if (read_pretokenizer(t, file, e) || vocab_read(&t->vocab, file, e) ||
-        read_merges(t, file, e) || mark_whole_tokens(t, e) || index_added(t, e) ||
-        read_ends(t, file, e) || read_chat_template(t, file, e)) {
+    if (metadata_check_tokenizer(file, e) || read_pretokenizer(t, file, e) ||
+        vocab_read(&t->vocab, file, e) || read_merges(t, file, e) || mark_whole_tokens(t, e) ||
+        read_roles(t, file, e) || index_added(t, e) || read_chat_template(t, file, e)) {
         tokenizer_free(t);
         return NULL;
     }
@@ -227,7 +215,7 @@ void tokenizer_free(struct tokenizer *t) {
     free(t);
 }
 
-/* ---- what it knows --------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 int32_t tokenizer_bos(const struct tokenizer *t) {
     return t->bos;
@@ -242,9 +230,7 @@ bool tokenizer_adds_bos(const struct tokenizer *t) {
 }
 
 bool tokenizer_ends(const struct tokenizer *t, int32_t id) {
-    for (int32_t i = 0; i < t->n_ends; i++)
-        if (t->ends[i] == id) return true;
-    return false;
+    return id >= 0 && id < t->vocab.n && t->vocab.tokens[id].ends;
 }
 
 int32_t tokenizer_vocab_size(const struct tokenizer *t) {
@@ -315,8 +301,7 @@ static int encode_text(struct encoding *x, const char *text, size_t n, bool spec
     return encode_ordinary(x, text + start, n - start);
 }
 
-/* Hands the ids over, or frees them after a failure. No id stands for less than a byte, so their
- * number fits where the text's did, and bos with it. */
+/* Gives the ids to the caller, or frees them after a failure. */
 static int32_t finish(struct encoding *x, int rc, int32_t **ids) {
     if (rc == 0 && x->ids.n == 0) {
         x->ids.ids = malloc(sizeof *x->ids.ids); /* so that *ids is never NULL after success */
@@ -342,8 +327,19 @@ int32_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, 
 
 /* ---- prompts --------------------------------------------------------------------------------- */
 
-/* Text between two markers is gathered and encoded in one piece, because words cross the seams of a
- * template ("user\n" and a content that begins with blanks). */
+int32_t tokenizer_encode_prompt(const struct tokenizer *t, const char *text, size_t n,
+                                int32_t **ids, struct err *e) {
+    struct encoding x = {.t = t, .e = e};
+    *ids = NULL;
+    if (n > INT32_MAX) return err_set(e, "the prompt has %zu bytes; %d are possible", n, INT32_MAX);
+    bool bos = t->adds_bos && n > 0 && added_at(t, text, n, true) != t->bos;
+    int rc = bos ? id_list_push(&x.ids, t->bos, e) : 0;
+    if (rc == 0) rc = encode_text(&x, text, n, true);
+    return finish(&x, rc, ids);
+}
+
+/* Text between two markers is collected and encoded in one piece, because a word may contain text
+ * of the template and of a message ("user\n" and a content that begins with blanks). */
 struct prompt {
     struct encoding x;
     char *text;
@@ -379,7 +375,8 @@ static int prompt_marker(void *ctx, const char *text) {
                      ? t->bos
                      : vocab_find(&t->vocab, &t->vocab.added, text, strlen(text));
     if (id < 0)
-        return err_set(p->x.e, "the chat template needs the token %s, which the vocabulary hasn't",
+        return err_set(p->x.e,
+                       "the chat template needs the token %s, which the vocabulary doesn't have",
                        text);
     if (prompt_flush(p)) return -1;
     return id_list_push(&p->x.ids, id, p->x.e);

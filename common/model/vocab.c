@@ -8,9 +8,9 @@
 
 /* ---- GPT-2's byte alphabet ------------------------------------------------------------------- */
 
-/* Bytes that are printable in Latin-1 stand for themselves (33-126, 161-172, 174-255); the others,
- * in order, are U+0100, U+0101, ... (Radford et al. 2019, encoder.py). Returns -1 for a code point
- * outside the alphabet. */
+/* The byte that a code point encodes, or -1. Bytes that are printable in Latin-1 (33-126, 161-172,
+ * 174-255) are the code point of the same number; the others, in order, are U+0100, U+0101, ...
+ * (Radford et al. 2019, encoder.py). */
 static int byte_of(uint32_t cp) {
     if ((cp >= 33 && cp <= 126) || (cp >= 161 && cp <= 172) || (cp >= 174 && cp <= 255))
         return (int)cp;
@@ -73,7 +73,43 @@ int32_t vocab_find(const struct vocab *v, const struct byte_map *m, const char *
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int read_kinds(struct vocab *v, const struct gguf *g, struct err *e) {
+/* Markers by their text. No pre-tokenizer lets merges join letters and punctuation, so ordinary
+ * text never makes one of these tokens. The ends are those of llama.cpp (src/llama-vocab.cpp,
+ * special_eog_ids). */
+static const char *const end_markers[] = {"<|im_end|>",
+                                          "<|endoftext|>",
+                                          "<|end_of_text|>",
+                                          "<|eot_id|>",
+                                          "<|eom_id|>",
+                                          "<|end|>",
+                                          "<|return|>",
+                                          "<|call|>",
+                                          "<end_of_turn>",
+                                          "<end_of_utterance>",
+                                          "</s>",
+                                          "<eos>",
+                                          "<EOT>",
+                                          "<|EOT|>",
+                                          "[EOT]",
+                                          "[EOS]",
+                                          "<｜end▁of▁sentence｜>",
+                                          "<|fim_pad|>",
+                                          "<|repo_name|>",
+                                          "<|file_sep|>",
+                                          NULL};
+static const char *const other_markers[] = {"<|im_start|>",        "<|begin_of_text|>",
+                                            "<|start_header_id|>", "<|end_header_id|>",
+                                            "<start_of_turn>",     NULL};
+
+static bool is_among(const char *const *list, struct gguf_str text) {
+    if (text.n == 0 || (text.s[0] != '<' && text.s[0] != '[')) return false;
+    for (; *list; list++)
+        if (strlen(*list) == text.n && memcmp(*list, text.s, text.n) == 0) return true;
+    return false;
+}
+
+static int read_kinds(struct vocab *v, const struct gguf *g, const struct gguf_str *texts,
+                      struct err *e) {
     int32_t *kinds = NULL;
     uint64_t n = 0;
     int rc = gguf_get_int_array(g, "tokenizer.ggml.token_type", &kinds, &n, e);
@@ -86,7 +122,10 @@ static int read_kinds(struct vocab *v, const struct gguf *g, struct err *e) {
         if (kind < TOKEN_NORMAL || kind > TOKEN_BYTE)
             rc = err_at(e, 0, "tokenizer.ggml.token_type", "token %d has kind %d; 1 to 6 exist", i,
                         kind);
+        bool ends = is_among(end_markers, texts[i]);
+        if (ends || is_among(other_markers, texts[i])) kind = TOKEN_CONTROL;
         v->tokens[i].kind = (uint8_t)kind;
+        v->tokens[i].ends = ends;
     }
     free(kinds);
     return rc < 0 ? -1 : 0;
@@ -96,8 +135,8 @@ static bool ordinary(const struct token *t) {
     return t->kind == TOKEN_NORMAL || t->kind == TOKEN_BYTE;
 }
 
-/* Copies the texts into one block, decoding those of ordinary tokens. An ordinary token with a
- * character outside the alphabet keeps its text; no merge leads to it. */
+/* Copies the texts into one block and decodes those of ordinary tokens. An ordinary token with a
+ * character outside the alphabet keeps its text; no merge makes such a token. */
 static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err *e) {
     size_t total = 1;
     for (int32_t i = 0; i < v->n; i++) {
@@ -153,7 +192,7 @@ int vocab_read(struct vocab *v, const struct gguf *g, struct err *e) {
         v->tokens = calloc(n, sizeof *v->tokens);
         if (!v->tokens) rc = err_set(e, "out of memory for %d tokens", v->n);
     }
-    if (rc == 0) rc = read_kinds(v, g, e);
+    if (rc == 0) rc = read_kinds(v, g, texts, e);
     if (rc == 0) rc = copy_texts(v, texts, e);
     if (rc == 0) rc = index_tokens(v, e);
     free(texts);

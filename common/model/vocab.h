@@ -1,7 +1,7 @@
-/* vocab.h: the tokens of a model file: bytes, kinds, and the id of given bytes.
+/* vocab.h: the tokens of a model file: their bytes and kinds, and the id of given bytes.
  *
- * Inside the file an ordinary token is written in GPT-2's alphabet, in which each of the 256 bytes
- * is a visible character; here it is the bytes it stands for. Other kinds are written as they are.
+ * The file writes an ordinary token in GPT-2's alphabet, in which each of the 256 bytes is a
+ * visible character; here a token has the decoded bytes. The file writes other kinds as plain text.
  */
 #ifndef SERVELAB_MODEL_VOCAB_H
 #define SERVELAB_MODEL_VOCAB_H
@@ -19,7 +19,7 @@ enum { VOCAB_MAX = 1 << 22 }; /* the largest published vocabularies have about 2
 enum token_kind {
     TOKEN_NORMAL = 1,
     TOKEN_UNKNOWN = 2,
-    TOKEN_CONTROL = 3, /* markers: found in text only where the caller says that it is trusted */
+    TOKEN_CONTROL = 3,      /* markers: found only in text that the caller trusts */
     TOKEN_USER_DEFINED = 4, /* whole words added to the vocabulary: found in any text */
     TOKEN_UNUSED = 5,
     TOKEN_BYTE = 6
@@ -30,6 +30,7 @@ struct token {
     uint32_t n;
     uint8_t kind;
     bool whole; /* merging its bytes gives just this id (set by tokenizer.c) */
+    bool ends;  /* generating it ends the answer */
 };
 
 /* From bytes to id: open addressing over the vocabulary's own tokens. */
@@ -46,15 +47,17 @@ struct vocab {
     struct byte_map added;    /* CONTROL and USER_DEFINED tokens */
 };
 
-/* Reads tokens and kinds. 0, or -1 and *e. vocab_release in both cases. */
+/* Reads tokens and kinds. A token whose text is a marker of a known model family becomes CONTROL,
+ * because converters often write markers as USER_DEFINED; `ends` is set where that marker ends an
+ * answer. 0, or -1 and *e. vocab_release in both cases. */
 int vocab_read(struct vocab *v, const struct gguf *g, struct err *e);
 void vocab_release(struct vocab *v);
 
 /* The id of these bytes, or -1. The lowest one where several tokens have the same bytes. */
 int32_t vocab_find(const struct vocab *v, const struct byte_map *m, const char *bytes, size_t n);
 
-/* Writes the bytes that text in GPT-2's alphabet stands for; out holds n bytes. False, and *n_out
- * undefined, when a character is not of that alphabet. */
+/* Decodes text in GPT-2's alphabet to bytes; out holds n bytes. False, and *n_out undefined, when a
+ * character is not in that alphabet. */
 bool vocab_decode_text(const char *text, size_t n, char *out, size_t *n_out);
 
 #endif

@@ -43,13 +43,13 @@ static const struct {
 } TOOLS[] = {{"add", 2, true}, {"sub", 2, true}, {"mul", 2, true},
              {"div", 2, true}, {"max", 2, true}, {"get", 1, false}};
 
-/* NULL when the call has the right shape, else what is wrong with it. */
+/* NULL when the call has the right shape, else the reason why not. */
 static const char *call_fault(const cJSON *call) {
     if (!cJSON_IsObject(call)) return "the answer isn't a JSON object";
     const cJSON *tool = cJSON_GetObjectItemCaseSensitive(call, "tool");
     const cJSON *args = cJSON_GetObjectItemCaseSensitive(call, "args");
-    if (!cJSON_IsString(tool)) return "member 'tool' is missing or no string";
-    if (!cJSON_IsArray(args)) return "member 'args' is missing or no array";
+    if (!cJSON_IsString(tool)) return "member 'tool' is missing or not a string";
+    if (!cJSON_IsArray(args)) return "member 'args' is missing or not an array";
     if (cJSON_GetArraySize(call) != 2) return "there are other members than 'tool' and 'args'";
     for (size_t i = 0; i < sizeof TOOLS / sizeof *TOOLS; i++) {
         if (strcmp(tool->valuestring, TOOLS[i].name)) continue;
@@ -94,7 +94,7 @@ int quality_judge(const char *check, const char *expected, const char *answer, s
     else
         return err_set(
             e, "there is no quality check '%.40s'; known: key-recall/1, sum/1, tool-call/1", check);
-    for (char *c = out->detail; *c; c++) /* an answer may be any bytes; a detail gets printed */
+    for (char *c = out->detail; *c; c++) /* an answer may be any bytes; a detail is printed */
         if (*c < 0x20 || *c > 0x7e) *c = '?';
     return 0;
 }

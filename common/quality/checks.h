@@ -1,17 +1,19 @@
-/* checks.h: the named quality checks. A verdict is always the verdict of one of these, by name and
- * version, so that a record says what "passed" meant. A check looks at the answer alone; it knows
- * nothing of time.
+/* checks.h: judges an answer by a named quality check.
  *
- *   key-recall/1  the first run of digits in the answer is the stored value, as text ("0042" is not
- * "42"). sum/1         the first run of digits in the answer is the sum, without leading zeros.
- *   tool-call/1   quality: the answer is the expected call (same tool, same arguments in order);
- *                 structure: the answer is one JSON object {"tool": string, "args": array} with a
- * tool we know and the right number of arguments, whatever their values. answer-nll/1  how sure the
- * model is of the right answers, against a stored float32 run (evaluate.h): exact match alone
- * doesn't see a missing softmax scale.
+ * Each verdict in a record names its check and the check's version, so that the record defines what
+ * "passed" means. A check looks at the answer alone, not at any time.
  *
- * White space around an answer is of no account. The first two tolerate text around the digits: a
- * chatty model that says "4815, as asked" has recalled the key. Nothing else is tolerated.
+ *   key-recall/1  The first run of digits in the answer is the stored value, as text ("0042" is not
+ *                 "42").
+ *   sum/1         The first run of digits in the answer is the sum, without leading zeros.
+ *   tool-call/1   Quality: the answer is the expected call (same tool, same arguments in order).
+ *                 Structure: the answer is one JSON object {"tool": string, "args": array} with a
+ *                 known tool and its number of arguments, whose values don't matter.
+ *   answer-nll/1  The likelihood of the right answers is that of a stored float32 run
+ * (reference.h): exact match alone doesn't see a missing softmax scale. Not judged here.
+ *
+ * White space around an answer is ignored. The first two accept text around the digits: "4815, as
+ * asked" recalls the key 4815. Nothing else is tolerated.
  */
 #ifndef SERVELAB_QUALITY_CHECKS_H
 #define SERVELAB_QUALITY_CHECKS_H
@@ -24,8 +26,8 @@ struct quality_result {
     char detail[160];       /* got and want in one sentence, printable ASCII */
 };
 
-/* Judges one answer. `check` is one of the first three names above. -1 and *e when the check is
- * unknown (the known ones are listed). answer[0..n) may be any bytes. */
+/* Judges one answer. `check` is one of the first three names above; answer[0..n) may be any bytes.
+ * 0, or -1 and *e, with the known names, when the check is unknown. */
 int quality_judge(const char *check, const char *expected, const char *answer, size_t n,
                   struct quality_result *out, struct err *e);
 

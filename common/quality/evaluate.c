@@ -1,8 +1,8 @@
 /* evaluate.c: runs questions through a backend. See evaluate.h.
  *
- * The order of work: prompts of a log -> their common prefix, once -> per group of questions: the
- * tails, the right answers token by token (teacher forcing), and, where the model would have said
- * something else, its own answer. */
+ * For each log: encode its prompts; compute their common prefix once; then for each group of
+ * questions compute the tails, feed the right answers token by token (teacher forcing), and, where
+ * greedy decoding would leave the right answer, decode the model's answer. */
 #include "quality/evaluate.h"
 
 #include "model/sampler.h"
@@ -19,15 +19,15 @@ enum {
     PREFIX_BLOCKS = EVALUATION_PREFIX_BLOCKS
 };
 
-/* A question on its way through the backend. */
+/* One question and its state in the backend. */
 struct run {
     struct question q;
     int32_t *prompt;                         /* (QUESTION_PROMPT_TOKENS) */
     int32_t answer[ANSWER_TOKENS], n_answer; /* the right answer's ids, end included */
     int32_t lost_block;                      /* logical block that reads as zeros, or -1 */
     struct evaluation_item *item;
-    bool diverged; /* greedy decoding would leave the right answer */
-    int32_t said[ANSWER_TOKENS], n_said;
+    bool diverged;                     /* greedy decoding would leave the right answer */
+    int32_t got[ANSWER_TOKENS], n_got; /* the greedy answer's ids where it diverged */
 };
 
 struct evaluator {
@@ -57,6 +57,9 @@ static int encode_prompt(const struct evaluator *v, const struct question_log *l
 
 static int encode_answer(const struct evaluator *v, struct run *r, struct err *e) {
     int32_t *ids = NULL;
+    if (tokenizer_eos(v->t) < 0)
+        return err_at(e, 0, "tokenizer.ggml.eos_token_id",
+                      "is missing; an answer's likelihood includes its end-of-sequence token");
     int32_t n = tokenizer_encode(v->t, r->q.answer, strlen(r->q.answer), false, &ids, e);
     if (n < 0) return -1;
     INVARIANT(n + 1 <= ANSWER_TOKENS);
@@ -67,9 +70,9 @@ static int encode_answer(const struct evaluator *v, struct run *r, struct err *e
     return 0;
 }
 
-/* The block that holds the last token of the asked record. A message that ends with the record
- * begins with the same tokens as the whole prompt, up to the newline after the value, whatever the
- * chat template puts around it. */
+/* Finds the block that holds the last token of the asked record. A message that ends with the
+ * record begins with the same tokens as the whole prompt, up to the newline after the value, under
+ * every chat template. */
 static int find_record_block(const struct evaluator *v, const struct question_log *log,
                              struct run *r, struct err *e) {
     char *text = strndup(log->text, log->records[r->q.record].end);
@@ -132,8 +135,8 @@ static double log_probability(const float *logits, int32_t n, int32_t id) {
     return logits[id] - top - log(sum);
 }
 
-/* One decode step of those sequences of the group that `next` has a token for (-1: none). Rows of
- * v->logits follow the order of the sequences that took part. */
+/* One decode step of the sequences whose `next` isn't -1. v->logits has one row for each of them,
+ * in their order. */
 static int decode_step(struct evaluator *v, int32_t n, const int32_t *next, int32_t pos,
                        int32_t tables[][PREFIX_BLOCKS + OWN_BLOCKS], int32_t n_blocks,
                        struct err *e) {
@@ -159,8 +162,8 @@ static int prefill_tails(struct evaluator *v, struct run *runs, int32_t n, int32
     return backend_step(v->b, &(struct backend_batch){seqs, n}, v->logits, e);
 }
 
-/* The same a token at a time, which gives the likelihood of each: the last row of logits is the
- * same. */
+/* The same, one token at a time, which gives the likelihood of each token. The logits of the last
+ * token are those of prefill_tails. */
 static int walk_tails(struct evaluator *v, struct run *runs, int32_t n, int32_t shared,
                       int32_t tables[][PREFIX_BLOCKS + OWN_BLOCKS], int32_t n_blocks,
                       struct err *e) {
@@ -175,7 +178,7 @@ static int walk_tails(struct evaluator *v, struct run *runs, int32_t n, int32_t 
     return 0;
 }
 
-/* Feeds the right answers and sums their surprise; notes where greedy decoding would have left
+/* Feeds the right answers and sums their NLL; sets `diverged` where greedy decoding would leave
  * them. */
 static int force_answers(struct evaluator *v, struct run *runs, int32_t n,
                          int32_t tables[][PREFIX_BLOCKS + OWN_BLOCKS], int32_t n_blocks,
@@ -199,8 +202,8 @@ static int force_answers(struct evaluator *v, struct run *runs, int32_t n,
     }
 }
 
-/* Greedy answers of the sequences that diverged. Their tails are computed again, since that gives
- * the first logits. */
+/* Greedy answers of the sequences that diverged. Their tails are computed again for the first
+ * logits. */
 static int free_answers(struct evaluator *v, struct run *runs, int32_t n, int32_t shared,
                         int32_t tables[][PREFIX_BLOCKS + OWN_BLOCKS], int32_t n_blocks,
                         struct err *e) {
@@ -220,7 +223,7 @@ static int free_answers(struct evaluator *v, struct run *runs, int32_t n, int32_
             if (top < 0) return -1;
             live[i] = live[i] && !tokenizer_ends(v->t, top);
             if (!live[i]) continue;
-            runs[i].said[runs[i].n_said++] = top;
+            runs[i].got[runs[i].n_got++] = top;
             next[i] = top, any = true;
         }
         for (int32_t i = 0; i < n; i++) had_row[i] = live[i];
@@ -238,8 +241,8 @@ static int judge(const struct evaluator *v, struct run *r, struct err *e) {
         memcpy(text, r->q.answer, n);
     }
     struct detokenizer d = {0};
-    for (int32_t i = 0; i < r->n_said && n + 1024 < sizeof text; i++)
-        n += detokenize(v->t, &d, r->said[i], text + n);
+    for (int32_t i = 0; i < r->n_got && n + 1024 < sizeof text; i++)
+        n += detokenize(v->t, &d, r->got[i], text + n);
     struct quality_result result;
     if (quality_judge(question_check(r->q.kind), r->q.answer, text, n, &result, e)) return -1;
     r->item->passed = result.quality == VERDICT_PASSED;

@@ -1,11 +1,11 @@
-/* evaluate.h: asks a model many checkable questions and counts what comes back.
+/* evaluate.h: asks a model many checkable questions and judges its answers.
  *
- * Every prompt is exactly QUESTION_PROMPT_TOKENS tokens. The questions of one log share the log's
- * KV blocks through their block tables, as prefix caching does: a log is computed once for dozens
- * of questions. Each answer is judged twice: greedily, by its named check; and by its negative
- * log-likelihood, the surprise of the model at the right answer.
+ * Every prompt has exactly QUESTION_PROMPT_TOKENS tokens. The questions of one log share the log's
+ * KV blocks through their block tables, as with prefix caching: a log is computed once for dozens
+ * of questions. Each question has two results: the named check's verdict on the greedy answer, and
+ * the negative log-likelihood (NLL) of the right answer.
  *
- * Not here: what is compared with what (cli/cmd_quality.c), the checks themselves (checks.h).
+ * Not here: which runs are compared (cli/cmd_quality.c), the checks (checks.h).
  */
 #ifndef SERVELAB_QUALITY_EVALUATE_H
 #define SERVELAB_QUALITY_EVALUATE_H
@@ -24,19 +24,19 @@ enum {
     EVALUATION_OWN_BLOCKS =
         (QUESTION_TAIL_TOKENS + 32 + EVALUATION_ANSWER_TOKENS) / KV_BLOCK_TOKENS + 2,
     EVALUATION_PREFIX_BLOCKS = QUESTION_PROMPT_TOKENS / KV_BLOCK_TOKENS,
-    /* and one that stays zero */
+    /* one more block stays zero */
     EVALUATION_KV_BLOCKS =
         EVALUATION_PREFIX_BLOCKS + EVALUATION_MAX_SEQS * EVALUATION_OWN_BLOCKS + 1
 };
 
 struct evaluation_plan {
-    int32_t n_logs;   /* prompts vary more from log to log than within one: at least 50 for a
-                         published figure */
+    int32_t n_logs;   /* at least 50 for a published figure, because prompts vary more from log to
+                         log than within one */
     int32_t per_kind; /* questions of each kind about each log */
     uint64_t seed;    /* logs seed .. seed + n_logs - 1 */
     bool lose_block;  /* planted fault: the KV block that holds the end of the asked record reads as
-                         zeros;  only recall questions are asked */
-    FILE *progress;   /* a line that counts the logs, redrawn; NULL for silence */
+                         zeros; only recall questions are asked */
+    FILE *progress;   /* gets a redrawn line that counts the logs; NULL: none */
 };
 
 /* One question's outcome. */
@@ -45,10 +45,10 @@ struct evaluation_item {
     bool passed;           /* the named check's verdict on the greedy answer */
     bool structure_passed; /* tool calls: the answer has the shape of a call */
     double answer_nll;     /* -log p(right answer and end of answer | prompt), nats */
-    double tail_nll; /* -log p(the prompt's last tokens | the log before them), nats. Nobody trained
-                        the model to foresee a log, so it is unsure there, and what it expects moves
-                        with every change of the computation; in its answers it is so sure that
-                        little shows */
+    double tail_nll; /* -log p(the prompt's last tokens | the log before them), nats. The model was
+                        not trained to predict a log, so it is unsure there, and this number moves
+                        with every change of the computation. In its answers the model is so sure
+                        that small changes hardly move answer_nll */
 };
 
 struct evaluation {
@@ -57,7 +57,8 @@ struct evaluation {
 };
 
 /* Runs the plan. The backend needs room for 2,048 + 64 tokens in one sequence and
- * EVALUATION_KV_BLOCKS blocks. -1 and *e on failure. evaluation_release after success. */
+ * EVALUATION_KV_BLOCKS blocks; the model must name an end-of-sequence token. 0, or -1 and *e.
+ * evaluation_release after success. */
 int evaluate(struct backend *b, const struct tokenizer *t, const struct evaluation_plan *plan,
              struct evaluation *out, struct err *e);
 void evaluation_release(struct evaluation *ev);

@@ -25,7 +25,7 @@ enum {
     LOG_BYTES =
         64 *
         1024,   /* 2,048 tokens of this grammar are about 5 KB; long prompts get 24 bytes a token */
-    TRIES = 200 /* of fitting a length exactly; one is the rule, a few the exception */
+    TRIES = 200 /* of fitting a length exactly; mostly one is enough, sometimes a few */
 };
 
 /* ---- what is held out ---- */
@@ -114,8 +114,8 @@ static int32_t count_plain(const struct tokenizer *t, const char *text, struct e
     return n;
 }
 
-/* Tokens that `text` adds at the beginning of a line. Some tokenizers join what begins a line with
- * the newline. */
+/* Tokens that `text` adds at the beginning of a line. Some tokenizers join a line's first
+ * characters with the newline before them. */
 static int32_t count_on_new_line(const struct tokenizer *t, const char *text, struct err *e) {
     char line[LINE_BYTES * 10];
     snprintf(line, sizeof line, "ok\n%s", text);
@@ -288,7 +288,7 @@ static size_t write_log(struct question_log *log, int32_t n_filler, struct rng *
     return at;
 }
 
-/* Tokens of the whole prompt, were its tail the one of `probe`. */
+/* Tokens of the whole prompt with the tail of `probe`. */
 static int32_t count_prompt(const struct tokenizer *t, const char *log_text,
                             const struct question *probe, struct err *e) {
     size_t n = strlen(log_text), m = strlen(probe->tail);
@@ -324,8 +324,8 @@ int question_log_make(struct question_log *log, const struct tokenizer *t, uint6
         size_t bytes = write_log(log, n_filler, &r);
         int32_t n = count_prompt(t, log->text, &probe, e);
         if (n < 0) goto fail;
-        if (n < prompt_tokens) { /* a filler line has at most 16 tokens or so under any tokenizer of
-                                    ours */
+        if (n < prompt_tokens) { /* a filler line has about 16 tokens at most, under all known
+                                    tokenizers */
             n_filler += 1 + (prompt_tokens - n) / 16;
             if ((size_t)n_filler * LINE_BYTES + bytes >= cap) break;
             continue;

@@ -1,4 +1,4 @@
-/* questions.h: prompts of an exact length whose answers a program can check.
+/* questions.h: makes prompts of an exact length whose answers a program can check.
  *
  * A prompt is a service log that ends in a question. The log holds 8 to 16 records "key K7Q2 4815";
  * any two keys differ in at least three of four symbols. Three kinds of question:
@@ -7,9 +7,9 @@
  *     sum/1          12+30=                 "42"
  *     tool-call/1    subtract 3 from 10>    {"tool":"sub","args":[10,3]}
  *
- * The embedded model (model/embedded) was trained on this grammar and never saw the operand pairs
- * and filler lines that this generator draws: what is held out is decided by an integer hash that
- * both sides share. The grammar is stated in model/embedded/README.md; this is an independent
+ * The embedded model (model/embedded) was trained on this grammar, but not on the operand pairs and
+ * filler lines that this generator draws: an integer hash, the same in training and here, decides
+ * which are held out. model/embedded/README.md defines the grammar; this is an independent
  * implementation of it.
  *
  * Equal seeds give equal prompts on every machine. Not here: whether an answer is right (checks.h),
@@ -45,30 +45,32 @@ struct question_log {
 struct question {
     enum question_kind kind;
     char tail[512];  /* filler lines, then the question */
-    char answer[64]; /* what a right answer says */
+    char answer[64]; /* the right answer */
     int32_t record;  /* QUESTION_RECALL: index of the record asked for; otherwise -1 */
 };
 
-/* The name of the check that judges a kind ("key-recall/1"), and back: enum question_kind, or -1.
+/* The name of the check that judges a kind ("key-recall/1"), and the kind that a check judges, or
+ * -1.
  */
 const char *question_check(enum question_kind kind);
 int question_from_check(const char *check);
 
-/* A question about *log. `index` numbers the questions of one kind and log; recall goes through the
+/* Makes a question about *log. `index` numbers the questions of one kind and log; recall takes the
  * records in order, so that every record is asked about. The tail has exactly QUESTION_TAIL_TOKENS
- * tokens under *t. -1 and *e when no such tail was found (a tokenizer that can't express it). */
+ * tokens under *t. 0, or -1 and *e when there is no such tail under this tokenizer. */
 int question_make(struct question *q, const struct question_log *log, const struct tokenizer *t,
                   enum question_kind kind, uint64_t seed, int32_t index, struct err *e);
 
-/* A log that, with a tail of QUESTION_TAIL_TOKENS tokens, makes a user message whose whole prompt
- * (chat template and bos included) has exactly prompt_tokens tokens. question_log_release after
- * success. */
+/* Makes a log that, with a tail of QUESTION_TAIL_TOKENS tokens, gives a user message whose whole
+ * prompt (chat template and bos included) has exactly prompt_tokens tokens. 0, or -1 and *e.
+ * question_log_release after success. */
 int question_log_make(struct question_log *log, const struct tokenizer *t, uint64_t seed,
                       int32_t prompt_tokens, struct err *e);
 void question_log_release(struct question_log *log);
 
-/* One whole prompt: the log of `seed` and its question number `index`. *text is malloc'ed. The
- * prompt's length is verified: exactly prompt_tokens tokens through tokenizer_encode_chat. */
+/* Makes one whole prompt: the log of `seed` and its question number `index`. *text is malloc'ed;
+ * the caller frees it. tokenizer_encode_chat gives exactly prompt_tokens tokens for it, which is
+ * verified. 0, or -1 and *e. */
 int question_prompt(const struct tokenizer *t, enum question_kind kind, uint64_t seed,
                     int32_t index, int32_t prompt_tokens, char **text, struct question *q,
                     struct err *e);

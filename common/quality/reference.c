@@ -11,7 +11,7 @@
 
 #define UNITS_PER_NAT 1e5
 static const char MAGIC[] = "servelab.answer-nll.v1";
-enum { MAX_UNITS = 2000 * 100000 /* 2,000 nats: fifty tokens that the model finds impossible */ };
+enum { MAX_UNITS = 2000 * 100000 /* 2,000 nats: fifty tokens of probability e^-40 */ };
 
 static double likelihood(const struct evaluation_item *item) {
     return item->tail_nll + item->answer_nll;
@@ -48,7 +48,7 @@ static int read_units(struct nll_reference *ref, FILE *f, struct err *e) {
     }
     char rest[2];
     if (fscanf(f, "%1s", rest) == 1)
-        return err_at(e, 2 + ref->n_logs, NULL, "there is more than the heading announced");
+        return err_at(e, 2 + ref->n_logs, NULL, "has more numbers than the heading gives");
     return 0;
 }
 
@@ -68,10 +68,10 @@ void nll_reference_release(struct nll_reference *ref) {
     *ref = (struct nll_reference){0};
 }
 
-/* Opens the file that becomes `path` when it is whole. */
+/* Opens the temporary file that is renamed to `path` when it is complete. */
 static FILE *open_beside(const char *path, char *real, char *temporary, size_t cap, struct err *e) {
     int kind = target_find(path, real, cap, e);
-    if (kind == TARGET_STREAM) err_set(e, "is no regular file; name one");
+    if (kind == TARGET_STREAM) err_set(e, "is not a regular file; name one");
     if (kind != TARGET_REPLACE) return NULL;
     if (snprintf(temporary, cap, "%s.new", real) >= (int)cap) {
         err_set(e, "the path is too long");
@@ -101,7 +101,8 @@ int nll_reference_write(const char *path, const char *model, const struct evalua
             plan->n_logs, plan->per_kind, model);
     for (int32_t i = 0; i < ev->n_items; i++)
         fprintf(f, "%d%c", to_units(likelihood(&ev->items[i])), (i + 1) % per_log ? ' ' : '\n');
-    if (fclose(f) || rename(temporary, real)) {
+    bool written = !ferror(f);
+    if (fclose(f) || !written || rename(temporary, real)) {
         unlink(temporary);
         return err_set(e, "can't be written: %s", strerror(errno));
     }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- pieces that the policies share ---- */
+/* ---- shared by the policies ---- */
 
 static int32_t min32(int32_t a, int32_t b) {
     return a < b ? a : b;
@@ -28,12 +28,12 @@ static int32_t new_blocks(const struct policy_request *r, int32_t tokens) {
     return policy_blocks_for(r->computed_tokens + tokens) - r->kv_blocks;
 }
 
-/* What is left for this iteration while a plan is being made. */
+/* What a plan in the making can still use in this iteration. */
 struct room {
     int32_t tokens, blocks, positions;
-    int32_t reserve; /* blocks that an admission must leave: one for each that runs. Without them
-                        the newcomer would take the block that the next decode needs, and be
-                        preempted again and again */
+    int32_t reserve; /* blocks that an admission must leave free: one per running request.
+                        Otherwise the new request would take the block that the next decode needs,
+                        and be preempted again and again */
 };
 
 static struct room room_of(const struct policy_view *v) {
@@ -57,8 +57,8 @@ static int32_t run(struct policy_plan *plan, struct room *room, const struct pol
     return tokens;
 }
 
-/* Admits *r if a position is free and blocks for its whole prompt are, though only a part may run
- * now: a request that can't finish its prefill would block those that decode. */
+/* Admits *r if a position and blocks for its whole prompt are free, although only a part of it may
+ * run now: a request that can't finish its prefill would block the requests in decode. */
 static int32_t admit(struct policy_plan *plan, struct room *room, const struct policy_request *r) {
     if (room->positions < 1 || new_blocks(r, left_of(r)) > room->blocks - room->reserve) return 0;
     int32_t taken = run(plan, room, r, left_of(r));
@@ -66,7 +66,7 @@ static int32_t admit(struct policy_plan *plan, struct room *room, const struct p
     return taken;
 }
 
-/* Adds every running request's next tokens; for those in prefill as many as fit. */
+/* Runs the next tokens of every running request; in prefill as many as fit. */
 static void run_all(struct policy_plan *plan, struct room *room, const struct policy_view *v) {
     for (size_t i = 0; i < v->n_running; i++)
         run(plan, room, &v->running[i], left_of(&v->running[i]));
@@ -77,8 +77,8 @@ static void until_change(struct policy_plan *plan) {
     plan->valid_until_ns = INT64_MAX;
 }
 
-/* Preempts from the back until each of the others can take its next token. Returns how many stay.
- */
+/* Preempts from the back until each remaining request can take its next token. Returns the number
+ * that remain. */
 static size_t preempt_for_decode(struct policy_plan *plan, struct room *room,
                                  const struct policy_view *v) {
     size_t stay = v->n_running;
@@ -95,13 +95,14 @@ static size_t preempt_for_decode(struct policy_plan *plan, struct room *room,
     return stay;
 }
 
-/* ---- single, wait-for-n, wait-for-time, static: a group runs to its end before the next is formed
- * ---- */
+/* ---- group policies: single, wait-for-n, wait-for-time, static ----
+ *
+ * A group runs to its end before the next one is formed. */
 
 struct group_state {
-    int32_t size;    /* at most so many in a group */
-    int32_t least;   /* wait until so many are there, ... */
-    int64_t wait_ns; /* ... or the first has waited so long, or no arrival is left */
+    int32_t size;    /* most requests in a group */
+    int32_t least;   /* a group starts when this many wait, */
+    int64_t wait_ns; /* or the first has waited this long, or arrivals have ended */
 };
 
 static int group_plan(void *state, const struct policy_view *v, struct policy_plan *plan,
@@ -122,7 +123,7 @@ static int group_plan(void *state, const struct policy_view *v, struct policy_pl
         plan->valid_until_ns = INT64_MAX;
     }
     int64_t promised =
-        0; /* a group isn't preempted: blocks for all it may ever need must be there now */
+        0; /* a group isn't preempted: all the blocks it may ever need must be free now */
     for (size_t i = 0; i < v->n_waiting && i < (size_t)g->size; i++) {
         const struct policy_request *w = &v->waiting[i];
         promised += policy_blocks_for(w->prompt_tokens + w->max_output_tokens);
@@ -133,7 +134,7 @@ static int group_plan(void *state, const struct policy_view *v, struct policy_pl
     return 0;
 }
 
-/* Reads a whole number from *text and moves it on. */
+/* Reads a whole number at *text and moves *text after it. */
 static int read_number(const char **text, long lo, long hi, long *out) {
     char *end;
     *out = strtol(*text, &end, 10);
@@ -282,8 +283,8 @@ const struct policy_ops *policy_find(const char *text, const char **arg, struct 
         names[i] = policies[i].name;
         if (is_called(text, n, names[i])) return &policies[i];
     }
-    /* the learner's names stand here, not in the table: an unwritten policy.c must not end the
-     * program of someone who asked for another */
+    /* the learner's policies aren't in the table: calling an unwritten policy.c ends the program,
+     * which must not happen when another policy is asked for */
     names[N_POLICIES] = "learner";
     names[N_POLICIES + 1] = "learner-batch";
     if (is_called(text, n, names[N_POLICIES])) return policy_learner();

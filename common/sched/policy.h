@@ -1,30 +1,26 @@
 /* policy.h: the scheduling policy, one of the three seams of the system (policy, backend, clock).
  *
- * The simulator and the server ask the same question through this interface, so that a policy
- * written for the one runs unchanged in the other: *given the clock, the queue, the running set and
- * the free resources, what does the next iteration do?* Lab 02 writes it (policy.c).
+ * A policy answers one question: given the time, the waiting and running requests and the free
+ * resources, what does the next iteration do? The simulator and the server both ask it through this
+ * interface, so that a policy runs unchanged in both. Lab 02 writes one (policy.c).
  *
- * A policy decides who runs; it never sees tokens, text or block numbers. It has no clock and no
- * randomness of its own: equal views must give equal plans.
+ * A policy decides which requests run; it never sees tokens, text or block numbers. It must not use
+ * a clock or random numbers: equal views must give equal plans.
  */
 #ifndef SERVELAB_SCHED_POLICY_H
 #define SERVELAB_SCHED_POLICY_H
 
 #include "base/err.h"
+#include "base/kv_block.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    KV_BLOCK_TOKENS =
-        16 /* tokens per KV block, one prefix-hash unit; the usual size in paged attention */
-};
-
 /* One request as a policy sees it. Token counts are in tokens, times in nanoseconds of the caller's
  * clock. */
 struct policy_request {
-    int64_t id;         /* unique within a run; carries no meaning: renaming must change nothing */
+    int64_t id;         /* unique within a run; a plan must not depend on its value */
     int64_t arrival_ns; /* request_accepted */
     int32_t prompt_tokens;
     int32_t max_output_tokens;
@@ -33,7 +29,7 @@ struct policy_request {
                                  by  recomputation) */
     int32_t generated_tokens; /* output tokens so far */
     int32_t kv_blocks;        /* blocks held now; 0 while waiting */
-    int32_t preemptions;      /* how often it was preempted */
+    int32_t preemptions;      /* number of times it was preempted */
     uint64_t prefix_hash;     /* equal hashes share a prefix; 0 when unknown */
 };
 
@@ -46,24 +42,24 @@ struct policy_view {
     int32_t free_kv_blocks, total_kv_blocks;
     int32_t token_budget; /* most tokens one iteration may process, all sequences together */
     int32_t max_running;  /* batch positions */
-    bool arrivals_ended;  /* no further request will ever arrive: a short group may as well go */
+    bool arrivals_ended;  /* no further request will arrive: a short group needn't wait */
 };
 
 enum policy_verb {
     POLICY_RUN,     /* process `tokens` tokens of this request; a waiting one is thereby admitted */
     POLICY_PREEMPT, /* take its batch position and blocks away; it waits again and is recomputed */
-    POLICY_REJECT   /* refuse it for good; `reason` is told to the client */
+    POLICY_REJECT   /* refuse it for good; the client gets `reason` */
 };
 
 struct policy_action {
     enum policy_verb verb;
     int64_t id;
-    int32_t tokens;     /* POLICY_RUN: >= 1; in prefill at most the tokens that are left of it, in
+    int32_t tokens;     /* POLICY_RUN: >= 1; in prefill at most the tokens not yet computed, in
                            decode exactly 1 */
     const char *reason; /* POLICY_REJECT: a string with static lifetime */
 };
 
-/* How long a plan stays good. Asking again is always correct; a longer validity only saves asking.
+/* How long a plan stays valid. Asking again is always correct; a longer validity only saves calls.
  */
 enum policy_validity {
     POLICY_ONE_ITERATION = 0, /* ask before the next iteration */
@@ -77,17 +73,17 @@ struct policy_plan {
                                       request of the view; preemptions and rejections come first */
     size_t n_actions, cap_actions;
     enum policy_validity validity;
-    int64_t valid_until_ns; /* ask again at this time even if nothing happened; INT64_MAX for "no
-                               need". A plan that runs nothing while requests wait must set it, or
-                               arrivals must not have ended */
+    int64_t valid_until_ns; /* ask again at this time even if nothing has happened; INT64_MAX:
+                               never. A plan that runs nothing while requests wait must set it once
+                               arrivals have ended */
 };
 
 struct policy_ops {
     const char *name; /* "single", "continuous", ... */
-    /* `arg` is what follows the name and a colon ("4" in "wait-for-n:4"), "" when nothing does.
-     * NULL and *e on a bad argument. */
+    /* `arg` is the text after the name and a colon ("4" in "wait-for-n:4"), or "". Returns the
+     * state; NULL and *e: a bad argument. */
     void *(*create)(const char *arg, struct err *e);
-    /* Fills *plan, which comes in empty. 0, or -1 when the policy itself found a fault (*e). */
+    /* Fills *plan, which is empty at the call. 0, or -1 and *e: an error of the policy. */
     int (*plan)(void *state, const struct policy_view *view, struct policy_plan *plan,
                 struct err *e);
     void (*destroy)(void *state);
@@ -104,7 +100,7 @@ static inline int32_t policy_blocks_for(int32_t tokens) {
 }
 
 /* Checks a plan against its view: known ids, no id twice, token counts, batch positions, budget and
- * blocks. The simulator and the server run every plan through it. 0, or -1 with the broken rule.
+ * blocks. The simulator and the server check every plan. 0, or -1 and *e with the broken rule.
  * (sched/policy_check.c) */
 int policy_check(const struct policy_view *view, const struct policy_plan *plan, struct err *e);
 

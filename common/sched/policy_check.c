@@ -1,28 +1,29 @@
-/* policy_check.c: does a plan respect its view? The simulator and the server run every plan through
- * this, so that a policy's fault is named where it is made. Not here: whether a plan is wise. */
+/* policy_check.c: checks a plan against its view, so that a broken rule is reported when the policy
+ * breaks it. See policy.h. Not here: whether a plan is good. */
 #include "sched/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One lane of the view with what the plan has said about it so far. */
-struct lane {
+/* One list of the view, and the plan's actions on it so far. */
+struct list {
     const struct policy_request *requests;
-    size_t n, cursor; /* plans name requests in the order of the view: search goes on from the last
-                         one found */
-    bool backwards;   /* a request was named after one behind it */
-    uint64_t *named;  /* a bit each: named already. NULL in the first pass */
+    size_t n, cursor; /* plans mostly name requests in the order of the view: each search starts
+                         after the last one found */
+    bool backwards;   /* a request was named after a later one of the list */
+    uint64_t *named;  /* bitmap of the requests already named; NULL in the first pass */
 };
 
-/* In the first pass: is the next one of the lane that request? Then the search is over, and as long
- * as it goes on like that nothing can be named twice. */
-static const struct policy_request *lane_next(struct lane *l, int64_t id) {
+/* In the first pass: the request at the cursor if it has that id, else NULL. While every action is
+ * found like this, no request can be named twice. */
+static const struct policy_request *list_next(struct list *l, int64_t id) {
     if (l->named || l->cursor >= l->n || l->requests[l->cursor].id != id) return NULL;
     return &l->requests[l->cursor++];
 }
 
-/* The request of that id, or NULL. *again tells whether the plan named it before. */
-static const struct policy_request *lane_find(struct lane *l, int64_t id, bool *again) {
+/* The request of that id, or NULL. In the second pass *again says whether the plan has named it
+ * before. */
+static const struct policy_request *list_find(struct list *l, int64_t id, bool *again) {
     for (size_t k = 0, i = l->cursor; k < l->n; k++, i++) {
         if (i >= l->n) i = 0;
         if (l->requests[i].id != id) continue;
@@ -39,7 +40,7 @@ static const struct policy_request *lane_find(struct lane *l, int64_t id, bool *
 }
 
 static int check_run(const struct policy_request *r, const struct policy_action *a, struct err *e) {
-    /* what must be in the cache before the next token can be sampled */
+    /* tokens that must be in the cache before the next one can be sampled */
     int32_t left = r->prompt_tokens + r->generated_tokens - r->computed_tokens;
     if (a->tokens < 1)
         return err_set(e, "policy runs request %lld with %d tokens; at least 1 is needed",
@@ -51,19 +52,19 @@ static int check_run(const struct policy_request *r, const struct policy_action 
     return 0;
 }
 
-/* What a plan asks for in all. */
+/* The sums over a plan. */
 struct demand {
     int64_t free_blocks, tokens, positions;
     bool ran;
 };
 
-static int check_action(const struct policy_action *a, struct lane *waiting, struct lane *running,
+static int check_action(const struct policy_action *a, struct list *waiting, struct list *running,
                         struct demand *d, struct err *e) {
     bool again = false;
-    const struct policy_request *w = NULL, *r = lane_next(running, a->id);
-    if (!r) r = w = lane_next(waiting, a->id);
-    if (!r) r = lane_find(running, a->id, &again);
-    if (!r) r = w = lane_find(waiting, a->id, &again);
+    const struct policy_request *w = NULL, *r = list_next(running, a->id);
+    if (!r) r = w = list_next(waiting, a->id);
+    if (!r) r = list_find(running, a->id, &again);
+    if (!r) r = w = list_find(waiting, a->id, &again);
     long long id = a->id;
     if (!r) return err_set(e, "policy names request %lld, which neither waits nor runs", id);
     if (again) return err_set(e, "policy names request %lld twice in one plan", id);
@@ -94,7 +95,7 @@ static int check_action(const struct policy_action *a, struct lane *waiting, str
     return err_set(e, "policy answers with unknown action %d", (int)a->verb);
 }
 
-static int check_actions(const struct policy_plan *plan, struct lane *waiting, struct lane *running,
+static int check_actions(const struct policy_plan *plan, struct list *waiting, struct list *running,
                          struct demand *d, struct err *e) {
     for (size_t i = 0; i < plan->n_actions; i++)
         if (check_action(&plan->actions[i], waiting, running, d, e)) return -1;
@@ -108,15 +109,15 @@ static uint64_t *no_bits(size_t n) {
 }
 
 int policy_check(const struct policy_view *view, const struct policy_plan *plan, struct err *e) {
-    struct lane waiting = {.requests = view->waiting, .n = view->n_waiting};
-    struct lane running = {.requests = view->running, .n = view->n_running};
+    struct list waiting = {.requests = view->waiting, .n = view->n_waiting};
+    struct list running = {.requests = view->running, .n = view->n_running};
     const struct demand nothing = {view->free_kv_blocks, 0, (int64_t)view->n_running, false};
     struct demand d = nothing;
     if (plan->n_actions > plan->cap_actions)
         return err_set(e, "policy wrote %zu actions into room for %zu", plan->n_actions,
                        plan->cap_actions);
     int rc = check_actions(plan, &waiting, &running, &d, e);
-    /* named in the view's order, no request can be named twice; otherwise it takes a second look */
+    /* in the view's order no request can be named twice; otherwise a second pass checks it */
     if (waiting.backwards || running.backwards) {
         waiting.named = no_bits(waiting.n);
         running.named = no_bits(running.n);

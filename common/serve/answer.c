@@ -32,7 +32,7 @@ static int make_room(struct answer *a, size_t more, struct err *e) {
     return 0;
 }
 
-/* What the last piece gave out is dropped now, at the next call, because the piece points to it. */
+/* Drops the text of the last piece. Only now, at the next call, because the piece points to it. */
 static void drop_released(struct answer *a) {
     if (a->n_released == 0) return;
     a->n_text -= a->n_released;

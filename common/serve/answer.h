@@ -1,8 +1,9 @@
-/* answer.h: from token ids to the text of one answer: whole characters only, stop strings cut off.
+/* answer.h: turns the token ids of one answer into text, in whole characters and up to a stop
+ * string.
  *
- * Text that might turn out to be the beginning of a stop string is withheld until it is decided; so
- * is half a character. Therefore a token and its text are two moments, and one piece of text may
- * stand for several tokens: each piece says how many. Driven by the engine thread alone.
+ * Text that may be the beginning of a stop string is withheld until that is decided, and so is half
+ * a character. So a token's text may come later than the token, and one piece of text may belong to
+ * several tokens: each piece says how many. The engine thread alone calls this.
  *
  * Not here: when an answer ends for its length or at the end token (engine_step.c).
  */
@@ -18,7 +19,7 @@
 
 enum {
     ANSWER_MAX_STOPS = 4,       /* as OpenAI documents for `stop` */
-    ANSWER_MAX_STOP_BYTES = 256 /* text withheld at most; a longer one is surely a mistake */
+    ANSWER_MAX_STOP_BYTES = 256 /* so much text is withheld at most; a longer one is a mistake */
 };
 
 struct answer {
@@ -35,8 +36,8 @@ struct answer {
 struct answer_piece {
     const char *text; /* owned by the answer, good until its next call */
     size_t n;         /* 0: nothing to send yet */
-    int32_t tokens;   /* tokens that this piece stands for; 0 when n is 0 */
-    bool stopped;     /* a stop string is complete; it and what follows are cut off */
+    int32_t tokens;   /* how many tokens this piece is the text of; 0 when n is 0 */
+    bool stopped;     /* a stop string is complete; it and the text after it are cut off */
 };
 
 void answer_init(struct answer *a, const struct tokenizer *t);
@@ -47,9 +48,9 @@ void answer_release(struct answer *a);
 /* Takes one generated token. -1 when memory is out. */
 int answer_push(struct answer *a, int32_t id, struct answer_piece *piece, struct err *e);
 
-/* The answer is over: releases what is withheld (half a character as U+FFFD), or nothing more when
- * it stopped. When no text is left, a->tokens still counts the tokens that no piece stood for (a
- * stop string's); they are accounted to the closing of the answer. */
+/* The answer is over: releases the withheld text, half a character as U+FFFD; nothing after a stop
+ * string. a->tokens then counts the tokens that were in no piece (a stop string's). -1 when memory
+ * is out. */
 int answer_end(struct answer *a, struct answer_piece *piece, struct err *e);
 
 #endif

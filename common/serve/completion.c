@@ -133,14 +133,7 @@ static int32_t tokenize(struct exchange *x, const struct openai_request *r, int3
     *ids = r->ids;
     if (r->ids) return r->n_ids;
     if (r->api == OPENAI_CHAT) return tokenizer_encode_chat(t, r->messages, r->n_messages, ids, e);
-    int32_t n = tokenizer_encode(t, r->prompt, strlen(r->prompt), true, ids, e);
-    if (n <= 0 || !tokenizer_adds_bos(t)) return n;
-    int32_t *with_bos = malloc((size_t)(n + 1) * sizeof *with_bos);
-    if (with_bos) memcpy(with_bos + 1, *ids, (size_t)n * sizeof *with_bos);
-    if (with_bos) with_bos[0] = tokenizer_bos(t);
-    free(*ids);
-    *ids = with_bos;
-    return with_bos ? n + 1 : err_set(e, "no memory for the prompt");
+    return tokenizer_encode_prompt(t, r->prompt, strlen(r->prompt), ids, e);
 }
 
 /* How many tokens the answer may have at most, or -1 with what doesn't fit. */

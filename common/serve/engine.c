@@ -1,5 +1,5 @@
-/* engine.c: the engine from outside: made, started, fed, drained, stopped. What one iteration does
- * stands in engine_step.c; engine.h has the rules.
+/* engine.c: the engine from outside: creates, starts, feeds, drains and stops it. See engine.h; one
+ * iteration is in engine_step.c.
  */
 #include "serve/engine.h"
 
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-/* How often the engine looks for clients that left while no step runs (a policy that waits): the
- * socket itself wakes nobody. */
+/* How often the engine looks for clients that left while no step runs (a policy that waits): a
+ * socket that is closed doesn't wake the engine. */
 static const int64_t idle_look_ns = 50 * NS_PER_MS;
 
 static int allocate(struct engine *g, struct err *e) {
@@ -79,8 +79,8 @@ static bool wait_for_work(struct engine *g, int64_t wake_ns) {
     return true;
 }
 
-/* The one piece of work that comes between the step's answer "idle" and the wait: a submit. It is
- * seen because a submit changes next_id under the lock. */
+/* A submit may come between the step's answer "idle" and the wait. It is noticed because it changes
+ * next_id under the lock. */
 static void *run(void *ctx) {
     struct engine *g = ctx;
     bool go_on = true;

@@ -1,13 +1,13 @@
-/* engine.h: the loop that turns queued requests into tokens. Lab 04 writes engine_step
+/* engine.h: turns queued requests into tokens, one step after the other. Lab 04 writes engine_step
  * (engine_step.c).
  *
- * One thread runs engine_step again and again: ask the policy for a plan, give and take KV blocks,
- * step the backend, sample, hand tokens to their streams, stamp events. The HTTP thread submits,
- * cancels and asks for the load, the main thread drains and stops, all under the engine's lock.
+ * One thread runs engine_step in a loop. A step asks the policy for a plan, gives and takes KV
+ * blocks, runs the backend, samples, hands text to the streams, and stamps events. The HTTP thread
+ * submits, cancels and asks for the load; the main thread drains and stops. All of them take the
+ * engine's lock.
  *
- * What counts as an output token: every generated id but the one that ends the answer, which has no
- * text and is never sent. An answer that ends with its first id is therefore empty, has no first
- * token, and no time to one.
+ * Output tokens are all generated ids except the one that ends the answer: it has no text and is
+ * never sent. An answer that ends with its first id is empty, and has no first token and no TTFT.
  */
 #ifndef SERVELAB_SERVE_ENGINE_H
 #define SERVELAB_SERVE_ENGINE_H
@@ -30,7 +30,7 @@
 
 enum seq_state { SEQ_WAITING, SEQ_RUNNING, SEQ_FINISHED };
 
-/* One request inside the engine. Fields are owned by the engine's lock unless said otherwise. */
+/* One request inside the engine. The engine's lock guards each field without a comment about it. */
 struct seq {
     int64_t id;
     enum seq_state state;
@@ -67,15 +67,15 @@ struct engine {
     struct seq *waiting, *running; /* in order of arrival (preempted first); of admission */
     int32_t n_waiting, n_running, max_waiting;
     int64_t next_id;
-    bool draining; /* finish what is there, accept nothing */
-    bool stopping; /* cancel what is there, too */
+    bool draining; /* accept no request, finish the others */
+    bool stopping; /* accept no request, cancel the others */
 
     /* scratch of the engine thread */
     float *logits;                                      /* (max_seqs, vocab_size) */
     struct policy_request *waiting_view, *running_view; /* (max_waiting), (max_seqs) */
     struct policy_action *actions;                      /* (max_waiting + max_seqs) */
     struct backend_seq *batch;                          /* (max_seqs) */
-    struct seq **batch_of;                              /* (max_seqs) whose part it is */
+    struct seq **batch_of; /* (max_seqs) the sequence of each part of the batch */
 
     pthread_t thread;
     bool started;
@@ -90,51 +90,53 @@ enum engine_progress {
                   */
 };
 
-/* One iteration. Called with the lock free, by the engine thread only; it holds the lock except
- * while the backend computes. *wake_ns: when to ask again although nothing happened (INT64_MAX:
- * never). */
+/* One iteration. Only the engine thread calls it, without holding the lock; it holds the lock
+ * except while the backend computes. *wake_ns: when to call it again even if nothing happens until
+ * then (INT64_MAX: never). *e is set with ENGINE_FAULT. */
 enum engine_progress engine_step(struct engine *g, int64_t *wake_ns, struct err *e);
 
-/* What the step is built from; with the lock held. Given by us (engine_queue.c).
+/* What the step is built from; call all of it with the lock held. Given (engine_queue.c).
  *
- * Drops every request whose client has gone away; true when there was one. */
+ * Ends every request whose client has gone away; true when there was one. */
 bool engine_drop_cancelled(struct engine *g);
-/* The policy's view of now. It points into the engine's scratch. */
+/* The queue as the policy sees it now. It points into the engine's scratch: valid until the next
+ * call. */
 struct policy_view engine_view(struct engine *g);
 /* A request by id, waiting or running; NULL when it isn't there. */
 struct seq *engine_find(struct engine *g, int64_t id);
-/* From the waiting queue to the end of the running set, and back to the queue's front: a preempted
- * request goes before those that never ran. Blocks and stamps are the step's business. */
+/* Moves a request from the waiting queue to the end of the running set, and back: a preempted
+ * request goes before those that never ran. Neither touches its blocks nor stamps an event. */
 void engine_to_running(struct engine *g, struct seq *s);
 void engine_to_waiting(struct engine *g, struct seq *s);
 /* A step over batch[0..n) began at start_ns and ended just now: a line in the step log. */
 void engine_note_step(struct engine *g, int32_t n, int64_t start_ns);
-/* The request is over. Its blocks are given back, its stream is closed, it is gone afterwards.
- * STREAM_DONE: `why` is the finish reason; otherwise the message. Stamps request_rejected and
- * request_cancelled; whether a fault becomes an HTTP 500 (request_failed) or an error within an
- * answer that has begun is only known at the connection. */
+/* Ends the request: gives its blocks back, closes its stream and frees it. `why` is the finish
+ * reason with STREAM_DONE, otherwise the message. Stamps request_rejected and request_cancelled.
+ * request_failed is stamped at the connection, where it is known whether the answer has begun: then
+ * the fault is an error inside the answer, otherwise an HTTP 500. */
 void engine_end(struct engine *g, struct seq *s, enum stream_state how, const char *why);
 
 /* ---- from outside ---------------------------------------------------------------------------- */
 
 struct engine_options {
-    struct backend *backend; /* outlives the engine, as do the next two */
+    struct backend *backend; /* must outlive the engine, as must the next two */
     const struct tokenizer *tokenizer;
     struct records *records;
     const struct policy_ops *policy;
     const char *policy_arg; /* "" for none */
     struct clock clock;
-    int32_t max_waiting;       /* more are refused with 429 */
+    int32_t max_waiting;       /* further requests get SUBMIT_FULL */
     bool prefix_cache;         /* reuse the KV blocks of prompts that begin alike */
     struct step_log *step_log; /* NULL: steps are not logged; the caller closes it */
 };
 
+/* NULL and *e when memory is out, or the parts don't fit each other. */
 struct engine *engine_create(const struct engine_options *o, struct err *e);
-/* Starts and joins the engine thread. A test may call engine_step itself instead. */
+/* Starts the engine thread; -1 and *e when it can't. A test may call engine_step itself instead. */
 int engine_start(struct engine *g, struct err *e);
-/* After engine_stop: waits for the thread, and ends what is left as cancelled. */
+/* Call it after engine_stop. Waits for the thread and ends the remaining requests as cancelled. */
 void engine_join(struct engine *g);
-/* Stops and joins where that hasn't been done, and frees everything. */
+/* Stops and joins unless that was done, and frees everything; NULL is allowed. */
 void engine_free(struct engine *g);
 
 /* What a request asks for. */
@@ -164,13 +166,13 @@ enum engine_submit {
 /* Queues a request; *id names it for engine_cancel. */
 enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id);
 
-/* The client is gone: the request is dropped at the next step, which stamps it. False when the
- * engine has it no more; then nobody will. */
+/* The client is gone: the next step drops the request and stamps request_cancelled. False when the
+ * request has ended already; then nothing is stamped. */
 bool engine_cancel(struct engine *g, int64_t id);
 
-/* Accepts nothing any more; what is there goes on. */
+/* Accepts no request from now on; the others go on. */
 void engine_drain(struct engine *g);
-/* Cancels what is there at the next step, and lets the thread end. */
+/* Cancels every request at the next step, then the thread ends. */
 void engine_stop(struct engine *g);
 
 struct engine_load {

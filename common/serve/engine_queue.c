@@ -1,7 +1,7 @@
-/* engine_queue.c: the engine's two lists and what is done to a request in them: found, moved,
- * viewed, ended. The pieces engine_step is built from; engine.h has the rules.
+/* engine_queue.c: the engine's two lists: finds, moves, shows and ends the requests in them. See
+ * engine.h; engine_step is built from these functions.
  *
- * All with the engine's lock held, by the engine thread. Not here: which request to move (the
+ * The engine thread calls them with the engine's lock held. Not here: which request to move (the
  * policy), and what a step computes (engine_step.c).
  */
 #include "serve/engine.h"

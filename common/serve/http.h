@@ -1,23 +1,25 @@
-/* http.h: the HTTP side of the server, over libmicrohttpd.
+/* http.h: serves completions, request records and the classroom page over HTTP, with libmicrohttpd.
  *
  *   POST /v1/chat/completions, /v1/completions   OpenAI's shapes, streamed or whole (completion.c)
  *   GET  /v1/models, /health
  *   GET  /v1/presets             prompts with a checkable answer (http_presets.c)
  *   POST /v1/records/{id}/events                 the client's half of a record (http_records.c)
- *   GET  /v1/records, /v1/records/{id}, /v1/records/{id}/intervals
+ *   GET  /v1/records, /v1/records/{id}, /v1/records/{id}/intervals   (?attempt=N, otherwise the
+ *        last; ?if_known=1: 204 instead of 404 for a record that isn't there, or not yet)
  *   GET  /, /FILE                                the classroom page (http_files.c)
  *
- * One thread of the library serves all connections; a request that waits for the engine is
- * suspended and costs nothing. Nothing of a reply is sent before the first generated content is
- * there: an error up to then has its own HTTP status.
+ * A completion passes http.c, http_router.c, completion.c, openai.c, engine.c and engine_step.c, in
+ * this order, and nothing calls back. One thread of the library serves all connections. A request
+ * that waits for the engine is suspended and takes no time of that thread. Nothing of a reply is
+ * sent before the first generated text is there, so an error up to then has its own HTTP status.
  *
- * Every error of ours is OpenAI's JSON object. The library answers by itself, with a page of HTML,
- * what never reaches us: a request line, header or length that can't be parsed (400), a body whose
- * announced size it can't hold (413), too long a URL or header (414, 431), and an HTTP version it
- * doesn't know (505). A header that says twice where the body ends is ours (400, and closed).
+ * Every error that this code reports is OpenAI's JSON object. The library itself answers, with a
+ * page of HTML: a request line, header or length that can't be parsed (400), a body whose announced
+ * size it can't hold (413), a URL or header that is too long (414, 431), and an unknown HTTP
+ * version (505). A header that says twice where the body ends is refused here (400, and closed).
  *
- * Limits, each with its reason, stand below. Refuses: TLS and authentication (put HAProxy or nginx
- * in front), HTTP/2, more than one answer a request.
+ * Not offered: TLS and authentication (put HAProxy or nginx in front), HTTP/2, several answers to
+ * one request.
  */
 #ifndef SERVELAB_SERVE_HTTP_H
 #define SERVELAB_SERVE_HTTP_H
@@ -32,37 +34,39 @@ enum {
     HTTP_MAX_POST = 64 * 1024,   /* a client's half of a record has three events */
     HTTP_MAX_CONNECTIONS = 4000, /* a lecture hall; the library's own default is 1,020 */
     HTTP_CONNECTION_BYTES = 32 * 1024, /* a request's header lines must fit in it: then 431 */
-    HTTP_HEADER_S = 20, /* from connecting, or the last reply, to the end of the header: a
-                           connection that trickles (slow loris) or idles is closed then */
+    HTTP_HEADER_S = 20, /* from connecting, or the last reply, to the end of the header: closes a
+                           connection that trickles (slow loris) or idles */
     HTTP_BODY_S = 30,   /* from the header to the end of the body */
     HTTP_STALL_S = 30   /* a client that reads nothing for so long is gone */
 };
 
 struct http_options {
     const char *host;    /* "127.0.0.1" */
-    int port;            /* 0: a free one */
-    const char *web_dir; /* serve the page's files from here, NULL: those in the program */
+    int port;            /* 0: any free one */
+    const char *web_dir; /* the folder of the page's files; NULL: those in the program */
     const char *model_name;
-    struct engine *engine; /* outlives the server, as do the next two */
+    struct engine *engine; /* must outlive the server, as must the next two */
     struct records *records;
     const struct tokenizer *tokenizer;
     struct clock clock;
-    int header_s, body_s; /* 0: as above; tests shorten them */
+    int header_s, body_s; /* 0: the limits above; tests shorten them */
 };
 
 struct http;
 
+/* Listens and serves until http_stop. NULL and *e, which names the flag, when it can't. */
 struct http *http_start(const struct http_options *o, struct err *e);
+/* The port it listens on. */
 int http_port(const struct http *h);
 
-/* New completions get 503 from now on; what was accepted goes on, but a request whose body isn't
- * complete has one second for the rest: nothing of it runs yet. Records can be posted and read
- * until the end. */
+/* Refuses new completions with 503 from now on. Accepted ones go on; one whose body isn't complete
+ * has one second for the rest. Records can be posted and read until http_stop. */
 void http_drain(struct http *h);
-/* Completions that are not over yet. */
+/* How many completions are not over yet. */
 int http_active(struct http *h);
 
-/* Closes everything. The engine must have been stopped, so that every stream is closed. */
+/* Closes every connection and frees *h; NULL is allowed. The engine must have been stopped before,
+ * which closes every stream. */
 void http_stop(struct http *h);
 
 #endif

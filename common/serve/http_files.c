@@ -1,8 +1,8 @@
-/* http_files.c: the classroom page's files, from the program or from --web DIR.
+/* http_files.c: serves the classroom page's files, from the program or from --web DIR.
  *
- * They carry the two isolation headers that give the page a clock of 5 us steps instead of 100 us
- * (in a secure context, which 127.0.0.1 is). Refuses: every path with a segment that begins with a
- * dot, or with a byte outside a short list: nothing leads out of the folder.
+ * The two isolation headers give the page a clock of 5 us steps instead of 100 us, in a secure
+ * context such as 127.0.0.1. A path with a segment that begins with a dot, or with a byte outside a
+ * short list, is refused, so that no path leads out of the folder.
  */
 #include "serve/http_reply.h"
 

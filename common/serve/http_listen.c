@@ -29,7 +29,7 @@ static struct addrinfo *resolve(const char *host, int port, struct err *e) {
     snprintf(service, sizeof service, "%d", port);
     int rc = getaddrinfo(host, service, &hints, &found);
     if (!rc) return found;
-    err_at(e, 0, "--host", "'%s' is no address of this machine: %s", host, gai_strerror(rc));
+    err_at(e, 0, "--host", "'%s' is not an address of this machine: %s", host, gai_strerror(rc));
     return NULL;
 }
 
@@ -43,10 +43,11 @@ static int cannot_listen(const struct http_options *o, int why, struct err *e) {
                       "no permission to listen on port %d; take one from 1024 on, or --port 0",
                       o->port);
     case EADDRNOTAVAIL:
-        return err_at(e, 0, "--host",
-                      "'%s' is no address of this machine; 127.0.0.1 is for this machine alone, "
-                      "0.0.0.0 for all its addresses",
-                      o->host);
+        return err_at(
+            e, 0, "--host",
+            "'%s' is not an address of this machine; 127.0.0.1 is for this machine alone, "
+            "0.0.0.0 for all its addresses",
+            o->host);
     default:
         return err_set(e, "can't listen on %s port %d: %s", o->host, o->port, strerror(why));
     }

@@ -1,13 +1,13 @@
 /* http_presets.c: prompts with a checkable answer, offered to the page, and their verdict.
  *
  *   GET /v1/presets?seed=S     one prompt of each kind, exactly 2,048 tokens under this model
- *   X-Quality-Check: NAME:S    on a completion: judge the answer by that check, against the answer
- *                              of the preset of that name and seed, and write the verdict into the
- *                              record. The prompt itself is not looked at: who asks another
- *                              question under this name gets "failed", as a wrong answer does.
+ *   X-Quality-Check: NAME:S    on a completion: judges the answer by that check, against the answer
+ *                              of the preset of that name and seed, and writes the verdict into the
+ *                              record. The prompt itself is not compared: another question under
+ *                              this name gets "failed", as a wrong answer does.
  *
- * Making a prompt takes some ten milliseconds of the library's thread, hence the cache, and hence
- * the verdict is only sought when the reply is over: no stamp of the request waits for it.
+ * Making a prompt takes some ten milliseconds of the library's thread. So the last ones are kept,
+ * and the answer is judged when the reply is over: no stamp of the request waits for that.
  */
 #include "serve/http_reply.h"
 
@@ -62,7 +62,7 @@ enum MHD_Result presets_route(struct exchange *x) {
         return reply_error(x, 400, "seed", NULL, "seed: must be a whole number below 10^9");
     cJSON *tree = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(tree, "presets");
-    /* a model whose context is too short for them has no presets; that is no error */
+    /* a model whose context is too short for them has no presets, which is not an error */
     bool room = x->h->o.engine->backend->info.max_seq_tokens > QUESTION_PROMPT_TOKENS;
     for (int k = 0; room && k < QUESTION_KINDS; k++) {
         struct err e;
@@ -95,7 +95,7 @@ void preset_judge(struct exchange *x) {
     const char *check = question_check(kind), *answer = x->answer.bytes ? x->answer.bytes : "";
     if (!p || x->answer.failed ||
         quality_judge(check, p->question.answer, answer, x->answer.n, &result, &e))
-        return; /* the record keeps "not_evaluated", which is what happened */
+        return; /* the record keeps "not_evaluated" */
     pthread_mutex_lock(&x->live->lock);
     quality_write(&x->live->record, check, &result);
     pthread_mutex_unlock(&x->live->lock);

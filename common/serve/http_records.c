@@ -6,9 +6,19 @@
 #include "base/json.h"
 #include "objective/record_numbers.h"
 
+#include <string.h>
+
 enum { LIST_DEFAULT = 50 };
 
+/* 404; with ?if_known=1 an empty 204, for a client that has sent its request and doesn't know
+ * whether the server has read it. */
 static enum MHD_Result unknown(struct exchange *x) {
+    const char *if_known = request_query(x, "if_known");
+    struct buffer nothing = {0};
+    if (if_known && !strcmp(if_known, "1")) {
+        buffer_puts(&nothing, "");
+        return reply_bytes(x, 204, "application/json", &nothing);
+    }
     return reply_error(x, 404, NULL, "record_not_found",
                        "there is no record of %.63s (the last %d are kept)", x->id, RECORDS_KEPT);
 }

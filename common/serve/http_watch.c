@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
-static const int64_t look_ns = 50 * NS_PER_MS; /* a deadline of seconds needs no finer look */
-/* What a client may still get answered after it has closed its half. The library itself misses that
- * end when it comes together with data. */
+static const int64_t look_ns = 50 * NS_PER_MS; /* fine enough for deadlines of seconds */
+/* How long a client that has closed its half may still be answered. The library doesn't notice a
+ * half-closed connection when its end comes together with data. */
 static const int64_t half_closed_ns = 1000 * NS_PER_MS;
 
 struct watched {
@@ -39,7 +39,7 @@ static bool half_closed(int fd) {
 static void close_overdue(struct watch *w) {
     int64_t now = clock_monotonic_ns();
     for (struct watched *c = w->first; c; c = c->next) {
-        if (c->deadline_ns == INT64_MAX) continue; /* the engine looks after it */
+        if (c->deadline_ns == INT64_MAX) continue; /* its request is in the engine */
         if (c->deadline_ns > now + half_closed_ns && half_closed(c->fd))
             c->deadline_ns = now + half_closed_ns;
         if (c->deadline_ns > now) continue;

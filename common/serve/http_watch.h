@@ -1,10 +1,10 @@
 /* http_watch.h: closes connections that take too long.
  *
- * The library's own time-out restarts with every byte, so that a client which sends one byte a
- * second holds its connection for ever. Here a connection has a deadline for its header and one for
- * its body; past it, its socket is shut down, which the library then notices. A client that has
- * closed its half gets one second, unless its request is in the engine, which looks itself. Not
- * here: a stalled reader of a reply, whom the library's time-out does catch.
+ * The library's own time-out restarts with every byte, so a client that sends one byte a second
+ * would keep its connection for ever. Here a connection has a deadline for its header and one for
+ * its body. Past it, its socket is shut down, and the library closes the connection. A client that
+ * has closed its half gets one second; while its request is in the engine, the engine looks for
+ * that. Not here: a client that doesn't read its reply, which the library's time-out closes.
  */
 #ifndef SERVELAB_SERVE_HTTP_WATCH_H
 #define SERVELAB_SERVE_HTTP_WATCH_H
@@ -17,18 +17,19 @@ struct watch;
 struct watched; /* one connection */
 
 struct watch *watch_start(struct err *e);
-/* No connection may be left. */
+/* Ends the thread and frees *w; NULL is allowed. No connection may be left. */
 void watch_stop(struct watch *w);
 
-/* A connection comes, and goes before its descriptor is closed. */
+/* Adds a connection without a deadline, NULL when memory is out; removes it, which must come before
+ * its descriptor is closed. The functions below take NULL, too. */
 struct watched *watch_add(struct watch *w, int fd);
 void watch_remove(struct watch *w, struct watched *c);
-/* The next deadline, seconds from now; 0: none. */
+/* Sets its deadline, seconds from now; 0: none. */
 void watch_deadline(struct watch *w, struct watched *c, int seconds);
 /* The same, for the end of a body. */
 void watch_body(struct watch *w, struct watched *c, int seconds);
-/* The server wants to stop: from now on a body, also one that is on its way, has so long at most.
- */
+/* The server wants to stop: from now on each body, also one that is on its way, has so many seconds
+ * at most. */
 void watch_hurry_bodies(struct watch *w, int seconds);
 
 #endif

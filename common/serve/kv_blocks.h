@@ -32,7 +32,10 @@ struct kv_table {
     int64_t prefix;      /* names the contents of those; 0 for none */
 };
 
+/* A pool of n_blocks free blocks, numbered from 0. NULL and *e when n_blocks < 1 or memory is out.
+ */
 struct kv_pool *kv_pool_create(int32_t n_blocks, struct err *e);
+/* NULL is allowed. Tables are not freed with it: release them before. */
 void kv_pool_free(struct kv_pool *p);
 /* Blocks without references: those that kv_table_reserve can give. */
 int32_t kv_pool_free_blocks(const struct kv_pool *p);

@@ -40,7 +40,7 @@ static int get_int(const cJSON *v, const char *name, int64_t lo, int64_t hi, int
                    struct err *e) {
     if (!cJSON_IsNumber(v)) return wrong_type(v, name, "a whole number", e);
     double x = v->valuedouble;
-    if (v->valuestring) /* the literal is no double: beyond 2^53, or with too many digits */
+    if (v->valuestring) /* beyond 2^53, or with too many digits for a double */
         return err_at(e, 0, name, "must be a whole number between %lld and %lld", (long long)lo,
                       (long long)hi);
     if (x != floor(x)) return err_at(e, 0, name, "must be a whole number, not %g", x);
@@ -72,7 +72,7 @@ static int read_max_tokens(struct openai_request *r, const cJSON *v, const char 
     if (get_int(v, name, 1, INT32_MAX, &n, e)) return -1;
     if (r->max_tokens != 0 && r->max_tokens != n)
         return err_at(e, 0, name,
-                      "max_tokens and max_completion_tokens say different things; "
+                      "max_tokens and max_completion_tokens differ; "
                       "give one of them");
     r->max_tokens = (int32_t)n;
     return 0;
@@ -165,7 +165,7 @@ static int count_members(const cJSON *obj) {
     return n;
 }
 
-/* A content in parts ([{"type": "text", "text": "..."}]) is put together. */
+/* Joins a content in parts: [{"type": "text", "text": "..."}]. */
 static int join_parts(const cJSON *parts, const char *name, char **out, struct err *e) {
     struct buffer b = {0};
     int i = 0;
@@ -336,7 +336,8 @@ static int read_fields(struct openai_request *r, struct err *e) {
     if (r->api == OPENAI_COMPLETIONS && !r->prompt && !r->ids)
         return err_at(e, 0, "prompt", "is missing");
     if (r->has_stream_options && !r->stream)
-        return err_at(e, 0, "stream_options", "means something only with \"stream\": true");
+        return err_at(e, 0, "stream_options",
+                      "works only with \"stream\": true; leave it out, or stream");
     return 0;
 }
 

@@ -58,8 +58,8 @@ static void destroy(struct live_record *l) {
     free(l);
 }
 
-/* Forgets the oldest records beyond the bounds, but only those that are unused, and in the log or
- * without a chance to get there. */
+/* Forgets the oldest records beyond the bounds: those that nothing reads and that are in the log,
+ * or that the log doesn't take. */
 static void forget(struct records *rs) {
     struct live_record *l = rs->oldest;
     while (l && (rs->n > RECORDS_KEPT || rs->n_events > RECORDS_KEPT_EVENTS)) {
@@ -88,7 +88,7 @@ struct records *records_create(int log_fd, int64_t grace_ns, struct clock clock,
     rs->clock = clock;
     rs->log_fd = log_fd;
     if (getrandom(&rs->run, sizeof rs->run, GRND_NONBLOCK) != sizeof rs->run)
-        rs->run = (uint32_t)time(NULL); /* only a name: need not be unpredictable */
+        rs->run = (uint32_t)time(NULL); /* part of an id: it may be predictable */
     return rs;
 }
 
@@ -184,7 +184,7 @@ static bool has_clients_half(const struct record *r) {
            has(r, EV_FINAL_BYTE_RECEIVED);
 }
 
-/* Under the record's lock. The definition at the top of records.h. */
+/* Sets outcome.delivered as records.h defines it. Under the record's lock. */
 static void settle(struct live_record *l) {
     struct record *r = &l->record;
     r->outcome.delivered = has(r, EV_RESPONSE_FINISHED) && r->outcome.http_status == 200 &&
@@ -193,7 +193,7 @@ static void settle(struct live_record *l) {
                            has_clients_half(r);
 }
 
-/* Under both locks. Nothing to wait for once both halves are there: a crash may come. */
+/* Sets when the line is due: at once when both halves are there. Under both locks. */
 static void set_due(struct records *rs, struct live_record *l) {
     int64_t wait_ns = has_clients_half(&l->record) ? 0 : rs->grace_ns;
     l->log_at_ns = clock_now_ns(&rs->clock) + wait_ns;
@@ -219,7 +219,8 @@ void live_end(struct records *rs, struct live_record *l) {
     pthread_mutex_unlock(&l->lock);
 }
 
-/* What was posted, as a record of its own, so that record_from_json does the checking. */
+/* The posted half in the form of a record, so that record_from_json can check it. NULL when memory
+ * is out. */
 static cJSON *as_record(const struct live_record *l, const cJSON *half) {
     static const char *const passed_on[] = {"events", "quality", "structure", "statement"};
     struct record empty;
@@ -256,7 +257,7 @@ static int check_members(const cJSON *half, struct err *e) {
     return 0;
 }
 
-/* A client vouches only for what it saw itself, on its own clock. */
+/* A client may post only events that it saw itself, on its own clock. */
 static int check_events(const struct record *half, struct err *e) {
     for (size_t i = 0; i < half->n_events; i++) {
         const struct event *ev = &half->events[i];
@@ -277,17 +278,16 @@ static int check_events(const struct record *half, struct err *e) {
     return 0;
 }
 
-/* Unknown members are kept in a record, so they are refused here: posts must not make it grow
- * without bound. */
+/* Refuses unknown members: a record keeps them, so posts could make it grow without bound. */
 static int check_known(const struct record *half, struct err *e) {
     if (half->extra) {
         const cJSON *m = half->extra->child;
-        return err_at(e, 0, m && m->string ? m->string : NULL, "has a member that I don't know");
+        return err_at(e, 0, m && m->string ? m->string : NULL, "is an unknown member");
     }
     for (size_t i = 0; i < half->n_events; i++) {
         char field[40];
         snprintf(field, sizeof field, "events[%zu]", i);
-        if (half->events[i].extra) return err_at(e, 0, field, "has a member that I don't know");
+        if (half->events[i].extra) return err_at(e, 0, field, "has an unknown member");
     }
     return 0;
 }

@@ -37,7 +37,7 @@ static int count_ended(struct records *rs) {
     return n;
 }
 
-/* A record that can't be a line is given up; it must not hold up those behind it. */
+/* A record that can't be a line counts as lost: the records behind it must not wait for it. */
 static void settle_line(struct records *rs, struct live_record *l, int rc, const struct err *why) {
     rs->log_fails = rc != 0 && rc != RECORD_NEVER_A_LINE;
     if (rc == RECORD_NEVER_A_LINE) {
@@ -87,7 +87,7 @@ int64_t records_lost(struct records *rs, struct err *e) {
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* What was reported on stderr: the same trouble isn't reported twenty times a second. */
+/* What was reported on stderr, so that the same problem isn't reported twenty times a second. */
 struct reported {
     bool failing;
     int64_t lost, lost_at_ns;

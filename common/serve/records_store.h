@@ -29,7 +29,7 @@ struct records {
     uint64_t made;  /* ids made so far */
     pthread_t log_thread;
     pthread_cond_t log_stop; /* ends the thread's wait */
-    bool log_runs;           /* the thread was started, and not told to end */
+    bool log_runs;           /* the thread was started and hasn't been asked to end */
 };
 
 /* Sets up what the log needs (records_create). */

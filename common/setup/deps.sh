@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# deps.sh build|demo|test|foreign: says which Debian or Ubuntu packages are missing and installs them.
+# deps.sh build|demo|test|ci|foreign: installs the missing Debian or Ubuntu packages of that level (packages.txt).
 #
-# As root it installs. Without root it prints the one command to ask for and goes on with what there is; only a missing
-# compiler or library stops it (exit 2), because then nothing can be built. packages.txt beside it is the list.
-# For `test` it also makes build/venv, with the Python packages of requirements-test.txt; for `foreign` (make check-all)
-# build/venv-foreign as well, with the engines that our figures are compared with: 6 GB and a quarter of an hour.
+# As root it installs. Otherwise it prints the command that does, and goes on. Exit status 2: a compiler or library is
+# missing, so that nothing can be built; in every other case 0.
+# `test` also makes build/venv, with the Python packages of requirements-test.txt. `foreign` (make check-all) also makes
+# build/venv-foreign, with the engines that our figures are compared with: 6 GB and a quarter of an hour.
 set -u
 level=${1:-build}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,13 +13,40 @@ case $level in
 build) levels='build' ;;
 demo) levels='build demo' ;;
 test | foreign) levels='build demo test' ;;
+ci) levels='build demo test ci' ;;
 *)
-    echo "deps.sh: '$level' is no level; choose build, demo, test or foreign" >&2
+    echo "deps.sh: the level '$level' is unknown; choose build, demo, test, ci or foreign" >&2
     exit 2
     ;;
 esac
 
-present() { # present KIND:WHAT
+main() {
+    find_missing say
+    if [ ${#missing[@]} -gt 0 ]; then
+        if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+            install_missing
+            find_missing
+        else
+            echo "To install them:  sudo apt-get install -y --no-install-recommends ${missing[*]}"
+        fi
+    fi
+    if [ ${#missing_build[@]} -gt 0 ]; then
+        echo "Nothing can be built without: ${missing_build[*]}" >&2
+        exit 2
+    fi
+    [ ${#missing[@]} -eq 0 ] || echo "going on without: ${missing[*]}"
+    case $level in
+    test | ci) make_venv venv requirements-test.txt ;;
+    foreign)
+        make_venv venv requirements-test.txt
+        make_venv venv-foreign requirements-foreign.txt
+        ;;
+    esac
+}
+
+# ---- packages of the system ------------------------------------------------------------------------------------------
+
+present() { # present KIND:WHAT, as packages.txt explains
     local what=${1#*:} one
     case $1 in
     cmd:*)
@@ -33,7 +60,7 @@ present() { # present KIND:WHAT
 }
 
 missing=() missing_build=()
-find_missing() {
+find_missing() { # find_missing [say]: sets both lists; `say` prints them with what needs each
     missing=() missing_build=()
     local l how package why
     while read -r l how package why; do
@@ -45,60 +72,46 @@ find_missing() {
     done < <(grep -vE '^(#|$)' "$here/packages.txt")
 }
 
-# apt prints thousands of lines; keep them in a log and show that something is going on
-apt_install() { # apt_install PACKAGE...
+apt_install() { # apt_install PACKAGE...: apt prints thousands of lines; they go to $log
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1
 }
 
 install_missing() {
+    local package before reason failed=0
     log=$(mktemp)
     echo "installing ${missing[*]} (a minute or two)"
-    apt-get update >>"$log" 2>&1
+    apt-get update >>"$log" 2>&1 || echo "  'apt-get update' failed; the package lists may be old or missing"
     if ! apt_install "${missing[@]}"; then
-        # one package that this system doesn't have must not keep the others away
-        for p in "${missing[@]}"; do
-            apt_install "$p" || echo "  $p can't be installed here; the reason stands in $log"
+        # one by one: a package that this system doesn't have must not keep the others away
+        for package in "${missing[@]}"; do
+            before=$(wc -l <"$log")
+            apt_install "$package" && continue
+            reason=$(tail -n "+$((before + 1))" "$log" | grep '^E: ' | head -1)
+            echo "  $package was not installed by 'apt-get install $package': ${reason:-see the log}"
+            failed=1
         done
-    else
-        rm -f "$log"
     fi
+    if [ $failed = 1 ]; then echo "  the whole log: $log"; else rm -f "$log"; fi
 }
 
-find_missing say
-if [ ${#missing[@]} -gt 0 ]; then
-    if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-        install_missing
-        find_missing
-    else
-        echo "Ask for:  sudo apt-get install -y ${missing[*]}"
-    fi
-fi
-if [ ${#missing_build[@]} -gt 0 ]; then
-    echo "Nothing can be built without: ${missing_build[*]}" >&2
-    exit 2
-fi
-[ ${#missing[@]} -eq 0 ] || echo "going on without: ${missing[*]}"
+# ---- Python packages, in build/ --------------------------------------------------------------------------------------
 
-# ---- Python packages, in a folder of our own ------------------------------------------------------------------------
 make_venv() { # make_venv FOLDER REQUIREMENTS
     local venv=$top/build/$1 list=$here/$2 want python=/usr/bin/python3
     want=$(sha256sum "$list" | cut -d' ' -f1)
     [ "$(cat "$venv/.made-from" 2>/dev/null)" = "$want" ] && return
-    echo "making build/$1 with the Python packages of $2"
+    echo "making build/$1 with the Python packages of common/setup/$2"
     rm -rf "$venv"
     mkdir -p "$top/build"
     [ -x $python ] || python=python3
-    if $python -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check -r "$list"; then
+    if $python -m venv "$venv" &&
+        "$venv/bin/pip" install -q --disable-pip-version-check --retries 2 -r "$list" 2>"$venv/pip.log"; then
         echo "$want" >"$venv/.made-from"
-    else
-        rm -rf "$venv"
-        echo "build/$1 could not be made: the tests that compare with Python packages will say that they can't run"
+        return
     fi
+    grep -h '^ERROR' "$venv/pip.log" 2>/dev/null | head -2 | sed 's/^/  /'
+    rm -rf "$venv"
+    echo "  build/$1 was not made by 'pip install -r common/setup/$2'; the tests that compare with those packages are skipped"
 }
-case $level in
-test) make_venv venv requirements-test.txt ;;
-foreign)
-    make_venv venv requirements-test.txt
-    make_venv venv-foreign requirements-foreign.txt
-    ;;
-esac
+
+main

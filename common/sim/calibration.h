@@ -1,5 +1,6 @@
-/* calibration.h: what calibration/fit.py found for Llama-2-7B; see calibration/README.md for the
- * method and the errors on the points that weren't used. Don't edit: run it again. */
+/* calibration.h: the constants that calibration/fit.py fitted for Llama-2-7B; calibration/README.md
+ * has the method and the errors on points that weren't fitted. Generated: don't edit, run fit.py.
+ */
 #ifndef SERVELAB_SIM_CALIBRATION_H
 #define SERVELAB_SIM_CALIBRATION_H
 

@@ -1,33 +1,32 @@
-/* cost.h: how long one iteration takes. A cost model is the simulator's stand-in for the machine;
- * every assumption stands here in the open.
+/* cost.h: how long one iteration takes, by one of three cost models, with their assumptions.
  *
  * 1. setup-plus-per-request: an iteration with n requests takes setup + n * per_request. One
- * iteration serves a request whole. The model of the hand-checkable case: a fixed cost shared by a
- * batch is the whole reason for batching.
+ * iteration serves a whole request. The model of the examples worked by hand: batching pays because
+ * the batch shares the fixed cost.
  *
- * 2. service: each request brings its own service time, the iteration is their sum. The model of
+ * 2. service: each request has its own service time, an iteration takes their sum. The model of
  * queueing theory.
  *
  * 3. transformer: the roofline (Williams, Waterman, Patterson, CACM 2009). An iteration is three
  * groups of kernels, one after the other, and each takes the longer of the time that its bytes and
  * the time that its operations need:
  *
- *   matrices   bytes: the layers' weights, once an iteration whatever the batch
+ *   matrices   bytes: the layers' weights, once an iteration for any batch
  *              operations: 2 * parameters of the layers, for each new token
  *   attention  bytes: the keys and values of every token in the batch's caches
  *              operations: 4 * width * layers, for each pair (new token, position it attends to)
  *   head       bytes: the output matrix
  *              operations: 2 * width * vocabulary, for each sequence: only its last token is
  *              turned into logits
- *   + overhead the kernels' start and end, and what lies between them
+ *   + overhead starting and ending the kernels, and the time between them
  *
- * The weights are read once whatever the batch: that is why batching pays in decode, and why it
- * stops paying where operations take over. Attention shares nothing between sequences: batching
- * doesn't make it cheaper, and a long context costs in every single iteration.
+ * The weights are read once for the whole batch: so batching pays in decode, until the operations
+ * take longer than the bytes. Attention shares nothing between sequences: batching doesn't make it
+ * cheaper, and a long context costs time in every iteration.
  *
  * Two refinements of the matrices, both visible in measured times (calibration.h):
  *   tiles    matrix kernels work on tiles of 128 tokens: 129 tokens take as long as 256. Up to 64
- *            tokens other kernels are used, which don't.
+ *            tokens other kernels run, without tiles.
  *   overlap  where bytes and operations take about equally long, neither hides the other entirely:
  *            time = longer + loss * shorter^2 / longer. The correction vanishes away from the
  *            ridge, where the roofline is the plain maximum.
@@ -42,9 +41,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What one iteration does. */
+/* The work of one iteration. */
 struct sim_work {
-    int32_t requests;       /* sequences that take part */
+    int32_t requests;       /* sequences in the batch */
     int64_t new_tokens;     /* tokens processed, all sequences together */
     int64_t context_tokens; /* sum over the sequences of the tokens in their cache, the new ones
                                included */
@@ -54,13 +53,15 @@ struct sim_work {
 
 enum cost_kind { COST_PER_REQUEST, COST_SERVICE, COST_TRANSFORMER };
 
-enum { COST_KNOWN = 512 }; /* matrices' times kept in a table: decode, and the experts touched */
+enum {
+    COST_KNOWN = 512
+}; /* sizes whose matrix times are in a table: decode, and the experts touched */
 
 struct cost_model {
     enum cost_kind kind;
     int64_t setup_ns, per_request_ns; /* COST_PER_REQUEST */
 
-    /* COST_TRANSFORMER. What is 0 plays no part */
+    /* COST_TRANSFORMER; a cost of 0 is left out */
     int64_t memory_fixed_ps;       /* reading the weights */
     int64_t memory_per_context_ps; /* reading one token's keys and values */
     int64_t compute_per_token_ps;
@@ -71,8 +72,8 @@ struct cost_model {
     int64_t head_compute_ps;      /* one sequence's logits */
     int32_t tile_mask, tile_from; /* tokens of a tile less 1 (127); no tiles up to tile_from */
     int32_t overlap_loss_1024;    /* 1024 times the loss */
-    int64_t launch_floor_ns;      /* the host needs so long to start the kernels: no iteration
-                                     is shorter (unfused operators) */
+    int64_t launch_floor_ns;      /* time in which the host starts the kernels: no iteration is
+                                     shorter (unfused operators) */
     int32_t draft_tokens;         /* speculative decoding, see hardware.h */
     int64_t draft_1048576;        /* 2^20 times the drafts' share of a plain iteration */
     int64_t round_share_1048576;  /* 2^20 / tokens per round */
@@ -88,7 +89,7 @@ static inline int64_t cost_overlap_ps(const struct cost_model *m, int64_t a_ps, 
     return longer + shorter / 65536 * ratio_65536 / 1024 * m->overlap_loss_1024;
 }
 
-/* The matrices, when weights of memory_ps must be read. */
+/* The time of the matrices, whose weights take memory_ps to read. */
 static inline int64_t cost_matrices_ps(const struct cost_model *m, int64_t memory_ps,
                                        int64_t tokens) {
     int64_t padded = tokens <= m->tile_from ? tokens : (tokens + m->tile_mask) & ~m->tile_mask;

@@ -16,7 +16,8 @@ enum {
     STRIP_STEP = 32
 };
 
-/* Okabe and Ito's colours: told apart with the usual kinds of colour blindness. */
+/* Okabe and Ito's colours, which people with the common kinds of colour blindness can distinguish.
+ */
 static const struct style {
     const char *colour, *dashes;
     const char *marker; /* a path around 0,0 */
@@ -48,6 +49,37 @@ struct drawing {
     int height; /* grows with the strips */
     struct operating_point *points[SWEEP_MAX_POLICIES];
 };
+
+static void fit_latency(const struct drawing *d, double *lo, double *hi);
+static double fit_x(const struct drawing *d, bool throughput);
+static void head(const struct drawing *d, const struct curve_text *t);
+static void draw_panel(const struct drawing *d, const struct panel *p);
+static void legend(const struct drawing *d, double left);
+static void text(FILE *out, double x, double y, const char *anchor, int size, const char *more,
+                 const char *words);
+
+int curve_svg_write(FILE *out, const struct sweep *s, const struct curve_text *t) {
+    int below = TOP + PANEL_HEIGHT + 56 + STRIP_STEP * (int)s->n_policies + 60;
+    struct drawing d = {.out = out, .s = s, .height = below > LEAST_HEIGHT ? below : LEAST_HEIGHT};
+    double lo, hi;
+    for (size_t i = 0; i < s->n_policies; i++) d.points[i] = sweep_points(&s->policies[i]);
+    fit_latency(&d, &lo, &hi);
+    struct panel load = {"load", "offered load, requests/s", 130, 500, fit_x(&d, false), lo, hi,
+                         false};
+    struct panel through = {
+        "throughput", "throughput, complete requests/s", 740, 500, fit_x(&d, true), lo, hi, true};
+    head(&d, t);
+    text(out, load.left, TOP - 10, "start", 17, "font-weight=\"bold\"",
+         "Latency against what is offered");
+    text(out, through.left, TOP - 10, "start", 17, "font-weight=\"bold\"",
+         "Throughput-latency curve");
+    draw_panel(&d, &load);
+    draw_panel(&d, &through);
+    legend(&d, through.left);
+    fputs("</svg>\n", out);
+    for (size_t i = 0; i < s->n_policies; i++) free(d.points[i]);
+    return ferror(out) ? -1 : 0;
+}
 
 /* ---- small things ---- */
 
@@ -170,7 +202,7 @@ static void y_axis(const struct drawing *d, const struct panel *p) {
 
 /* ---- regions ---- */
 
-/* The offered loads at which the regions meet; false where there is no knee or nothing is stable.
+/* The offered loads at which the regions meet; false: no knee, or no stable point.
  */
 static bool borders(const struct drawing *d, size_t policy, double *knee, double *saturation) {
     const struct sweep_policy *p = &d->s->policies[policy];
@@ -197,7 +229,7 @@ static void regions(const struct drawing *d, const struct panel *p, size_t polic
                     double height, double name_y) {
     double knee, saturation;
     if (!borders(d, policy, &knee, &saturation)) return;
-    if (saturation < knee) knee = saturation; /* overloaded comes first where both apply */
+    if (saturation < knee) knee = saturation; /* if both apply it is overloaded */
     stretch(d, p, REGION_UNDERLOADED, 0, knee, top, height, name_y);
     stretch(d, p, REGION_KNEE, knee, saturation, top, height, name_y);
     stretch(d, p, REGION_OVERLOADED, saturation, p->x_max, top, height, name_y);
@@ -211,7 +243,7 @@ static void strips(const struct drawing *d, const struct panel *p) {
     for (size_t i = 0; i < d->s->n_policies; i++, y += STRIP_STEP) {
         const struct sweep_policy *q = &d->s->policies[i];
         const struct capacity *c = &q->capacity;
-        char name[24]; /* as much as stands left of the axis */
+        char name[24]; /* what fits left of the axis */
         snprintf(name, sizeof name, "%.18s", q->name);
         fprintf(d->out, "<g class=\"strip\" data-policy=\"");
         escaped(d->out, q->name);
@@ -366,27 +398,4 @@ static void head(const struct drawing *d, const struct curve_text *t) {
                         : "Latency and throughput under load (interrupted: not all points)");
     text(d->out, 30, 72, "start", 17, "fill=\"#222\"", t->workload);
     text(d->out, 30, 96, "start", 15, "fill=\"#444\"", t->machine);
-}
-
-int curve_svg_write(FILE *out, const struct sweep *s, const struct curve_text *t) {
-    int below = TOP + PANEL_HEIGHT + 56 + STRIP_STEP * (int)s->n_policies + 60;
-    struct drawing d = {.out = out, .s = s, .height = below > LEAST_HEIGHT ? below : LEAST_HEIGHT};
-    double lo, hi;
-    for (size_t i = 0; i < s->n_policies; i++) d.points[i] = sweep_points(&s->policies[i]);
-    fit_latency(&d, &lo, &hi);
-    struct panel load = {"load", "offered load, requests/s", 130, 500, fit_x(&d, false), lo, hi,
-                         false};
-    struct panel through = {
-        "throughput", "throughput, complete requests/s", 740, 500, fit_x(&d, true), lo, hi, true};
-    head(&d, t);
-    text(out, load.left, TOP - 10, "start", 17, "font-weight=\"bold\"",
-         "Latency against what is offered");
-    text(out, through.left, TOP - 10, "start", 17, "font-weight=\"bold\"",
-         "Throughput-latency curve");
-    draw_panel(&d, &load);
-    draw_panel(&d, &through);
-    legend(&d, through.left);
-    fputs("</svg>\n", out);
-    for (size_t i = 0; i < s->n_policies; i++) free(d.points[i]);
-    return ferror(out) ? -1 : 0;
 }

@@ -1,7 +1,7 @@
-/* fleet.c: servers behind a router. See fleet.h.
+/* fleet.c: see fleet.h.
  *
- * A tournament over the servers says which one's next event is first. An event's rank is twice its
- * time, plus one for a decision: so at one instant effects come before decisions. */
+ * A tournament tree over the servers finds the one with the earliest next event. An event's rank is
+ * twice its time, plus one for a decision: so at one instant effects come before decisions. */
 #include "sim/fleet.h"
 
 #include "base/nearest.h"
@@ -26,9 +26,10 @@ struct fleet {
 
     choose_fn *choose; /* a server, or NO_SERVER: hold it back */
     struct rng rng;
-    int32_t turn;      /* round-robin */
-    int64_t most_each; /* central */
-    bool no_arrivals, told;
+    int32_t turn;        /* round-robin */
+    int64_t most_each;   /* central */
+    bool no_arrivals;    /* no request will come to the fleet */
+    bool ended_arrivals; /* and the policies know */
 
     /* the central queue: a ring */
     struct sim_request *held;
@@ -36,7 +37,7 @@ struct fleet {
     int64_t held_counted_ns; /* held_time is up to date until here */
     __int128 held_time, held_wait;
 
-    /* the tournament: leaves [leaves, 2 * leaves), winner[1] is the first of all */
+    /* the tournament: leaves [leaves, 2 * leaves), winner[1] has the earliest event */
     int32_t leaves, *winner; /* (2 * leaves) */
     int64_t *rank;           /* (leaves) */
 };
@@ -57,7 +58,7 @@ static void play(struct fleet *f, int32_t node) {
     f->winner[node] = f->rank[b] < f->rank[a] ? b : a;
 }
 
-/* Server i has changed: its part in the tournament and the count of its requests. */
+/* Server i has changed: updates the tournament and the count of its requests. */
 static void refresh(struct fleet *f, int32_t i) {
     const struct sim *s = f->server[i];
     f->total += sim_in_system(s) - f->outstanding[i];
@@ -92,13 +93,13 @@ static int32_t power_of_two(struct fleet *f, const struct sim_request *r) {
     int32_t a = at_random(f, r);
     if (f->n == 1) return a;
     int32_t b = (int32_t)rng_below(&f->rng, (uint64_t)f->n - 1);
-    if (b >= a) b++; /* another one than a */
+    if (b >= a) b++; /* a different server than a */
     return f->outstanding[b] < f->outstanding[a] ? b : a;
 }
 
 static int32_t prefix_affinity(struct fleet *f, const struct sim_request *r) {
     if (r->prefix_hash == 0) return least_outstanding(f, r);
-    struct rng mix; /* a hash's low bits may be anything: spread it */
+    struct rng mix; /* low bits of a hash may be equal: mix it */
     rng_seed(&mix, r->prefix_hash);
     int32_t i = (int32_t)rng_below(&mix, (uint64_t)f->n);
     int64_t most = (5 * (f->total + 1) + 4 * f->n - 1) / (4 * f->n); /* with this one, rounded up */
@@ -210,7 +211,8 @@ static void hold_back(struct fleet *f, const struct sim_request *r) {
         f->cap_held = old ? old * 2 : 64;
         f->held = realloc(f->held, f->cap_held * sizeof *f->held);
         INVARIANT(f->held);
-        memcpy(f->held + old, f->held, f->head * sizeof *f->held); /* what had wrapped around */
+        memcpy(f->held + old, f->held,
+               f->head * sizeof *f->held); /* the part that had wrapped around */
     }
     f->held[(f->head + f->n_held++) % f->cap_held] = *r;
 }
@@ -238,10 +240,10 @@ static int hand_out(struct fleet *f, int32_t i, int64_t t_ns, struct err *e) {
     return 0;
 }
 
-/* Once no request will come to any server, the policies may know. */
-static void tell_end(struct fleet *f, int64_t t_ns) {
-    if (f->told || !f->no_arrivals || f->n_held > 0) return;
-    f->told = true;
+/* Tells the policies once no request will come to any server. */
+static void end_arrivals(struct fleet *f, int64_t t_ns) {
+    if (f->ended_arrivals || !f->no_arrivals || f->n_held > 0) return;
+    f->ended_arrivals = true;
     for (int32_t i = 0; i < f->n; i++) {
         sim_end_arrivals(f->server[i], t_ns);
         refresh(f, i);
@@ -250,23 +252,23 @@ static void tell_end(struct fleet *f, int64_t t_ns) {
 
 /* ---- the loop ---- */
 
-/* The first event of all if it happens in time, as sim_turn. */
+/* As sim_turn, with the earliest event of all servers. */
 static int fleet_turn(struct fleet *f, int64_t t_ns, struct err *e) {
     int32_t i = f->winner[1];
     int64_t rank = f->rank[i], last = t_ns > INT64_MAX / 2 - 1 ? NEVER - 1 : 2 * t_ns;
     if (rank > last) return 0;
     struct sim *s = f->server[i];
     int64_t before = s->ended;
-    /* to this event and no further: another server may be next */
+    /* only this event: the next one may be another server's */
     if (sim_turn(s, sim_next_ns(s) + !s->in_flight, e) < 0) return -1;
     f->ended += s->ended - before;
     refresh(f, i);
     if (f->n_held > 0 && hand_out(f, i, s->now_ns, e)) return -1;
-    tell_end(f, s->now_ns);
+    end_arrivals(f, s->now_ns);
     return 1;
 }
 
-/* One server that isn't held back needs neither a tournament nor a choice. */
+/* One server without a central queue needs neither tournament nor router. */
 static bool alone(const struct fleet *f) {
     return f->n == 1 && f->choose != central;
 }
@@ -302,7 +304,7 @@ int fleet_push(struct fleet *f, const struct sim_request *r, struct err *e) {
 
 int fleet_finish(struct fleet *f, struct err *e) {
     f->no_arrivals = true;
-    tell_end(f, f->last_arrival_ns);
+    end_arrivals(f, f->last_arrival_ns);
     if (fleet_run_until(f, INT64_MAX, e)) return -1;
     refresh(f, 0);
     if (f->total + (int64_t)f->n_held > 0)

@@ -1,4 +1,4 @@
-/* fleet.h: N simulated servers behind a router, on one clock.
+/* fleet.h: N simulated servers behind a router, on one simulated clock.
  *
  * The router sees what a load balancer sees: how many requests each server has outstanding, and the
  * request's prefix. Routers, by these names:
@@ -11,20 +11,21 @@
  *                        IEEE TPDS 12(10), 2001)
  *   prefix-affinity      the server that a hash of the prefix names, unless it has more than 5/4 of
  *                        the mean outstanding: then the next that hasn't (consistent hashing with
- *                        bounded loads: Mirrokni, Thorup, Zadimoghaddam, SODA 2018). A request whose
- *                        prefix isn't known goes to the one with the fewest
- *   central              one queue in front of all: a request goes to a server only when that server
- *                        has none; central:N when it has fewer than N. With one position a server
- *                        this is the M/M/c of queueing theory; the others route at once, and can
- *                        leave one server idle while another has a queue
+ *                        bounded loads: Mirrokni, Thorup, Zadimoghaddam, SODA 2018). A request
+ *                        without a known prefix goes to the server with the fewest
+ *   central              one queue in front of all servers: a request goes to a server only when
+ *                        that has none; central:N: when it has fewer than N. With one batch position
+ *                        per server this is M/M/c of queueing theory; the other routers assign a
+ *                        request at its arrival, so that one server can idle while another has a
+ *                        queue
  */
 // clang-format on
 /* At one instant the effects of iterations come first, in all servers, then arrivals, then the
- * policies' decisions; where that leaves a choice, the lowest server is first. So outcomes come in
- * order of time over all servers.
+ * policies' decisions; among equals the lowest server number is first. So outcomes are in order of
+ * time over all servers.
  *
- * A server is looked at only when something can happen in it (sim_next_ns), not at every arrival
- * elsewhere: a hundred servers cost little more than one with the same load.
+ * A server is visited only when it can have an event (sim_next_ns), not at every arrival elsewhere:
+ * a hundred servers cost little more than one with the same load.
  */
 #ifndef SERVELAB_SIM_FLEET_H
 #define SERVELAB_SIM_FLEET_H
@@ -33,8 +34,8 @@
 
 struct fleet;
 
-/* `servers` servers, each as *c says but with its own policy state, created from policy_arg. NULL
- * and *e naming the flag at fault. seed: the router's own draws. */
+/* `servers` servers with the configuration *c, each with its own policy state, created from
+ * policy_arg. `seed` is the router's. NULL and *e naming the flag at fault. */
 struct fleet *fleet_create(const struct sim_config *c, const char *policy_arg, int32_t servers,
                            const char *router, uint64_t seed, struct err *e);
 void fleet_free(struct fleet *f);
@@ -45,8 +46,8 @@ int fleet_run_to_end(struct fleet *f, int64_t t_ns, struct err *e);
 int fleet_push(struct fleet *f, const struct sim_request *r, struct err *e);
 int fleet_finish(struct fleet *f, struct err *e);
 
-/* Sums over the servers (peaks: the highest). What waits in a central queue counts as in the
- * system; a server's own counters know of it only when it has come. */
+/* Sums over the servers (peaks: the highest). A request in the central queue counts as in the
+ * system; the server's own counters have it from the time it gets there. */
 void fleet_counters(const struct fleet *f, struct sim_counters *out);
 int32_t fleet_servers(const struct fleet *f);
 const struct sim_counters *fleet_server_counters(const struct fleet *f, int32_t server);

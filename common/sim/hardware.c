@@ -1,8 +1,8 @@
-/* hardware.c: the known models and GPUs, and what each switch does to the cost model. See
- * hardware.h. Not here: how the calibrated figures were found (calibration/fit.py).
+/* hardware.c: the known models and GPUs, and the formulas of a deployment's cost model. See
+ * hardware.h. Not here: the fit of the calibrated figures (calibration/fit.py).
  *
- * Everything that reaches the cost model is rounded from integers: 128-bit products where 64 bits
- * don't do, switches that come as fractions turned into multiples of 2^-30 first. */
+ * The cost model is computed in integers: products have 128 bits where 64 don't suffice, fractions
+ * are first rounded to multiples of 2^-30. */
 #include "sim/hardware.h"
 
 #include "base/nearest.h"
@@ -108,11 +108,11 @@ static int64_t head_parameters(const struct model_shape *m) {
 /* ---- weight and KV precision ----
  *
  * Weight-only quantisation (GPTQ: Frantar et al., ICLR 2023; AWQ: Lin et al., MLSys 2024) stores
- * weights in 8 or 4 bits and turns them back into 16 bits inside the kernel: the bytes shrink, the
- * operations stay 16-bit ones. Assumed: the layers' matrices shrink, embedding and head stay at 16
+ * weights in 8 or 4 bits and dequantises them to 16 bits inside the kernel: fewer bytes, the same
+ * 16-bit operations. Assumed: only the layers' matrices are quantised, embedding and head keep 16
  * bits, as in published checkpoints; scales (0.16 bits a weight for groups of 128) are left out;
- * turning back is free. The last is optimistic: calibration/README.md has measured figures. KV
- * precision (KIVI: Liu et al., ICML 2024) likewise: fewer bytes to read and to keep, the same
+ * dequantisation is free. The last is optimistic: calibration/README.md has measured figures. KV
+ * precision (KIVI: Liu et al., ICML 2024) likewise: fewer bytes to read and to store, the same
  * operations.
  */
 int64_t deployment_weight_bytes(const struct deployment *d) {
@@ -137,12 +137,13 @@ static int64_t operations_time(const struct deployment *d, int64_t operations, i
 /* ---- mixture of experts ----
  *
  * Each token goes to k of E experts (Shazeer et al., ICLR 2017; Mixtral: Jiang et al., 2024). Only
- * k experts work for it, so operations count active parameters; but an iteration must read every
- * expert that anyone in the batch goes to. With uniform, independent routing that is
- * E * (1 - (1 - k/E)^tokens) of each layer's, expected: nearly all of them from a few dozen tokens
- * on. So a mixture decodes like a small model at batch 1 and reads like a large one in a batch.
- * Assumed: uniform routing (trained routers are balanced on average, not in each batch: fewer are
- * touched); tiles as in a dense model, though each expert sees only its part of the tokens.
+ * k experts compute for it, so operations count active parameters; but an iteration must read every
+ * expert that any token of the batch uses. With uniform, independent routing that is
+ * E * (1 - (1 - k/E)^tokens) experts of each layer on average: nearly all of them from a few dozen
+ * tokens on. So a mixture decodes like a small model at batch 1 and reads like a large one in a
+ * batch. Assumed: uniform routing (trained routers are balanced on average, not in each batch:
+ * fewer are touched); tiles as in a dense model, though each expert sees only its part of the
+ * tokens.
  */
 int64_t experts_touched_65536(int32_t experts, int32_t active, int64_t tokens) {
     int64_t untouched = INT64_C(1)
@@ -167,12 +168,12 @@ static int64_t weights_ps(const struct deployment *d, int64_t tokens) {
  * independent acceptance of probability a, a round yields E = 1 + a + ... + a^g =
  * (1 - a^(g+1)) / (1 - a) tokens, and costs g draft steps and one pass.
  *
- * In this simulator a decode iteration gives each sequence one token. It stands for 1/E of a round:
- * it lasts round / E. So the time per token and the throughput are a round's, but three things are
- * not: tokens come evenly instead of E at once (ITL percentiles are smoothed, TPOT is right), the
- * counted iterations are E times a real engine's passes, and acceptance doesn't vary between
- * requests. Iterations that hold any prefill are taken as plain: the rest of their budget is at
- * work already. Assumed: the draft's own weights and cache take no memory from the target's.
+ * In this simulator a decode iteration gives each sequence one token and lasts 1/E of a round. So
+ * the time per token and the throughput are those of speculative decoding, but three things differ:
+ * tokens come evenly instead of E at once (ITL percentiles are smoothed, TPOT is right), there are
+ * E times as many iterations as a real engine has passes, and acceptance doesn't vary between
+ * requests. An iteration with any prefill is computed without speculation: prefill uses the rest of
+ * its budget. Assumed: the draft's weights and cache take no memory from the target's.
  */
 static int64_t fraction_2_30(double x) {
     return (int64_t)(x * 1073741824.0 + 0.5);
@@ -191,18 +192,19 @@ double deployment_tokens_per_round(const struct deployment *d) {
 
 /* ---- operator fusion ----
  *
- * Fused operators (and recorded launches, CUDA graphs) are what the calibrated figures were
- * measured with. Without them the host starts every small operator by itself, and at small batches
- * the GPU waits for the host. Starting runs ahead of the GPU, so it sets a floor and adds nothing
- * where the GPU is slower: time = max(time, layers * host time of a layer's launches). The host
- * time is that of eager PyTorch: Llama-2-7B at batch 1 on an A100 at 25.5 tokens/s before compiling
+ * The calibrated figures were measured with fused operators (and recorded launches, CUDA graphs).
+ * Without them the host launches every small operator by itself, and at small batches the GPU waits
+ * for the host. Launches are asynchronous, so that they set a lower bound on the time and add
+ * nothing where the GPU is slower: time = max(time, layers * host time of a layer's launches). The
+ * host time is that of eager PyTorch: Llama-2-7B at batch 1 on an A100 at 25.5 tokens/s before
+ * compiling
  * ("Accelerating Generative AI with PyTorch II: GPT, Fast", pytorch.org, 2023), which is 1.225 ms
- * for each of 32 layers. Assumed: the same host whatever the GPU; what unfused operators read and
- * write more is left out.
+ * for each of 32 layers. Assumed: the same host for every GPU; the additional reads and writes
+ * of unfused operators are left out.
  */
 enum { UNFUSED_LAYER_NS = 1225000 };
 
-/* ---- the whole ---- */
+/* ---- the cost model and the cache ---- */
 
 int deployment_cost(const struct deployment *d, struct cost_model *out, struct err *e) {
     if (check(d, e)) return -1;

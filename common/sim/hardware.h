@@ -1,10 +1,10 @@
-/* hardware.h: from a model, a GPU and switches to a cost model (cost.h) and a cache size.
+/* hardware.h: the cost model (cost.h) and the cache size of a known LLM on a known GPU.
  *
- * Each switch changes the cost model as its source says; hardware.c gives the formula, the source
- * and the assumptions beside each. Figures that were measured are calibrated (calibration.h), with
- * the error on points that weren't used for it (calibration/README.md).
+ * Each member of a deployment changes the cost model by a published formula; hardware.c has the
+ * formula, its source and its assumptions. Bandwidth, operations/s and overhead are fitted to
+ * measurements (calibration.h); calibration/README.md has the errors on points that weren't fitted.
  *
- * What the roofline says: a prompt of 2,048 tokens, an answer of 256, Llama-2-7B at 16 bits, one
+ * What the model gives: a prompt of 2,048 tokens, an answer of 256, Llama-2-7B at 16 bits, one
  * GPU with 80 GiB. A test computes this table with the code below.
  *
  *                                                          A100       H100
@@ -70,31 +70,30 @@ struct deployment {
  * and suggests the nearest. */
 int deployment_find(const char *model, const char *gpu, struct deployment *out, struct err *e);
 
-/* -1 and *e naming the member that makes no sense. */
+/* 0 and *out, or -1 and *e naming the member that is out of range. */
 int deployment_cost(const struct deployment *d, struct cost_model *out, struct err *e);
 
-/* How many blocks of KV_BLOCK_TOKENS tokens fit beside the weights. -1 and *e when the weights
- * alone don't fit. */
+/* The number of blocks of KV_BLOCK_TOKENS tokens that fit beside the weights. -1 and *e: not even
+ * one does. */
 int64_t deployment_kv_blocks(const struct deployment *d, struct err *e);
 
-/* ---- pieces, for those who want to look inside ---- */
+/* ---- parts of the above ---- */
 
 /* Bytes of the weights on the GPU, and of one token's keys and values in all layers. */
 int64_t deployment_weight_bytes(const struct deployment *d);
 int64_t deployment_kv_bytes_per_token(const struct deployment *d);
 
-/* Speculative decoding: tokens that a round yields, 1 when it is off. In the simulator a decode
- * iteration still gives one token: it stands for 1 / this of a round. So times and throughput are a
- * round's, while counted iterations (and IPS) are this many times a real engine's passes over the
- * target; divide by it to compare. */
+/* Speculative decoding: mean tokens of a round; 1 when it is off. A simulated decode iteration
+ * still gives one token and is 1 / this of a round. So times and throughput are right, but the
+ * simulator counts this many times as many iterations (and IPS) as a real engine has passes over
+ * the target; divide by it to compare. */
 double deployment_tokens_per_round(const struct deployment *d);
 
-/* Experts of one layer that at least one of `tokens` tokens goes to, expected; in 1/65536. */
+/* Expected number of experts of one layer that at least one of `tokens` tokens uses, in 1/65536. */
 int64_t experts_touched_65536(int32_t experts, int32_t active, int64_t tokens);
 
-/* Token slots of a sequence's last KV block that hold nothing (internal fragmentation): 0 .. 15,
- * 7.5 on average over lengths. All other waste that paged attention avoids isn't there to begin
- * with. */
+/* Empty token slots in a sequence's last KV block (internal fragmentation): 0 .. 15, 7.5 on average
+ * over lengths. Paged attention has no other fragmentation. */
 int32_t kv_unused_slots(int32_t tokens);
 
 #endif

@@ -1,4 +1,4 @@
-/* jobs.c: a pool of processes. See jobs.h. */
+/* jobs.c: see jobs.h. */
 #include "sim/jobs.h"
 
 #include "base/lab_todo.h"
@@ -43,7 +43,7 @@ static void child_main(const struct jobs *j, size_t job, int fd, const struct si
     static struct frame f;
     sigaction(SIGINT, &old[0], NULL);
     sigaction(SIGTERM, &old[1], NULL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read the answer */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no reader is left for the answer */
     f.rc = j->run(j->ctx, job, f.answer, &f.e);
     ssize_t wrote = write(fd, &f, sizeof f);
     _exit(wrote == (ssize_t)sizeof f ? 0 : 1);
@@ -98,7 +98,7 @@ static int finish(const struct jobs *j, const struct child *c, struct err *e) {
     }
     if (f.rc) {
         *e = f.e;
-        if (e->field[0] || e->line) return f.rc; /* an input's fault, whatever the job */
+        if (e->field[0] || e->line) return f.rc; /* the input is at fault, not this job */
         j->name(j->ctx, c->job, name, sizeof name);
         err_set(e, "%s: %s", name, f.e.text);
         return f.rc;
@@ -117,11 +117,11 @@ static void end_all(const struct child *children, int n) {
 
 /* ---- the pool ---- */
 
-/* Waits until one of them has something to say; its index, or -1. */
+/* Waits until a child has answered or died; its index, or -1 after LOOK_EVERY_MS or a signal. */
 static int wait_for_one(const struct child *children, int n) {
     struct pollfd fds[MAX_PARALLEL];
     for (int i = 0; i < n; i++) fds[i] = (struct pollfd){children[i].fd, POLLIN, 0};
-    if (poll(fds, (nfds_t)n, LOOK_EVERY_MS) < 1) return -1; /* also when a signal came */
+    if (poll(fds, (nfds_t)n, LOOK_EVERY_MS) < 1) return -1;
     for (int i = 0; i < n; i++)
         if (fds[i].revents) return i;
     return -1;

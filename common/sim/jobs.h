@@ -1,5 +1,5 @@
-/* jobs.h: many independent computations in processes of their own, some at one time. Each answers
- * with one small struct through a pipe. Not here: what they compute. */
+/* jobs.h: runs many independent jobs, each in a child process, several at a time; each answers with
+ * one small struct through a pipe. */
 #ifndef SERVELAB_SIM_JOBS_H
 #define SERVELAB_SIM_JOBS_H
 
@@ -7,15 +7,17 @@
 
 #include <stddef.h>
 
-enum { JOBS_MAX_ANSWER = 3000 }; /* bytes: with its frame within PIPE_BUF, so that it's one write */
+enum {
+    JOBS_MAX_ANSWER = 3000
+}; /* bytes: with its frame at most PIPE_BUF, so that it is one write */
 
 /* Computes job `job` into answer, in the child. 0, or a negative number and *e. */
 typedef int job_fn(void *ctx, size_t job, void *answer, struct err *e);
 
-/* A job is done: called in the parent, in the order in which they end. */
+/* Called in the parent for each answer, in the order in which jobs end. */
 typedef void job_done_fn(void *ctx, size_t job, const void *answer);
 
-/* What a job is called in a message, such as "policy static:8 at 5 requests/s". Returns buf. */
+/* The name of a job in messages, such as "policy static:8 at 5 requests/s". Returns buf. */
 typedef const char *job_name_fn(void *ctx, size_t job, char *buf, size_t cap);
 
 struct jobs {
@@ -27,10 +29,11 @@ struct jobs {
     int parallel;
 };
 
-/* Runs jobs 0 .. n - 1. 0; JOBS_STOPPED after SIGINT or SIGTERM; the first failed job's negative
- * number and its *e; JOBS_DIED when a job's process died, which *e tells; JOBS_NOT_ATTEMPTED when
- * it met a lab's starter (base/lab_todo.h), which has said so itself. In every case all children
- * are gone on return. The two signals have their old meaning again afterwards. */
+/* Runs jobs 0 .. n - 1, at most `parallel` at a time. Returns 0; JOBS_STOPPED after SIGINT or
+ * SIGTERM; the negative number of the first job that failed, with its *e; JOBS_DIED and *e if a
+ * job's process died; JOBS_NOT_ATTEMPTED if a job called a lab's starter (base/lab_todo.h), which
+ * has printed a message. No child is left on return, and the handlers of the two signals are
+ * restored. */
 enum { JOBS_STOPPED = 1, JOBS_DIED = -1, JOBS_NOT_ATTEMPTED = -3 };
 int jobs_run(const struct jobs *j, size_t n, struct err *e);
 

@@ -1,8 +1,8 @@
 /* prefix.c: an LRU list of prefix units with a hash table over it. See prefix.h.
  *
- * Units stand in one array and refer to each other by index, so that the array may move when it
- * grows. The table is open addressing with linear probing; deleting closes the gap (Knuth, volume
- * 3, section 6.4, algorithm R), so that it never fills up with tombstones. */
+ * Units are in one array and refer to each other by index, because the array moves when it grows.
+ * The table uses open addressing with linear probing; deletion closes the gap (Knuth, volume 3,
+ * section 6.4, algorithm R), so that there are no tombstones. */
 #include "sim/prefix.h"
 
 #include "base/err.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOBODY = -1, FIRST_SLOTS = 64 };
+enum { NONE = -1, FIRST_SLOTS = 64 };
 
 struct unit {
     uint64_t hash;
@@ -38,10 +38,10 @@ static int64_t home_slot(const struct prefix_store *s, uint64_t hash) {
     return (int64_t)(spread(hash) & (uint64_t)(s->n_slots - 1));
 }
 
-/* The slot that holds the hash, or the free one where it would go. */
+/* The slot of the hash, or the free slot where it belongs. */
 static int64_t find_slot(const struct prefix_store *s, uint64_t hash) {
     int64_t at = home_slot(s, hash);
-    while (s->slots[at] != NOBODY && s->units[s->slots[at]].hash != hash)
+    while (s->slots[at] != NONE && s->units[s->slots[at]].hash != hash)
         at = (at + 1) & (s->n_slots - 1);
     return at;
 }
@@ -52,9 +52,9 @@ static void new_slots(struct prefix_store *s, int64_t n) {
     s->n_slots = n;
     s->slots = malloc((size_t)n * sizeof *s->slots);
     INVARIANT(s->slots);
-    for (int64_t i = 0; i < n; i++) s->slots[i] = NOBODY;
+    for (int64_t i = 0; i < n; i++) s->slots[i] = NONE;
     for (int64_t i = 0; i < n_old; i++)
-        if (old[i] != NOBODY) s->slots[find_slot(s, s->units[old[i]].hash)] = old[i];
+        if (old[i] != NONE) s->slots[find_slot(s, s->units[old[i]].hash)] = old[i];
     free(old);
 }
 
@@ -63,7 +63,7 @@ struct prefix_store *prefix_store_create(int64_t capacity_tokens) {
     struct prefix_store *s = calloc(1, sizeof *s);
     INVARIANT(s);
     s->capacity_tokens = capacity_tokens;
-    s->newest = s->oldest = s->free_unit = NOBODY;
+    s->newest = s->oldest = s->free_unit = NONE;
     new_slots(s, FIRST_SLOTS);
     return s;
 }
@@ -83,15 +83,15 @@ int64_t prefix_store_tokens(const struct prefix_store *s) {
 
 static void unlink_unit(struct prefix_store *s, int32_t i) {
     struct unit *u = &s->units[i];
-    *(u->newer == NOBODY ? &s->newest : &s->units[u->newer].older) = u->older;
-    *(u->older == NOBODY ? &s->oldest : &s->units[u->older].newer) = u->newer;
+    *(u->newer == NONE ? &s->newest : &s->units[u->newer].older) = u->older;
+    *(u->older == NONE ? &s->oldest : &s->units[u->older].newer) = u->newer;
 }
 
 static void link_newest(struct prefix_store *s, int32_t i) {
     struct unit *u = &s->units[i];
-    u->newer = NOBODY;
+    u->newer = NONE;
     u->older = s->newest;
-    *(s->newest == NOBODY ? &s->oldest : &s->units[s->newest].newer) = i;
+    *(s->newest == NONE ? &s->oldest : &s->units[s->newest].newer) = i;
     s->newest = i;
 }
 
@@ -101,11 +101,11 @@ static void use_now(struct prefix_store *s, int32_t i) {
     link_newest(s, i);
 }
 
-/* ---- coming and going ---- */
+/* ---- adding and removing units ---- */
 
 static int32_t new_unit(struct prefix_store *s) {
     int32_t i = s->free_unit;
-    if (i != NOBODY) {
+    if (i != NONE) {
         s->free_unit = s->units[i].older;
         return i;
     }
@@ -127,16 +127,17 @@ static void insert(struct prefix_store *s, int64_t slot, uint64_t hash, int32_t 
     if (++s->n_stored * 2 > s->n_slots) new_slots(s, s->n_slots * 2);
 }
 
-/* Takes a slot out; whoever stood further from home because of it moves up. */
+/* Empties a slot and moves up the entries that it had displaced. */
 static void close_gap(struct prefix_store *s, int64_t gap) {
     int64_t mask = s->n_slots - 1;
-    for (int64_t at = (gap + 1) & mask; s->slots[at] != NOBODY; at = (at + 1) & mask) {
+    for (int64_t at = (gap + 1) & mask; s->slots[at] != NONE; at = (at + 1) & mask) {
         int64_t home = home_slot(s, s->units[s->slots[at]].hash);
-        if (((at - home) & mask) < ((at - gap) & mask)) continue; /* home lies behind the gap */
+        if (((at - home) & mask) < ((at - gap) & mask))
+            continue; /* its home slot is after the gap */
         s->slots[gap] = s->slots[at];
         gap = at;
     }
-    s->slots[gap] = NOBODY;
+    s->slots[gap] = NONE;
 }
 
 static void drop_oldest(struct prefix_store *s) {
@@ -150,14 +151,14 @@ static void drop_oldest(struct prefix_store *s) {
     s->free_unit = i;
 }
 
-/* ---- the two questions ---- */
+/* ---- find and add ---- */
 
 int32_t prefix_store_find(struct prefix_store *s, const uint64_t *hashes, int32_t n,
                           int32_t unit_tokens) {
     int32_t found = 0;
     while (found < n && unit_tokens <= INT32_MAX / (found + 1)) {
         int32_t i = s->slots[find_slot(s, hashes[found])];
-        if (i == NOBODY || s->units[i].tokens != unit_tokens) break;
+        if (i == NONE || s->units[i].tokens != unit_tokens) break;
         found++;
     }
     for (int32_t k = found; k-- > 0;) use_now(s, s->slots[find_slot(s, hashes[k])]);
@@ -168,10 +169,10 @@ void prefix_store_add(struct prefix_store *s, const uint64_t *hashes, int32_t n,
                       int32_t unit_tokens) {
     INVARIANT(unit_tokens >= 1);
     if (n > s->capacity_tokens / unit_tokens) n = (int32_t)(s->capacity_tokens / unit_tokens);
-    for (int32_t k = n; k-- > 0;) { /* the first unit is used last: it will be the last to go */
+    for (int32_t k = n; k-- > 0;) { /* the first unit is marked last, to be evicted last */
         int64_t slot = find_slot(s, hashes[k]);
         int32_t i = s->slots[slot];
-        if (i == NOBODY) {
+        if (i == NONE) {
             insert(s, slot, hashes[k], unit_tokens);
         } else {
             s->tokens += unit_tokens - s->units[i].tokens;

@@ -1,19 +1,20 @@
-/* prefix.h: which prefixes of earlier prompts are kept, so that their tokens need no computing.
+/* prefix.h: a store of the prefixes of earlier prompts (prefix reuse): their tokens needn't be
+ * computed again.
  *
- * Prompts often begin alike: the same system text, the same conversation one turn longer. A prompt
- * is cut into units (512 tokens in the Mooncake trace), and unit i has a hash of everything from
- * the prompt's first token to the unit's last: equal hashes mean equal beginnings (a hash chain, as
+ * Prompts often begin alike: the same system prompt, the same conversation one turn longer. A
+ * prompt is cut into units (512 tokens in the Mooncake trace), and unit i has a hash of all tokens
+ * from the prompt's first to the unit's last: equal hashes mean equal beginnings (a hash chain, as
  * in vLLM's automatic prefix caching). The store keeps the most recently used units up to a
- * capacity in tokens; the least recently used go first, and of one prompt the last unit before the
- * first, since a unit is useless without those in front of it.
+ * capacity in tokens. It evicts the least recently used first, and of one prompt the last unit
+ * first, since a unit is of no use without those before it.
  *
- * What a hit is worth: as in Mooncake (Qin et al., FAST 2025) the store lies outside GPU memory
- * (host memory, disks, other machines) and loading overlaps with computing. So a hit saves the
- * computing of those tokens and nothing else: the request needs all its KV blocks, and its new
- * tokens attend to the found ones. A store inside GPU memory would save blocks too, and compete
- * with running requests for them. Not here: the time that loading takes.
+ * As in Mooncake (Qin et al., FAST 2025) the store is outside GPU memory (host memory, disks, other
+ * machines) and loading overlaps with computing. So a hit saves the computing of those tokens and
+ * nothing else: the request needs all its KV blocks, and its new tokens attend to the found ones. A
+ * store inside GPU memory would also save blocks, and compete with running requests for them. The
+ * time of loading isn't modelled.
  *
- * Costs O(1) a unit, whatever is stored. One thread.
+ * Each unit costs O(1). Not thread-safe.
  */
 #ifndef SERVELAB_SIM_PREFIX_H
 #define SERVELAB_SIM_PREFIX_H
@@ -22,21 +23,21 @@
 
 struct prefix_store;
 
-/* An empty store; nothing is ever found in one of capacity 0. capacity_tokens >= 0. */
+/* An empty store. capacity_tokens >= 0; with 0 nothing is ever found. */
 struct prefix_store *prefix_store_create(int64_t capacity_tokens);
 void prefix_store_free(struct prefix_store *s);
 
-/* How many leading tokens of a prompt are stored: unit_tokens for each of hashes[0..n) from the
- * front up to the first that isn't there. The found ones count as used just now. A unit stored with
- * another unit_tokens isn't found.
+/* The number of leading tokens of a prompt that are stored: unit_tokens for each of hashes[0..n)
+ * from the front up to the first that isn't stored; at most INT32_MAX. Marks the found units as
+ * used. A unit stored with another unit_tokens isn't found.
  *
- * Units are whole, the prompt may not be: the caller takes at most prompt_tokens - 1 of the answer,
- * since the last prompt token must be computed to get the first output token. At most INT32_MAX. */
+ * The last unit of a prompt may be longer than the rest of the prompt, and the last prompt token
+ * must be computed to get the first output token: the caller uses at most prompt_tokens - 1. */
 int32_t prefix_store_find(struct prefix_store *s, const uint64_t *hashes, int32_t n,
                           int32_t unit_tokens);
 
-/* Stores the units of a prompt that has been computed; known ones count as used just now. Of a
- * prompt longer than the whole store the beginning is kept. unit_tokens >= 1. */
+/* Stores the units of a computed prompt; marks known ones as used. Of a prompt longer than the
+ * store the beginning is kept. unit_tokens >= 1. */
 void prefix_store_add(struct prefix_store *s, const uint64_t *hashes, int32_t n,
                       int32_t unit_tokens);
 

@@ -1,4 +1,4 @@
-/* recorder.c: from a run's events to request records. See recorder.h. */
+/* recorder.c: see recorder.h. */
 #include "sim/recorder.h"
 
 #include "base/target.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The events of one request that is under way. */
+/* The events so far of one request in the system. */
 struct stamp {
     int64_t t_ns;
     enum event_kind kind;
@@ -24,7 +24,8 @@ struct story {
     size_t n, cap;
 };
 
-/* The gaps of one request stand together in the pool; failed requests are gaps of +infinity. */
+/* One request's gaps in the pool; a request that isn't complete counts as one failed observation.
+ */
 struct share {
     int64_t arrival_ns;
     size_t first, n; /* in the pool */
@@ -34,7 +35,7 @@ struct share {
 struct recorder {
     char model[96], path[4096], partial[4096 + 16];
     int fd;      /* -1: no log */
-    bool stream; /* a device or a FIFO: written into, not renamed over */
+    bool stream; /* a device or a FIFO: written directly, not replaced */
     bool finished;
     struct story *stories; /* by id: (cap_stories) */
     size_t cap_stories;
@@ -42,7 +43,7 @@ struct recorder {
     size_t n_pool, cap_pool;
     struct share *shares;
     size_t n_shares, cap_shares;
-    int status; /* 0 until something goes wrong; then why says what */
+    int status; /* RECORDER_BAD or RECORDER_OURS after the first error, which is in `why` */
     struct err why;
 };
 
@@ -55,8 +56,8 @@ static void *grow(void *array, size_t *cap, size_t need, size_t size) {
     return array;
 }
 
-/* The file beside the log, empty, ours alone until it is closed; -1 and *e. The lock is no flock:
- * record_append takes and releases one of those. */
+/* Opens the partial log, emptied and locked until it is closed; -1 and *e. The lock is an OFD lock
+ * because record_append takes and releases a flock. */
 static int open_partial(const char *path, struct err *e) {
     for (;;) {
         int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
@@ -69,7 +70,7 @@ static int open_partial(const char *path, struct err *e) {
             return err_at(e, 0, "--records",
                           "%s is being written by another run; name another file, or wait", path);
         }
-        /* the other run may have given it its name between our open and our lock */
+        /* another run may have renamed the file between open and lock: then try again */
         bool same = !fstat(fd, &mine) && !stat(path, &there) && mine.st_ino == there.st_ino &&
                     mine.st_dev == there.st_dev;
         if (same && S_ISREG(mine.st_mode) && !ftruncate(fd, 0)) return fd;
@@ -124,7 +125,7 @@ static void add(struct record *rec, enum event_kind kind, int64_t t_ns) {
     INVARIANT(!record_add_event(rec, &ev, &e));
 }
 
-/* How it ended is the outcome's to say. */
+/* Ends are skipped: the outcome has them. */
 static bool is_end(enum event_kind kind) {
     return kind == EV_RESPONSE_FINISHED || kind == EV_REQUEST_REJECTED || kind == EV_REQUEST_FAILED;
 }
@@ -171,7 +172,7 @@ static void make_record(const struct recorder *r, const struct story *s,
     rec->workload.prompt_tokens = o->request.prompt_tokens;
     rec->workload.max_output_tokens = o->request.max_output_tokens;
     rec->workload.output_tokens = o->output_tokens;
-    rec->quality.verdict = VERDICT_NOT_EVALUATED; /* a simulator has no answers to judge */
+    rec->quality.verdict = VERDICT_NOT_EVALUATED; /* a simulated request has no answer text */
     rec->structure.verdict = VERDICT_NOT_REQUIRED;
     snprintf(rec->statement, sizeof rec->statement,
              "simulated: client_ttft is when the answer would begin, without any network");
@@ -179,7 +180,7 @@ static void make_record(const struct recorder *r, const struct story *s,
     set_outcome(rec, o);
 }
 
-/* ---- two ways to the same figure ---- */
+/* ---- the intervals of labs 01 and 02 ---- */
 
 static bool differs(const struct interval *by_record, int64_t by_point_ns) {
     if (by_record->status == INTERVAL_ABSENT) return by_point_ns >= 0;
@@ -245,7 +246,7 @@ void recorder_outcome(void *ctx, const struct sim_outcome *o) {
     *s = (struct story){0};
 }
 
-/* ---- afterwards ---- */
+/* ---- after the run ---- */
 
 int recorder_finish(struct recorder *r, struct err *e) {
     if (r->status) {
@@ -264,7 +265,7 @@ int recorder_finish(struct recorder *r, struct err *e) {
 void recorder_free(struct recorder *r) {
     if (!r) return;
     if (r->fd >= 0) {
-        if (!r->finished && !r->stream) unlink(r->partial); /* while the lock still holds */
+        if (!r->finished && !r->stream) unlink(r->partial); /* while it is locked */
         close(r->fd);
     }
     for (size_t i = 0; i < r->cap_stories; i++) free(r->stories[i].stamps);

@@ -1,20 +1,19 @@
-/* recorder.h: a run's events as request records, in lab 01's schema (record/record.h): clock "sim",
- * source "simulator".
+/* recorder.h: turns a run's events into request records in lab 01's schema (record/record.h), with
+ * clock "sim" and source "simulator".
  *
- * A recorder listens to a run (run_spec.event, run_spec.ended). When a request ends it makes the
- * record, lets lab 01's functions compute its intervals, pools its inter-token latencies, and
- * appends it to a log where one was asked for. Events that have no meaning of their own here are at
- * the instant that stands for them: a simulated request crosses no network, so that
- * request_submitted is at request_accepted, first_byte_received at first_token and
+ * A recorder receives the callbacks of a run (run_spec.event, run_spec.ended). When a request ends
+ * it makes the record, computes its intervals with lab 01's functions, pools its inter-token
+ * latencies, and appends it to the log, if there is one. A simulated request crosses no network, so
+ * that request_submitted is at request_accepted, first_byte_received at first_token and
  * final_byte_received at response_finished.
  *
  * The intervals of the record must equal those of lab 02 (point_intervals) to the nanosecond: two
- * ways from the same events to the same figure. Where they differ, the recorder says so and the run
- * counts for nothing.
+ * computations from the same events. If they differ, recorder_finish returns RECORDER_OURS and the
+ * results must be discarded.
  *
- * The log is written beside its name, as FILE.partial, and gets the name when it is whole
- * (recorder_finish): FILE is never a part of a run. Two runs can't write one FILE.partial. A device
- * or a FIFO is written into as the run goes on, and stays what it is.
+ * The log is written as FILE.partial and renamed to FILE when it is complete (recorder_finish):
+ * FILE never holds part of a run. Two runs can't write the same FILE.partial. A device or a FIFO is
+ * written directly and not replaced.
  */
 #ifndef SERVELAB_SIM_RECORDER_H
 #define SERVELAB_SIM_RECORDER_H
@@ -24,20 +23,20 @@
 
 struct recorder;
 
-/* path NULL: no log, only the intervals. `model` goes into the records. NULL and *e when the log
- * can't be opened. */
+/* path NULL: no log, only the intervals. `model` is the model's name in the records. NULL and *e:
+ * the log can't be opened. */
 struct recorder *recorder_create(const char *path, const char *model, struct err *e);
 
 /* For run_spec: ctx is the recorder. */
 void recorder_event(void *ctx, int64_t id, enum event_kind kind, int64_t t_ns);
 void recorder_outcome(void *ctx, const struct sim_outcome *o);
 
-/* Gives the log its name. 0, RECORDER_BAD when the log couldn't be written, RECORDER_OURS when the
- * two ways differed. */
+/* Renames the log to its final name. 0; RECORDER_BAD and *e: the log couldn't be written;
+ * RECORDER_OURS and *e: the two computations differ. */
 enum { RECORDER_BAD = -1, RECORDER_OURS = -2 };
 int recorder_finish(struct recorder *r, struct err *e);
 
-/* Without recorder_finish before it: the partial log is removed. */
+/* Removes the partial log unless recorder_finish has succeeded. */
 void recorder_free(struct recorder *r);
 
 /* The gaps between the tokens of requests that arrived at from_ns or later and were complete,

@@ -1,4 +1,4 @@
-/* run.c: drives a fleet through a workload and keeps what became of every request. See run.h. */
+/* run.c: drives a fleet through a workload, and keeps and measures the outcomes. See run.h. */
 #include "sim/run.h"
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what became of the requests ---- */
+/* ---- the requests and their outcomes ---- */
 
 struct keeper {
     const struct run_spec *spec;
@@ -91,15 +91,14 @@ static struct fleet *make_fleet(const struct run_spec *spec, struct keeper *k, s
                            .each = keep_outcome,
                            .event = spec->event ? pass_event : NULL,
                            .ctx = k};
-    /* the arrivals draw from the seed as it is: the router must not see their numbers */
+    /* the arrivals use the seed itself: the router must draw other numbers */
     uint64_t router_seed = spec->workload.seed ^ UINT64_C(0x8cb92ba72f3d8dd7);
     return fleet_create(&c, arg, spec->servers, spec->router, router_seed, e);
 }
 
-/* Lets the servers run to the next arrival; not beyond the last one, because they must know that it
- * was the last (fleet_finish) before they go on: a short group doesn't wait for more then. In a
- * closed loop an end on the way may bring an earlier arrival, so that it stops at each end and
- * looks again. */
+/* Runs the servers up to the next arrival. After the last arrival it does nothing: fleet_finish
+ * must first tell the policies that there is no other, so that a short group doesn't wait. In a
+ * closed loop every end may cause an earlier arrival: it stops at each end and asks again. */
 static int run_to_arrival(struct keeper *k, struct fleet *f, struct err *e) {
     if (workload_over(k->workload)) return 0;
     if (k->spec->workload.arrivals != ARRIVALS_CLOSED) {
@@ -176,7 +175,7 @@ int run_check(const struct run *r, struct err *e) {
     return 0;
 }
 
-/* ---- what it measured ---- */
+/* ---- measurement ---- */
 
 static double per_second(double count, int64_t interval_ns) {
     return interval_ns > 0 ? count * (double)NS_PER_S / (double)interval_ns : NAN;

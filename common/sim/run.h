@@ -1,15 +1,12 @@
-/* run.h: one run: a workload, a policy, a cost model and a fleet in; the fate of every request and
- * what was counted out.
+/* run.h: runs one workload against one policy, cost model and fleet, and measures the result.
  *
- * Offers: the run, the check that its books balance, and its measurement. Every interval,
- * percentile and verdict comes from the functions of labs 01 and 02 (objective/point.h). Refuses:
- * to print.
+ * Offers: the run, the check of its accounting, and its measurement. Every interval, percentile and
+ * verdict comes from the functions of labs 01 and 02 (objective/point.h). Not here: printing.
  *
  * The window. A measurement takes the requests that arrived within [first arrival + warm-up, last
- * arrival], both ends included. Requests of the warm-up are still served and still in the way; they
- * are in no percentile and no count. What arrives within the window is counted whenever it ends,
- * also after the window. The window ends with the arrivals, because after them the load is no
- * longer what was offered.
+ * arrival], both ends included. Requests of the warm-up are served, and slow down later ones, but
+ * are in no percentile and no count. A request of the window counts whenever it ends, also after
+ * the window. The window ends with the arrivals, because the offered load ends there.
  */
 #ifndef SERVELAB_SIM_RUN_H
 #define SERVELAB_SIM_RUN_H
@@ -30,8 +27,8 @@ struct run_spec {
     int64_t warm_up_ns;
     struct point_limits limits; /* INT64_MAX where there is none */
 
-    /* Optional, NULL where nobody wants to know: each event and each outcome as it happens, and how
-     * many requests have ended so far (every RUN_PROGRESS_EVERY of them). One ctx for all three. */
+    /* Callbacks, each may be NULL: every event, every outcome, and after each RUN_PROGRESS_EVERY
+     * requests the number that has ended so far. ctx is passed to all three. */
     sim_event_fn *event;
     sim_outcome_fn *ended;
     void (*progress)(void *ctx, int64_t requests);
@@ -45,9 +42,9 @@ struct run {
     struct sim_counters counters; /* of all servers */
     struct workload_facts facts;
     int64_t first_arrival_ns, last_arrival_ns;
-    int64_t last_end_ns;        /* of any request, in whatever way */
-    int64_t last_completion_ns; /* of those that were done; first_arrival_ns when none was */
-    int64_t by_policy, too_large, queue_full; /* why requests were shed, of all n */
+    int64_t last_end_ns;        /* of any request: done, failed or rejected */
+    int64_t last_completion_ns; /* of the requests that were done; first_arrival_ns: none was */
+    int64_t by_policy, too_large, queue_full; /* rejected requests by reason, of all n */
     int64_t output_tokens;                    /* generated for requests that were done */
     int64_t prompt_tokens;                    /* of the same */
     __int128 sojourn_ns;                      /* sum of end - arrival over all n */
@@ -59,19 +56,18 @@ bool run_has_limits(const struct point_limits *l);
 /* What run_once returns besides 0. */
 enum {
     RUN_BAD = -1, /* the input or the policy is at fault: *e says what */
-    RUN_OURS =
-        -2 /* the simulator's books don't balance: our own fault, and nothing it says counts */
+    RUN_OURS = -2 /* the simulator's accounting is inconsistent: a bug; discard the results */
 };
 
-/* Runs to the end. 0 and *out, to be released with run_release; otherwise *out holds nothing. For
- * an error in a trace, workload_err_input gives the file's name. */
+/* Runs to the end. 0 and *out, to be released with run_release; or RUN_BAD or RUN_OURS, *e, and an
+ * empty *out. For an error in a trace, workload_err_input gives the file's name. */
 int run_once(const struct run_spec *spec, struct run *out, struct err *e);
 void run_release(struct run *r);
 
-/* Do the books balance? Every request that arrived ended once, and Little's law holds: the integral
- * of the number in the system, which the servers kept, is the sum of the times in the system, which
- * the list of requests has. Both are integers, so that equal means equal. 0, or -1 and *e. run_once
- * has asked already; here for the test that it can say no. */
+/* Checks the accounting: every request that arrived ended once, and Little's law holds: the
+ * integral of the number in the system (kept by the servers) equals the sum of the times in the
+ * system (from the list of requests). Both are integers and compared exactly. 0, or -1 and *e.
+ * run_once calls it; it is public for its own test. */
 int run_check(const struct run *r, struct err *e);
 
 /* ---- what a run measured ---- */
@@ -79,32 +75,32 @@ int run_check(const struct run *r, struct err *e);
 struct run_measures {
     struct operating_point point; /* of the window */
     int64_t from_ns, to_ns;       /* the window is [from, to): to is 1 ns past the last arrival */
-    bool has_rates; /* false: all its arrivals are one instant, and nothing can be said per second
-                       of it (offered load, throughput within it, stability) */
-    /* of the complete requests of the window; as everywhere the others count as failed */
-    double mean_wait_ns; /* of the queue delay; NaN without any */
+    bool has_rates; /* false: all its requests arrive at one instant, so that it has no rates
+                       (offered load, throughput within it, stability) */
+    /* of the complete requests of the window; the others count as failed */
+    double mean_wait_ns; /* of the queue delay; NaN: none is complete */
     struct percentile queue_delay_p50;
 
     /* of the whole run, from the first arrival to the last completion */
     int64_t interval_ns;
-    int64_t completed;     /* complete requests: all tokens that they wanted */
-    double throughput_rps; /* QPS: complete requests / interval; NaN where the interval is 0, so
-                              are the next three */
+    int64_t completed;     /* requests with all the tokens they wanted */
+    double throughput_rps; /* QPS: complete requests / interval; NaN if the interval is 0, as are
+                              the next three */
     double output_tps;     /* TPS: output tokens of the requests that were done / interval */
     double total_tps;      /* prompt and output tokens of the same / interval */
-    double ips;            /* IPS: forward passes / interval, all servers together; a batch of 8
-                              is one */
-    double busy_share; /* busy time / (first arrival to last end * servers); NaN where that is 0 */
-    double mean_batch; /* sequences in an iteration, averaged over busy time; NaN: never busy */
-    double kv_peak_share; /* most blocks ever held on one server / blocks of it */
-    double kv_mean_share; /* blocks held, averaged over the same time as busy_share / blocks of all
+    double ips;            /* IPS: forward passes / interval, all servers together; a batch of 8 is
+                              one pass */
+    double busy_share;    /* busy time / ((last end - first arrival) * servers); NaN if that is 0 */
+    double mean_batch;    /* sequences per iteration, averaged over busy time; NaN: never busy */
+    double kv_peak_share; /* most blocks in use at once on one server / its blocks */
+    double kv_mean_share; /* blocks in use, averaged over the time of busy_share / blocks of all
                              servers */
-    double little_l;      /* number in the system, time average from first arrival to last end */
+    double little_l;      /* number in the system, averaged over first arrival to last end */
     double little_lambda_rps; /* arrivals / the same time */
     double little_w_ns;       /* mean time in the system, of all that arrived */
 };
 
-/* 0, or -1 and *e: the warm-up leaves no request, or memory is out. */
+/* 0, or -1 and *e: no request arrives after the warm-up, or memory is out. */
 int run_measure(const struct run *r, const struct run_spec *spec, struct run_measures *out,
                 struct err *e);
 

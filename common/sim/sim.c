@@ -6,7 +6,7 @@
 
 /* ---- life ---- */
 
-/* Limits that keep every sum of times and tokens within 64 bits. */
+/* With these limits every sum of times and tokens fits into 64 bits. */
 static const int64_t LONGEST_STEP_NS = INT64_C(1000000000000000); /* eleven days */
 enum { MOST_TOKENS = 1 << 29 };
 
@@ -57,8 +57,8 @@ struct sim *sim_create(const struct sim_config *c, struct err *e) {
 void sim_free(struct sim *s) {
     if (!s) return;
     prefix_store_free(s->prefixes);
-    lane_release(&s->waiting);
-    lane_release(&s->running);
+    queue_release(&s->waiting);
+    queue_release(&s->running);
     free(s->slots);
     free(s->free_slots);
     free(s->shares);
@@ -72,48 +72,6 @@ const struct sim_counters *sim_counters(const struct sim *s) {
 
 int64_t sim_in_system(const struct sim *s) {
     return (int64_t)(s->waiting.n + s->running.n);
-}
-
-/* ---- slots ---- */
-
-static int32_t slot_take(struct sim *s) {
-    if (s->n_free_slots == 0) {
-        size_t old = s->cap_slots;
-        s->cap_slots = old ? old * 2 : 16;
-        INVARIANT(s->cap_slots <= INT32_MAX);
-        s->slots = realloc(s->slots, s->cap_slots * sizeof *s->slots);
-        s->free_slots = realloc(s->free_slots, s->cap_slots * sizeof *s->free_slots);
-        INVARIANT(s->slots && s->free_slots);
-        for (size_t i = s->cap_slots; i > old; i--)
-            s->free_slots[s->n_free_slots++] = (int32_t)(i - 1);
-    }
-    return s->free_slots[--s->n_free_slots];
-}
-
-void sim_report(struct sim *s, int32_t slot, enum sim_end end, int64_t t_ns) {
-    static const enum event_kind event_of[] = {[SIM_COMPLETED] = EV_RESPONSE_FINISHED,
-                                               [SIM_REJECTED_BY_POLICY] = EV_REQUEST_REJECTED,
-                                               [SIM_REJECTED_TOO_LARGE] = EV_REQUEST_REJECTED,
-                                               [SIM_REJECTED_QUEUE_FULL] = EV_REQUEST_REJECTED,
-                                               [SIM_FAILED] = EV_REQUEST_FAILED};
-    struct sim_outcome *o = &s->slots[slot].o;
-    o->end = end;
-    o->completion_ns = t_ns;
-    s->ended++;
-    if (end == SIM_COMPLETED) {
-        s->n.completed++;
-        s->n.prompt_tokens += o->request.prompt_tokens;
-        s->n.output_tokens += o->output_tokens;
-        s->n.last_completion_ns = t_ns;
-    } else if (end == SIM_FAILED) {
-        s->n.failed++;
-    } else {
-        s->n.rejected++;
-    }
-    s->fruitless = 0;
-    sim_tell(s, slot, event_of[end], t_ns);
-    if (s->c.each) s->c.each(s->c.ctx, o);
-    s->free_slots[s->n_free_slots++] = slot;
 }
 
 /* ---- the loop ---- */
@@ -139,9 +97,9 @@ static int ask(struct sim *s, struct err *e) {
             (long long)s->now_ns, MAX_FRUITLESS);
     reserve_actions(s);
     struct policy_view view = {.now_ns = s->now_ns,
-                               .waiting = lane_view(&s->waiting),
+                               .waiting = queue_view(&s->waiting),
                                .n_waiting = s->waiting.n,
-                               .running = lane_view(&s->running),
+                               .running = queue_view(&s->running),
                                .n_running = s->running.n,
                                .free_kv_blocks = s->free_blocks,
                                .total_kv_blocks = s->c.kv_blocks,
@@ -157,7 +115,7 @@ static int ask(struct sim *s, struct err *e) {
     sim_carry_out(s, &plan);
     if (s->in_flight) return 0;
     if (plan.n_actions > 0) {
-        s->ask_ns = s->now_ns; /* only rejections or preemptions: what next? */
+        s->ask_ns = s->now_ns; /* only rejections or preemptions: ask again */
     } else if (plan.valid_until_ns > s->now_ns) {
         s->ask_ns = plan.valid_until_ns;
     } else {
@@ -171,7 +129,7 @@ int sim_turn(struct sim *s, int64_t t_ns, struct err *e) {
     if (s->in_flight) {
         if (s->repeats_left > 0) sim_repeat(s, t_ns);
         if (s->done_ns > t_ns) return 0;
-        sim_take_effects(s); /* also at t itself: effects come before arrivals */
+        sim_take_effects(s); /* also at t_ns itself: effects come before arrivals */
         return 1;
     }
     if (sim_in_system(s) == 0) s->ask_ns = INT64_MAX;
@@ -198,7 +156,7 @@ int sim_run_to_end(struct sim *s, int64_t t_ns, struct err *e) {
 int64_t sim_next_ns(const struct sim *s) {
     if (!s->in_flight) return sim_in_system(s) > 0 ? s->ask_ns : INT64_MAX;
     if (s->done_ns >= s->repeat_until_ns || s->repeats_left == 0) return s->done_ns;
-    /* repeated iterations only get longer: the context grows */
+    /* lower bound: each repetition takes at least as long, as the context grows */
     int64_t last_ns, ns = cost_iteration_ns(&s->c.cost, &s->work);
     if (__builtin_mul_overflow(s->repeats_left, ns, &last_ns) ||
         __builtin_add_overflow(s->done_ns, last_ns, &last_ns) || last_ns > s->repeat_until_ns)
@@ -235,7 +193,7 @@ static int32_t stop_tokens(const struct sim_request *r) {
     return breaks ? r->fail_after : r->output_tokens;
 }
 
-/* Why it can't even wait; NULL when it can. */
+/* Why the request can't enter the waiting queue; NULL: it can. */
 static const char *refusal(const struct sim *s, const struct sim_request *r, enum sim_end *end) {
     if (policy_blocks_for(r->prompt_tokens + r->max_output_tokens) > s->c.kv_blocks) {
         *end = SIM_REJECTED_TOO_LARGE;
@@ -256,7 +214,7 @@ int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct e
     }
     s->n.arrivals++;
     s->last_arrival_ns = t_ns;
-    int32_t slot = slot_take(s);
+    int32_t slot = sim_take_slot(s);
     struct slot *h = &s->slots[slot];
     h->entered_ns = t_ns;
     h->stop_tokens = stop_tokens(r);
@@ -264,11 +222,11 @@ int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct e
     h->o.start_ns = h->o.first_token_ns = -1;
     h->o.output_tokens = h->o.cached_tokens = h->o.preemptions = 0;
     h->o.server = s->c.server;
-    sim_tell(s, slot, EV_REQUEST_ACCEPTED, r->arrival_ns);
+    sim_emit(s, slot, EV_REQUEST_ACCEPTED, r->arrival_ns);
     enum sim_end end;
     h->o.reason = refusal(s, r, &end);
     if (h->o.reason) {
-        sim_report(s, slot, end, t_ns);
+        sim_end_request(s, slot, end, t_ns);
         return 0;
     }
     if (!s->in_flight) {
@@ -278,8 +236,8 @@ int sim_place(struct sim *s, const struct sim_request *r, int64_t t_ns, struct e
     s->fruitless = 0;
     s->repeat_until_ns = 0; /* an arrival ends the plan's validity */
     sim_count_time(s, t_ns);
-    /* filled in place: copying what was written just now would make the processor wait */
-    struct policy_request *p = lane_append(&s->waiting, slot);
+    /* filled in place: a copy would load what was just stored, and stall */
+    struct policy_request *p = queue_append(&s->waiting, slot);
     p->id = r->id;
     p->arrival_ns = r->arrival_ns;
     p->prompt_tokens = r->prompt_tokens;

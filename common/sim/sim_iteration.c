@@ -1,9 +1,8 @@
-/* sim_iteration.c: one iteration, in the order in which it happens: the plan is carried out, its
- * cost says how long it takes, it is repeated while nothing changes, and its effects are taken. See
- * sim_internal.h.
+/* sim_iteration.c: one iteration, in order of time: its plan is carried out, the cost model gives
+ * its duration, it is repeated while nothing changes, its effects are applied. See sim_internal.h.
  *
- * Blocks are taken when an iteration starts, tokens count as cached from then on: an iteration
- * writes into them while it runs. */
+ * Blocks are taken, and tokens count as cached, from the start of an iteration: it writes into them
+ * while it runs. */
 #include "sim/sim_internal.h"
 
 #include <stdlib.h>
@@ -24,7 +23,7 @@ static void take_blocks(struct sim *s, int32_t n) {
     if (used > s->n.kv_peak_blocks) s->n.kv_peak_blocks = used;
 }
 
-/* Takes the blocks that *r needs for `tokens` tokens more. */
+/* Takes the blocks that *r needs for `tokens` more tokens. */
 static void extend(struct sim *s, struct policy_request *r, int32_t tokens) {
     int32_t need = policy_blocks_for(r->computed_tokens + tokens) - r->kv_blocks;
     if (need <= 0) return;
@@ -46,51 +45,51 @@ static bool arrived_before(const struct policy_request *a, const struct policy_r
 /* Where a preempted request waits: preempted ones are first, in order of arrival. */
 static struct policy_request *wait_again(struct sim *s, int32_t slot,
                                          const struct policy_request *r) {
-    lane_prepend(&s->waiting, slot);
+    queue_prepend(&s->waiting, slot);
     size_t at = 0;
     for (; at + 1 < s->waiting.n; at++) {
-        const struct policy_request *next = lane_seen(&s->waiting, at + 1);
+        const struct policy_request *next = queue_seen(&s->waiting, at + 1);
         if (next->preemptions == 0 || arrived_before(r, next)) break;
-        *lane_seen(&s->waiting, at) = *next;
-        s->waiting.slot[s->waiting.head + at] = lane_slot(&s->waiting, at + 1);
+        *queue_seen(&s->waiting, at) = *next;
+        s->waiting.slot[s->waiting.head + at] = queue_slot(&s->waiting, at + 1);
     }
     s->waiting.slot[s->waiting.head + at] = slot;
-    return lane_seen(&s->waiting, at);
+    return queue_seen(&s->waiting, at);
 }
 
 static void preempt(struct sim *s, size_t at) {
-    struct policy_request r = *lane_seen(&s->running, at);
-    int32_t slot = lane_slot(&s->running, at);
+    struct policy_request r = *queue_seen(&s->running, at);
+    int32_t slot = queue_slot(&s->running, at);
     give_back(s, &r);
     r.kv_blocks = 0;
-    r.computed_tokens = 0; /* recomputation: its prompt and what it generated are processed again */
+    r.computed_tokens = 0; /* recomputation: prompt and generated tokens are processed again */
     r.preemptions++;
     s->n.preemptions++;
-    lane_remove(&s->running, at);
+    queue_remove(&s->running, at);
     *wait_again(s, slot, &r) = r;
-    sim_tell(s, slot, EV_REQUEST_PREEMPTED, s->now_ns);
+    sim_emit(s, slot, EV_REQUEST_PREEMPTED, s->now_ns);
 }
 
 static void reject(struct sim *s, size_t at, const char *reason) {
-    int32_t slot = lane_slot(&s->waiting, at);
+    int32_t slot = queue_slot(&s->waiting, at);
     sim_count_time(s, s->now_ns);
     s->n.latency_sum += s->now_ns - s->slots[slot].entered_ns;
     struct sim_outcome *o = &s->slots[slot].o;
     o->reason = reason;
-    o->output_tokens = lane_seen(&s->waiting, at)->generated_tokens; /* it may have run before */
-    o->preemptions = lane_seen(&s->waiting, at)->preemptions;
-    lane_remove(&s->waiting, at);
-    sim_report(s, slot, SIM_REJECTED_BY_POLICY, s->now_ns);
+    o->output_tokens = queue_seen(&s->waiting, at)->generated_tokens; /* it may have run before */
+    o->preemptions = queue_seen(&s->waiting, at)->preemptions;
+    queue_remove(&s->waiting, at);
+    sim_end_request(s, slot, SIM_REJECTED_BY_POLICY, s->now_ns);
 }
 
 static size_t admit(struct sim *s, size_t at) {
-    int32_t slot = lane_slot(&s->waiting, at);
+    int32_t slot = queue_slot(&s->waiting, at);
     struct sim_outcome *o = &s->slots[slot].o;
     bool first = o->start_ns < 0;
     if (first) o->start_ns = s->now_ns;
-    *lane_append(&s->running, slot) = *lane_seen(&s->waiting, at);
-    lane_remove(&s->waiting, at);
-    sim_tell(s, slot, first ? EV_REQUEST_ADMITTED : EV_REQUEST_RESUMED, s->now_ns);
+    *queue_append(&s->running, slot) = *queue_seen(&s->waiting, at);
+    queue_remove(&s->waiting, at);
+    sim_emit(s, slot, first ? EV_REQUEST_ADMITTED : EV_REQUEST_RESUMED, s->now_ns);
     return s->running.n - 1;
 }
 
@@ -101,7 +100,7 @@ static void add_share(struct sim *s, size_t at, int32_t tokens) {
         INVARIANT(s->shares);
     }
     s->shares[s->n_shares++] = (struct share){at, tokens};
-    extend(s, lane_seen(&s->running, at), tokens);
+    extend(s, queue_seen(&s->running, at), tokens);
 }
 
 static int compare_shares(const void *a, const void *b) {
@@ -109,7 +108,7 @@ static int compare_shares(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Where the requests of a plan were found last, and whether its shares come in order. */
+/* Where the last requests of a plan were found, and whether its shares are in queue order. */
 struct progress {
     size_t in_waiting, in_running;
     bool sorted;
@@ -118,16 +117,16 @@ struct progress {
 static void act(struct sim *s, const struct policy_action *a, struct progress *p) {
     bool waits = false;
     size_t at;
-    if (lane_is_next(&s->running, a->id, &p->in_running)) {
+    if (queue_is_next(&s->running, a->id, &p->in_running)) {
         at = p->in_running - 1;
-    } else if (lane_is_next(&s->waiting, a->id, &p->in_waiting)) {
+    } else if (queue_is_next(&s->waiting, a->id, &p->in_waiting)) {
         at = p->in_waiting - 1;
         waits = true;
-    } else if ((at = lane_find(&s->running, a->id, &p->in_running)) == SIZE_MAX) {
-        at = lane_find(&s->waiting, a->id, &p->in_waiting);
+    } else if ((at = queue_find(&s->running, a->id, &p->in_running)) == SIZE_MAX) {
+        at = queue_find(&s->waiting, a->id, &p->in_waiting);
         waits = true;
     }
-    if (waits) p->in_waiting = at; /* it leaves: those behind it move up */
+    if (waits) p->in_waiting = at; /* it leaves the queue: those behind it move up */
     if (a->verb == POLICY_PREEMPT) {
         preempt(s, at);
     } else if (a->verb == POLICY_REJECT) {
@@ -139,11 +138,11 @@ static void act(struct sim *s, const struct policy_action *a, struct progress *p
     }
 }
 
-/* Prefix reuse: what of a prompt that is admitted just now needs no computing. Its blocks were
- * planned without it, so that a hit goes no further than the blocks that the plan leaves free. */
+/* Prefix reuse: the tokens of a just admitted prompt that the store has need no computing. The plan
+ * didn't count their blocks, so that a hit uses at most the blocks that the plan leaves free. */
 static void reuse_prefix(struct sim *s, struct share *share) {
-    struct policy_request *r = lane_seen(&s->running, share->at);
-    struct sim_outcome *o = &s->slots[lane_slot(&s->running, share->at)].o;
+    struct policy_request *r = queue_seen(&s->running, share->at);
+    struct sim_outcome *o = &s->slots[queue_slot(&s->running, share->at)].o;
     const struct sim_request *q = &o->request;
     if (r->computed_tokens > 0 || !q->prefix) return;
     int32_t hit = prefix_store_find(s->prefixes, q->prefix, q->n_prefix, q->prefix_unit);
@@ -159,22 +158,22 @@ static void reuse_prefix(struct sim *s, struct share *share) {
     if (r->preemptions == 0) o->cached_tokens = hit;
 }
 
-/* What the iteration has to do. */
+/* Sums up the work of the iteration. */
 static void weigh(struct sim *s) {
     struct sim_work w = {.requests = (int32_t)s->n_shares};
     for (size_t i = 0; i < s->n_shares; i++) {
         int64_t tokens = s->shares[i].tokens;
-        int64_t before = lane_seen(&s->running, s->shares[i].at)->computed_tokens;
+        int64_t before = queue_seen(&s->running, s->shares[i].at)->computed_tokens;
         w.new_tokens += tokens;
         w.context_tokens += before + tokens;
         w.attended += tokens * before + tokens * (tokens + 1) / 2;
-        w.service_ns += s->slots[lane_slot(&s->running, s->shares[i].at)].o.request.service_ns;
+        w.service_ns += s->slots[queue_slot(&s->running, s->shares[i].at)].o.request.service_ns;
     }
     s->work = w;
     s->kv_tokens += w.new_tokens;
 }
 
-/* n iterations of the same requests and tokens, which take ns in all. */
+/* Counts n iterations of the same requests and tokens, which take ns together. */
 static void count_iterations(struct sim *s, int64_t n, int64_t ns) {
     s->n.iterations += n;
     s->n.busy_ns += ns;
@@ -182,14 +181,14 @@ static void count_iterations(struct sim *s, int64_t n, int64_t ns) {
     s->n.computed_tokens += n * s->work.new_tokens;
 }
 
-/* How often the iteration in flight can be repeated before a sequence ends or blocks run out: not
- * at all unless it is one of decode only. Also fills in when blocks are needed. */
+/* How often the iteration in flight can be repeated before a sequence ends or blocks run out; 0 if
+ * it has any prefill. Also computes new_blocks. */
 static int64_t repeats_possible(struct sim *s) {
     int64_t most = INT64_MAX;
     memset(s->new_blocks, 0, sizeof s->new_blocks);
     for (size_t i = 0; i < s->n_shares; i++) {
-        const struct policy_request *r = lane_seen(&s->running, s->shares[i].at);
-        const struct slot *h = &s->slots[lane_slot(&s->running, s->shares[i].at)];
+        const struct policy_request *r = queue_seen(&s->running, s->shares[i].at);
+        const struct slot *h = &s->slots[queue_slot(&s->running, s->shares[i].at)];
         int32_t computed = r->computed_tokens + s->shares[i].tokens;
         if (s->shares[i].tokens != 1 || r->generated_tokens < 1 ||
             computed < r->prompt_tokens + r->generated_tokens)
@@ -198,7 +197,8 @@ static int64_t repeats_possible(struct sim *s) {
         if (left < most) most = left;
         s->new_blocks[-computed & (KV_BLOCK_TOKENS - 1)]++;
     }
-    int64_t enough = s->free_blocks / (int64_t)s->n_shares * KV_BLOCK_TOKENS; /* whole rounds */
+    int64_t enough =
+        s->free_blocks / (int64_t)s->n_shares * KV_BLOCK_TOKENS; /* whole rounds of a block each */
     if (enough >= most) return most;
     int64_t left = s->free_blocks % (int64_t)s->n_shares;
     for (int k = 0; k < KV_BLOCK_TOKENS && (left -= s->new_blocks[k]) >= 0; k++) enough++;
@@ -227,22 +227,22 @@ void sim_carry_out(struct sim *s, const struct policy_plan *plan) {
 
 /* ---- repetition ---- */
 
-static void tell_tokens(const struct sim *s, int64_t t_ns) {
+static void emit_tokens(const struct sim *s, int64_t t_ns) {
     for (size_t i = 0; i < s->n_shares; i++)
-        sim_tell(s, lane_slot(&s->running, s->shares[i].at), EV_TOKEN_SENT, t_ns);
+        sim_emit(s, queue_slot(&s->running, s->shares[i].at), EV_TOKEN_SENT, t_ns);
 }
 
-/* Most iterations of most runs pass through this loop: what changes from one to the next is in
- * local variables, and what doesn't is added up behind it. */
+/* The hot loop of most runs: values that change with each iteration are local variables, the others
+ * are added up after it. */
 void sim_repeat(struct sim *s, int64_t t_ns) {
     int64_t limit = t_ns < s->repeat_until_ns ? t_ns : s->repeat_until_ns;
     if (limit > LATEST_NS) limit = LATEST_NS;
-    const bool told = s->c.event != NULL;
+    const bool events = s->c.event != NULL;
     struct sim_work w = s->work;
     int64_t done_ns = s->done_ns, n = 0;
     __int128 block_time = 0, token_time = 0;
     for (; n < s->repeats_left && done_ns < limit; n++) {
-        if (told) tell_tokens(s, done_ns); /* of the iteration that ends here */
+        if (events) emit_tokens(s, done_ns); /* of the iteration that ends here */
         int32_t blocks = s->new_blocks[(s->repeated + n) & (KV_BLOCK_TOKENS - 1)];
         if (blocks) take_blocks(s, blocks);
         s->kv_tokens += w.requests;
@@ -265,37 +265,37 @@ void sim_repeat(struct sim *s, int64_t t_ns) {
 /* ---- effects ---- */
 
 static void finish_request(struct sim *s, size_t at) {
-    const struct policy_request *r = lane_seen(&s->running, at);
-    int32_t slot = lane_slot(&s->running, at);
+    const struct policy_request *r = queue_seen(&s->running, at);
+    int32_t slot = queue_slot(&s->running, at);
     struct slot *h = &s->slots[slot];
     give_back(s, r);
     s->n.latency_sum += s->done_ns - h->entered_ns;
     h->o.output_tokens = r->generated_tokens;
     h->o.preemptions = r->preemptions;
-    lane_remove(&s->running, at);
-    sim_report(s, slot, h->stop_tokens == h->o.request.fail_after ? SIM_FAILED : SIM_COMPLETED,
-               s->done_ns);
+    queue_remove(&s->running, at);
+    sim_end_request(s, slot, h->stop_tokens == h->o.request.fail_after ? SIM_FAILED : SIM_COMPLETED,
+                    s->done_ns);
 }
 
-/* Brings one running request up to date. Has it generated its last token? */
+/* Updates one running request. Has it generated its last token? */
 static bool advance(struct sim *s, size_t at, int32_t tokens) {
-    struct policy_request *r = lane_seen(&s->running, at);
-    int32_t slot = lane_slot(&s->running, at);
+    struct policy_request *r = queue_seen(&s->running, at);
+    int32_t slot = queue_slot(&s->running, at);
     struct slot *h = &s->slots[slot];
     int32_t repeated = (int32_t)s->repeated;
     r->computed_tokens += tokens + repeated;
-    r->generated_tokens += repeated; /* a repeated iteration is one of decode */
+    r->generated_tokens += repeated; /* a repeated iteration is all decode */
     if (repeated) r->kv_blocks = policy_blocks_for(r->computed_tokens);
     if (r->computed_tokens < r->prompt_tokens + r->generated_tokens) return false; /* prefill */
     if (h->o.first_token_ns < 0) {
         h->o.first_token_ns = s->done_ns;
-        sim_tell(s, slot, EV_FIRST_TOKEN, s->done_ns);
+        sim_emit(s, slot, EV_FIRST_TOKEN, s->done_ns);
         const struct sim_request *q = &h->o.request;
         if (s->prefixes && q->prefix)
             prefix_store_add(s->prefixes, q->prefix, q->n_prefix, q->prefix_unit);
     }
     s->fruitless = 0;
-    sim_tell(s, slot, EV_TOKEN_SENT, s->done_ns);
+    sim_emit(s, slot, EV_TOKEN_SENT, s->done_ns);
     return ++r->generated_tokens >= h->stop_tokens;
 }
 
@@ -304,7 +304,7 @@ void sim_take_effects(struct sim *s) {
     s->now_ns = s->done_ns;
     s->in_flight = false;
     s->ask_ns = s->now_ns;
-    size_t removed = 0; /* finished ones shift those behind them */
+    size_t removed = 0; /* a request that ends moves those behind it up */
     for (size_t i = 0; i < s->n_shares; i++) {
         size_t at = s->shares[i].at - removed;
         if (!advance(s, at, s->shares[i].tokens)) continue;

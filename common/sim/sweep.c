@@ -1,4 +1,4 @@
-/* sweep.c: guesses, points and searches of a sweep as jobs. See sweep.h. */
+/* sweep.c: the stages of a sweep, each a set of jobs: estimates, points, searches. See sweep.h. */
 #include "sim/sweep.h"
 
 #include "base/clock.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares of the guessed saturation. Closer where the curve bends. */
+/* Shares of the estimated saturation, closer together where the curve bends. */
 static const double SWEEP_SHARES[] = {.1, .25, .4, .5, .6, .7, .8, .9, .95, 1, 1.1, 1.25};
 enum { N_SHARES = sizeof SWEEP_SHARES / sizeof *SWEEP_SHARES };
-static const double AT_ONCE_RPS = 1e6; /* for the guess: all there before the first is served */
+static const double AT_ONCE_RPS = 1e6; /* for the estimate: all arrive before the first is served */
 
 struct task {
     size_t policy;
@@ -33,6 +33,44 @@ struct sweeping {
     size_t n_tasks, done;
     const char *stage; /* for the progress bar */
 };
+
+static int run_stages(struct sweeping *s, struct err *e);
+
+int sweep_run(const struct sweep_spec *spec, struct sweep *out, struct err *e) {
+    *out = (struct sweep){.n_policies = spec->n_policies};
+    for (size_t i = 0; i < spec->n_policies; i++)
+        snprintf(out->policies[i].name, sizeof out->policies[i].name, "%s", spec->policies[i]);
+    struct sweeping s = {.spec = spec, .out = out};
+    int64_t began_ns = clock_monotonic_ns();
+    int rc = run_stages(&s, e);
+    free(s.tasks);
+    out->seconds = (double)(clock_monotonic_ns() - began_ns) / (double)NS_PER_S;
+    out->complete = rc == 0;
+    if (rc < 0) {
+        sweep_release(out);
+        return rc;
+    }
+    for (size_t i = 0; i < out->n_policies; i++) {
+        struct sweep_policy *p = &out->policies[i];
+        struct operating_point *points = sweep_points(p);
+        p->knee = curve_knee(points, p->n);
+        p->saturation = curve_saturation(points, p->n);
+        free(points);
+    }
+    return rc;
+}
+
+struct operating_point *sweep_points(const struct sweep_policy *p) {
+    struct operating_point *points = malloc((p->n + 1) * sizeof *points);
+    INVARIANT(points);
+    for (size_t i = 0; i < p->n; i++) points[i] = p->points[i].point;
+    return points;
+}
+
+void sweep_release(struct sweep *s) {
+    for (size_t i = 0; i < s->n_policies; i++) free(s->policies[i].points);
+    *s = (struct sweep){0};
+}
 
 /* ---- progress ---- */
 
@@ -97,7 +135,7 @@ static const char *task_name(void *ctx, size_t job, char *buf, size_t cap) {
 
 /* ---- the three kinds of jobs ---- */
 
-/* Only the lengths of the requests matter here, so that every kind of arrivals may be Poisson. */
+/* Only the lengths of the requests matter here, so that any arrivals can be replaced by Poisson. */
 static int guess(void *ctx, size_t job, void *answer, struct err *e) {
     const struct sweeping *s = ctx;
     struct run_spec spec = spec_at(s, s->tasks[job].policy, AT_ONCE_RPS);
@@ -140,7 +178,7 @@ static void point_done(void *ctx, size_t job, const void *answer) {
     struct sweep_policy *p = &s->out->policies[s->tasks[job].policy];
     p->points = realloc(p->points, (p->n + 1) * sizeof *p->points);
     INVARIANT(p->points);
-    size_t at = p->n++; /* by rate */
+    size_t at = p->n++; /* sorted by rate */
     for (; at > 0 && p->points[at - 1].rate_rps > s->tasks[job].rate_rps; at--)
         p->points[at] = p->points[at - 1];
     p->points[at] = ((const union answer *)answer)->point;
@@ -151,10 +189,10 @@ static void point_done(void *ctx, size_t job, const void *answer) {
 struct probing {
     const struct sweeping *s;
     size_t policy;
-    int rc; /* of the probe that failed: capacity_find knows no difference */
+    int rc; /* of the failed probe: capacity_find returns -1 for every kind of failure */
 };
 
-/* A load that the sweep has measured isn't run again. */
+/* Takes the point of a load that the sweep has measured; runs any other. */
 static int probe(void *ctx, double offered_rps, struct operating_point *out, struct err *e) {
     struct probing *p = ctx;
     const struct sweep_policy *known = &p->s->out->policies[p->policy];
@@ -167,7 +205,7 @@ static int probe(void *ctx, double offered_rps, struct operating_point *out, str
     return p->rc;
 }
 
-/* The points say between which two loads the verdict changes. */
+/* Searches between the two neighbouring loads of the sweep where the verdict changes. */
 static int search(void *ctx, size_t job, void *answer, struct err *e) {
     const struct sweeping *s = ctx;
     struct probing probing = {s, s->tasks[job].policy, 0};
@@ -224,7 +262,7 @@ static void tasks_of_loads(struct sweeping *s) {
     const struct sweep_spec *spec = s->spec;
     size_t n = spec->n_rates ? spec->n_rates : N_SHARES;
     s->n_tasks = 0;
-    /* the highest loads take longest: they go first, so that the cores stay busy to the end */
+    /* the highest loads take longest: first, so that all cores are busy to the end */
     for (size_t k = n; k-- > 0;)
         for (size_t i = 0; i < spec->n_policies; i++)
             add_task(s, i,
@@ -232,7 +270,7 @@ static void tasks_of_loads(struct sweeping *s) {
                                    : SWEEP_SHARES[k] * s->out->policies[i].guess_rps);
 }
 
-/* One load more for each policy that still serves its highest. */
+/* One higher load for each policy that still serves its highest. */
 static void tasks_beyond(struct sweeping *s) {
     s->n_tasks = 0;
     for (size_t i = 0; i < s->out->n_policies; i++) {
@@ -262,40 +300,4 @@ static int run_stages(struct sweeping *s, struct err *e) {
         rc = run_stage(s, "searching the highest load", search, search_done, e);
     }
     return rc;
-}
-
-struct operating_point *sweep_points(const struct sweep_policy *p) {
-    struct operating_point *points = malloc((p->n + 1) * sizeof *points);
-    INVARIANT(points);
-    for (size_t i = 0; i < p->n; i++) points[i] = p->points[i].point;
-    return points;
-}
-
-int sweep_run(const struct sweep_spec *spec, struct sweep *out, struct err *e) {
-    *out = (struct sweep){.n_policies = spec->n_policies};
-    for (size_t i = 0; i < spec->n_policies; i++)
-        snprintf(out->policies[i].name, sizeof out->policies[i].name, "%s", spec->policies[i]);
-    struct sweeping s = {.spec = spec, .out = out};
-    int64_t began_ns = clock_monotonic_ns();
-    int rc = run_stages(&s, e);
-    free(s.tasks);
-    out->seconds = (double)(clock_monotonic_ns() - began_ns) / (double)NS_PER_S;
-    out->complete = rc == 0;
-    if (rc < 0) {
-        sweep_release(out);
-        return rc;
-    }
-    for (size_t i = 0; i < out->n_policies; i++) {
-        struct sweep_policy *p = &out->policies[i];
-        struct operating_point *points = sweep_points(p);
-        p->knee = curve_knee(points, p->n);
-        p->saturation = curve_saturation(points, p->n);
-        free(points);
-    }
-    return rc;
-}
-
-void sweep_release(struct sweep *s) {
-    for (size_t i = 0; i < s->n_policies; i++) free(s->policies[i].points);
-    *s = (struct sweep){0};
 }

@@ -1,9 +1,11 @@
-/* check_main.h: how a Check program of ours ends: TAP on stdout for common/testing/run_tests.sh,
- * every test in its own child with a timeout, exit status 1 when one failed.
+/* check_main.h: check_main, which runs the suite of a Check program as common/testing/run_tests.py
+ * expects it.
  *
  *   int main(void) { return check_main(my_suite()); }
  *
- * CK_RUN_CASE and CK_RUN_SUITE select by name; CK_FORK=no CK_VERBOSITY=verbose is for a debugger.
+ * It prints TAP on stdout, runs every test in a child process with a time limit, and returns exit
+ * status 1 when a test failed or none ran. CK_RUN_SUITE and CK_RUN_CASE select by name; for a
+ * debugger, set CK_FORK=no.
  */
 #ifndef SERVELAB_TESTING_CHECK_MAIN_H
 #define SERVELAB_TESTING_CHECK_MAIN_H

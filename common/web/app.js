@@ -1,17 +1,17 @@
-/* app.js: the page's conduct: one request at a time, from the prompt box to the record.
+/* app.js: runs the page: one request at a time, from the prompt box to the record.
  *
- * The order of a request: a thread of its own measures (measure.js); while it waits, the server's
- * events are asked for; when it has ended, the browser's events are posted and the joined record with
- * its intervals is fetched and shown. The numbers on the page are the server's record's (GET
- * /v1/records/{id}/intervals), never the page's own; only the running counters are.
+ * A worker thread sends and measures the request (measure.js). Meanwhile the page fetches the server's
+ * events so far. At the end it posts the browser's events, and fetches and shows the joined record and
+ * its intervals. Every number on the page comes from the server (GET /v1/records/{id}/intervals),
+ * except the running counters.
  */
 import { newRequestId, postEvents, getRecord, settledRecord } from "./request.js";
 import { element, intervalCards, sentenceFor, verdictItems, words } from "./result.js";
 import { Timeline, domainMs, showMs } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
-const POLL_MS = 250;   /* how often the server's events are asked for until the first token is known */
-const DRAW_MS = 66;    /* a drawing costs about a millisecond; more often would show nothing more */
+const POLL_MS = 250;   /* how often the server's events are fetched until the first token is known */
+const DRAW_MS = 66;    /* a drawing takes about a millisecond; more often wouldn't show more */
 const SPEAK_MS = 2500; /* a screen reader gets the text in phrases, not in tokens */
 
 const measurer = new Worker(new URL("measure.js", import.meta.url), { type: "module" });
@@ -20,12 +20,12 @@ measurer.onerror = () => showProblem({ problem: "The measuring thread couldn’t
 const timeline = new Timeline($("timeline"));
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let presets = [];
-let modelKnown;        /* a promise: the server has said what model it has */
+let modelKnown;        /* a promise: the model's name is known */
 let run = null;        /* the request on the page, or null before the first */
 
 /* ---- what can be asked ------------------------------------------------------------------------- */
 
-/* Used where the server offers no prompts: plain text, so that no claim about its tokens is made. */
+/* For servers that offer no prompts, and for edited ones: the page doesn't know its token count. */
 const OWN_TEXT = { name: "own", title: "Own text", prompt: "", prompt_tokens: null, max_tokens: 256 };
 
 async function loadPresets() {
@@ -55,13 +55,13 @@ function chosen() {
 
 function choose(preset) {
     $("prompt").value = preset.prompt;
-    $("prompt").scrollTop = $("prompt").scrollHeight; // the question stands at the end
+    $("prompt").scrollTop = $("prompt").scrollHeight; // the question is at the end
     $("max").value = preset.max_tokens ?? 256;
     showSize();
     if (preset === OWN_TEXT && run === null) $("prompt").focus();
 }
 
-/* A prompt that was edited is no preset any more: its length and its check don't hold. */
+/* An edited prompt isn't the preset any more: neither its token count nor its check applies. */
 function promptEdited() {
     if ($("prompt").value === chosen().prompt) return;
     for (const radio of document.querySelectorAll("input[name=preset]")) radio.checked = radio.value === OWN_TEXT.name;
@@ -97,7 +97,7 @@ async function send() {
 
 const underWay = () => run !== null && run.seen === null;
 
-/* Has the measuring thread send the request; resolves with what it saw. */
+/* Lets the measuring thread send the request; resolves with its observation. */
 function measure(mine) {
     return new Promise((done) => {
         mine.done = done;
@@ -105,8 +105,8 @@ function measure(mine) {
     });
 }
 
-/* What the measuring thread says. Its stamps share no zero with this thread's clock, so the running
- * counters use this thread's, from when it heard of the sending. */
+/* Takes a message of the measuring thread. Its clock has another zero than this thread's, so the
+ * running counters use this thread's clock, from the message that the request was sent. */
 function heard({ data }) {
     if (data.step !== undefined) showStep(data.step, data.isolated);
     if (data.submitted !== undefined) {
@@ -128,7 +128,7 @@ function cancel() {
     if (underWay()) measurer.postMessage({ cancel: true });
 }
 
-/* What is sent. A preset's answer is judged by its named check, which the server knows by this name. */
+/* The request. The server judges a preset's answer by the check in X-Quality-Check. */
 function requestFor(preset) {
     const common = {
         model: $("model").dataset.id, max_tokens: Number($("max").value), temperature: 0,
@@ -139,8 +139,8 @@ function requestFor(preset) {
     return { route: "/v1/chat/completions", headers, body: { ...common, messages } };
 }
 
-/* Asks for the server's half until its first token is known: the events appear as they happen, and
- * no question disturbs the stream that is being measured. */
+/* Fetches the server's half until the answer begins, so that its events appear as they happen; not
+ * later, because a fetch would disturb the stream that is being measured. */
 async function askServerWhileWaiting(mine) {
     const look = async () => {
         const found = await getRecord(mine.id).catch(() => null);
@@ -150,7 +150,7 @@ async function askServerWhileWaiting(mine) {
         await new Promise((wake) => setTimeout(wake, POLL_MS));
         await look();
     }
-    if (!mine.seen) await look(); // the first token itself
+    if (!mine.seen) await look(); // with the first token
 }
 
 async function settle(mine) {
@@ -180,7 +180,7 @@ function showStart() {
     tick();
 }
 
-/* One stands where the other stood, and takes the keyboard's focus with it. */
+/* Shows the one button instead of the other; the keyboard's focus moves along. */
 function swapButtons(from, to) {
     const focused = document.activeElement === $(from);
     $(from).hidden = true;
@@ -243,7 +243,7 @@ function showRecord(mine) {
     $("verdicts").replaceChildren(...verdictItems(record, intervals, mine.preset.expected));
     const link = $("download");
     URL.revokeObjectURL(link.href);
-    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" })); // GET's very bytes
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" })); // the bytes of GET
     link.download = `record-${mine.id}.json`;
     link.hidden = false;
     draw();
@@ -277,7 +277,7 @@ function draw() {
 
 
 
-/* The number on a bar: the record's once it is there, a stamp that is already final, a running count. */
+/* The number on a bar: the record's; until it is there a stamp that is final, or a running count. */
 function barNumber(ns, finalMs, runningMs) {
     if (typeof ns === "number") return showMs(ns / 1e6);
     if (finalMs !== null) return showMs(finalMs);

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# demo.sh [MODEL]: one real request from a real browser to a real model: recorded, classified; then lab 01 graded, and a
-# queue simulated.
+# demo.sh [MODEL]: sends one request from a real browser to a real model, shows its record, grades lab 01, and simulates a
+# queue.
 #
 #   MODEL   tiny (default, the model in this tree), smollm2 (fetched by `make model`), or the path of a GGUF file
 #
-# Keeps everything in build/demo: record.json, page.png, sweep/curve.svg, the server's log. Where no browser can be had, the built-in
-# client plays its part, on its own clock, and that is said. Whatever was started is ended, on Ctrl-C too.
+# The results are in build/demo: record.json, page.png, sweep/curve.svg, the server's log. Without a browser the built-in
+# client takes its place, on its own clock, and the output says so. Every process it started is ended, on Ctrl-C too.
 #
-# Environment: BROWSER=none lets the built-in client play at once; SERVELAB names a program that is built already, and
-# OUT another folder (both for the tests); SERVELAB_TINY another file for `tiny`.
-# Exit status: 0 all of it worked; 1 a step didn't; 2 it couldn't begin. Not here: installing (common/setup/deps.sh).
+# Environment: BROWSER=none uses the built-in client at once; SERVELAB names a program that is built already, and OUT
+# another folder (both for the tests); SERVELAB_TINY names another file for `tiny`.
+# Exit status: 0 every step worked; 1 a step failed; 2 it couldn't begin. Not here: installing (common/setup/deps.sh).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 model=${1:-tiny}
@@ -26,7 +26,7 @@ give_up() { # give_up STATUS TEXT
     exit "$1"
 }
 
-# ---- whatever was started is ended, by its own id -------------------------------------------------------------------
+# ---- every process that was started is ended, by its id --------------------------------------------------------------
 end() { # end PID SECONDS: asks, waits, insists
     [ -n "$1" ] || return 0
     kill -TERM "$1" 2>/dev/null
@@ -49,7 +49,7 @@ trap 'echo; exit 130' INT
 trap 'exit 143' TERM HUP
 
 # ---- the steps ------------------------------------------------------------------------------------------------------
-compile() { # shows how far it is: a minute of silence looks like a fault
+compile() { # shows its progress: a minute of silence looks like a fault
     local total
     total=$(make -n build 2>/dev/null | grep -c -- ' -c ')
     [ "$total" = 0 ] || echo "  $total files to compile"
@@ -60,7 +60,7 @@ compile() { # shows how far it is: a minute of silence looks like a fault
         END { if (live && n) print "" }'
     if [ "${PIPESTATUS[0]}" != 0 ]; then
         tail -20 "$out/build.log" >&2
-        give_up 2 "it doesn't build; all of it stands in $out/build.log"
+        give_up 2 "it doesn't build; the whole output is in $out/build.log"
     fi
     echo "  $servelab is up to date"
 }
@@ -70,11 +70,11 @@ find_model() {
     tiny) file=${SERVELAB_TINY:-common/model/embedded/servelab-tiny.gguf} ;;
     smollm2)
         file=build/models/smollm2.gguf name=SmolLM2-135M-Instruct
-        common/model/fetch_smollm2.sh || give_up 1 "without SmolLM2, 'make demo' runs the embedded model"
+        common/model/fetch_smollm2.sh || give_up 1 "SmolLM2 can't be fetched; 'make demo' without MODEL runs the embedded model"
         ;;
     *) file=$model ;;
     esac
-    [ -r "$file" ] || give_up 2 "there is no model $file; MODEL is tiny, smollm2 or the path of a GGUF file"
+    [ -r "$file" ] || give_up 2 "no model $file; MODEL is tiny, smollm2 or the path of a GGUF file"
 }
 
 start_server() {
@@ -104,14 +104,14 @@ finished() { # its exit status
 
 ask_by_browser() {
     [ "${BROWSER:-}" = none ] && return $NO_BROWSER
-    command -v python3 >/dev/null || { echo "  no python3, which steers the browser"; return $NO_BROWSER; }
+    command -v python3 >/dev/null || { echo "  python3, which drives the browser, is not installed"; return $NO_BROWSER; }
     in_background python3 common/web/drive.py --url "$url" --out "$out/record.json" --picture "$out/page.png"
     finished
 }
 
 ask_by_client() {
     client="the built-in client, on its own clock"
-    echo "  The built-in client plays the browser: the same three stamps, but a program's clock and no page in between."
+    echo "  The built-in client takes the browser's place: the same three stamps, on a program's clock, without a page."
     in_background "$servelab" load --url "$url" --preset first --record "$out/record.json" --json >"$out/client.json"
     local waited=0
     while kill -0 "$driver" 2>/dev/null; do
@@ -129,7 +129,7 @@ ask() {
     [ -s "$out/record.json" ] || give_up 1 "the request left no record; the server's log is $out/server.log"
 }
 
-# Four requests, one worker, worked by hand: the tables of the article. Then a curve of a simulated GPU server.
+# Four requests on one worker, small enough to check by hand; then the curve of a simulated GPU server.
 simulate() {
     local policy
     for policy in single wait-for-n:4; do
@@ -138,7 +138,7 @@ simulate() {
         sed -n '1,/^throughput/s/^/  /p' "$out/sim.txt"
         echo
     done
-    echo "  The four of a group share one setup: compare mean and throughput, and what the first of them pays for that."
+    echo "  A group of four shares one setup: compare the means and the throughputs, and how long its first request waits."
     "$servelab" sim sweep --arrivals poisson --requests 3000 --prompt-tokens 100:2000 --output-tokens 20:300 \
         --model llama-2-7b --gpu h100 --policies static:8,continuous --out "$out/sweep" >"$out/sim.txt" || return 1
     echo
@@ -166,7 +166,7 @@ step "5  The record of that one request (seen by $client)"
 reason=$("$servelab" record check --json "$out/record.json" | sed 's/.*"completion_reason":"\([a-z_]*\)".*/\1/')
 case $reason in
 delivered) ;;
-truncated) echo "  Cut off at its most tokens, the answer counts as incomplete: that is the rule, and no fault of the demo." ;;
+truncated) echo "  The answer reached max_tokens, so it counts as incomplete. That is the rule, not a fault of the demo." ;;
 *)
     echo "  The request was not completed ($reason); the server's log is $out/server.log"
     failed=1

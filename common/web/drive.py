@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""drive.py: lets a real browser ask the classroom page one question, by keyboard, and keeps the record.
+"""drive.py: sends one request from the classroom page in a real browser, by keyboard, and keeps the record.
 
   python3 common/web/drive.py --url http://127.0.0.1:8000/ --out record.json
 
 Offers ClassroomPage (the page's parts by name, for the demo and the tests) and a command line with visible progress.
-Exit status: 0 the record is kept, whatever it says; 1 the page ended without a record; 2 bad usage or server away;
-5 there is no browser (the caller may let the built-in client play its part).
+Exit status: 0 the record is kept, of a failed request too; 1 the page ended without a record; 2 bad usage, or no server;
+5 there is no browser (the caller may use the built-in client instead).
 """
 
 import argparse
@@ -81,8 +81,8 @@ class ClassroomPage:
         self.browser.wait("return document.body.dataset.settled === 'yes'", timeout_s, between=between)
         return self.state()
 
-    def download(self, folder, timeout_s=10):
-        """Presses the download button and returns the path of the file it leaves, or None where there is no button."""
+    def download(self, folder, timeout_s=60):
+        """Presses the download button; returns the path of the file, or None when there is no button."""
         if self.browser.script("return document.getElementById('download').hidden"):
             return None
         self.browser.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
@@ -148,7 +148,7 @@ def keep(page, state, args):
     with tempfile.TemporaryDirectory() as folder:
         file = page.download(folder)
         if file is None:
-            print("  and there is no record of it", file=sys.stderr)
+            print("  and has no record of the request", file=sys.stderr)
             return 1
         shutil.move(file, args.out)
     return 0
@@ -157,9 +157,9 @@ def keep(page, state, args):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog=__doc__.splitlines()[2])
     p.add_argument("--url", required=True, help="the page, http://127.0.0.1:PORT/")
-    p.add_argument("--out", required=True, help="where the record goes")
+    p.add_argument("--out", required=True, help="the file for the record")
     p.add_argument("--preset", help="name of a prepared prompt (default: the page's first)")
-    p.add_argument("--prompt-file", help="a prompt of one's own instead")
+    p.add_argument("--prompt-file", help="the prompt's text, from a file, instead")
     p.add_argument("--max-tokens", type=int, help="output tokens at most")
     p.add_argument("--picture", help="also keep a PNG of the finished page here")
     p.add_argument("--size", default="1920x1080", help="window, WIDTHxHEIGHT (default 1920x1080)")

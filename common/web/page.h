@@ -1,8 +1,8 @@
-/* page.h: the classroom page's files, inside the program: `servelab serve` needs no folder beside
- * it.
+/* page.h: looks up the classroom page's files, which are inside the program: `servelab serve` needs
+ * no folder.
  *
- * Offers: a look-up by URL path. Refuses: anything but the files listed in page.c, so there is no
- * path to escape from. What the page does is told in index.html and app.js.
+ * Only the files listed in page.c are found, so no path leads out of a folder. What the page does
+ * is in index.html and app.js.
  */
 #ifndef SERVELAB_WEB_PAGE_H
 #define SERVELAB_WEB_PAGE_H

@@ -1,25 +1,26 @@
-/* request.js: the measured request: sends a prompt, stamps what the browser sees of the answer, and
- * joins that with the server's half of the record.
+/* request.js: sends a prompt, stamps what the browser sees of the answer, and joins that with the
+ * server's half of the record.
  *
- * Offers ask() with the three stamps of the browser's clock, and the record routes. Nothing here
- * touches the page: ask() runs in a thread of its own (measure.js), the record routes in the page's.
- * Not here: any interval. Those come from the server, from the same functions that `servelab record
- * check` runs.
+ * Offers ask(), which takes the three stamps of the browser's clock, and the record routes. Nothing
+ * here touches the page: ask() runs in a worker thread (measure.js), the record routes in the page's
+ * thread. No interval is computed here: the server computes them, with the functions of `servelab
+ * record check`.
  */
 import { SseParser, readEvent, errorText } from "./sse.js";
 
-/* The server's last event follows the last byte by microseconds; after a cancel it comes at the end of
+/* The server's last event follows the last byte by microseconds. After a cancel it comes at the end of
  * the engine's step, which takes seconds when a large model reads a long prompt. */
 const SETTLE_TRIES = 200, SETTLE_PAUSE_MS = 75;
+const pause = () => new Promise((wake) => setTimeout(wake, SETTLE_PAUSE_MS));
 
-/* An id that a person can find again in a log. getRandomValues works without a secure context, where
- * randomUUID doesn't exist: a lecture over http://192.168... needs it. */
+/* A short id that can be found again in a log. getRandomValues works without a secure context, such as
+ * a lecture over http://192.168...; randomUUID doesn't. */
 export function newRequestId() {
     const bytes = crypto.getRandomValues(new Uint8Array(6));
     return `web-${Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/* The smallest step performance.now() makes, in milliseconds: what a stamp can be trusted to. */
+/* The smallest step of performance.now(), in milliseconds: the resolution of a stamp. */
 export function observeClockStepMs() {
     let step = Infinity;
     const begin = performance.now();
@@ -35,9 +36,9 @@ export function observeClockStepMs() {
 }
 
 /* Sends `body` to `route` and reads the answer to its end. `on.submitted(ms)`, `on.first(ms)`
- * and `on.text(text, ms)` are called after their stamps. Resolves, whatever happens, with the observation
+ * and `on.text(text, ms)` are called after their stamps. Never rejects; resolves with the observation
  *   {requestId, httpStatus, submittedMs, firstMs, lastTextMs, endMs, finish, usage, sawDone, cancelled, problem}
- * where a stamp that wasn't taken is null and problem is null or a sentence for a person.
+ * where a stamp that wasn't taken is null, and problem is null or a sentence for the person.
  *
  * submittedMs: immediately before fetch sends. firstMs: the read that completed the first event
  * with generated content, stamped before it is parsed. endMs: the end of the body of an answer; an
@@ -71,7 +72,7 @@ async function readAnswer(response, seen, on) {
     const parser = new SseParser();
     for (;;) {
         const { done, value } = await reader.read();
-        const ms = performance.now(); // before any parsing: M13
+        const ms = performance.now(); // before any parsing
         if (done) {
             seen.endMs = ms;
             takeEnd(parser.end(), seen);
@@ -80,7 +81,7 @@ async function readAnswer(response, seen, on) {
         try {
             for (const data of parser.push(value)) takeEvent(readEvent(data), ms, seen, on);
         } catch (e) {
-            reader.cancel().catch(() => {}); // what we refuse to read needn't be sent either
+            reader.cancel().catch(() => {}); // the rest of the answer needn't be sent
             throw e;
         }
     }
@@ -135,17 +136,20 @@ export function browserEvents(seen) {
     }));
 }
 
-/* The record's one sentence: which interval is what the person went through. */
+/* The record's statement: which intervals the person experienced. */
 function statementFor(seen) {
-    if (seen.firstMs === null) return "the answer never began: what the person experienced is the failure, no interval";
+    if (seen.firstMs === null) return "the answer never began: the person experienced the failure, and no interval";
     const began = "client_ttft is what the person waited for the answer to begin";
     return seen.endMs === null ? `${began}; it never came to its end` : `${began}, e2e what they waited for all of it`;
 }
 
 const recordUrl = (id) => `/v1/records/${encodeURIComponent(id)}`;
 
-/* Posts the browser's half. Throws with a sentence when the server doesn't take it. */
+/* Posts the browser's half. Throws with a sentence when the server doesn't take it. A request that
+ * ended without a reply may not have reached the server yet, so that its record is awaited first. */
 export async function postEvents(seen) {
+    for (let i = 0; seen.httpStatus === null && i < SETTLE_TRIES && !await getRecord(seen.requestId); i++)
+        await pause();
     const response = await fetch(`${recordUrl(seen.requestId)}/events`, {
         method: "POST", keepalive: true,
         body: JSON.stringify({ events: browserEvents(seen), statement: statementFor(seen) }),
@@ -154,10 +158,10 @@ export async function postEvents(seen) {
     if (!response.ok) throw new Error(await refusal(response));
 }
 
-/* The record as it stands: {text, record}, or null when the server doesn't have it. */
+/* The record as it is now: {text, record}; null when the server has none, or none yet (204). */
 export async function getRecord(id) {
-    const response = await fetch(recordUrl(id), { cache: "no-store" });
-    if (!response.ok) return null;
+    const response = await fetch(`${recordUrl(id)}?if_known=1`, { cache: "no-store" });
+    if (response.status !== 200) return null;
     const text = await response.text();
     return { text, record: JSON.parse(text) };
 }
@@ -170,14 +174,14 @@ export async function getIntervals(id) {
 
 const ENDINGS = ["response_finished", "request_rejected", "request_cancelled", "request_failed"];
 
-/* Waits until the record says how the request ended, then returns {text, record, intervals}; the
- * last known state when it never says so, null without a record. */
+/* Waits until the record has the event that ends the request, and returns {text, record, intervals};
+ * after SETTLE_TRIES the last known state, or null without a record. */
 export async function settledRecord(id) {
     let last = null;
     for (let i = 0; i < SETTLE_TRIES; i++) {
         last = await getRecord(id) ?? last;
         if (last?.record.events.some((e) => ENDINGS.includes(e.event))) break;
-        await new Promise((wake) => setTimeout(wake, SETTLE_PAUSE_MS));
+        await pause();
     }
     return last && { ...last, intervals: await getIntervals(id) };
 }

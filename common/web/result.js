@@ -1,7 +1,7 @@
-/* result.js: what the record says, as parts of the page: cards, verdicts, the sentence.
+/* result.js: renders a record as parts of the page: cards, verdicts, the sentence.
  *
- * Offers elements for app.js to put in place. Every number is the server's (GET
- * /v1/records/{id}/intervals); this file gives it a unit, a formula and a clock, and computes none.
+ * app.js puts the elements in place. Every number comes from the server (GET
+ * /v1/records/{id}/intervals); this file adds unit, formula and clock, and computes none.
  */
 import { showMs } from "./timeline.js";
 
@@ -22,7 +22,7 @@ const CARDS = [
     card("e2e_ns", "whole", "End-to-end", "when it was over", "browser", "final_byte_received − request_submitted"),
     card("server_ttft_ns", "server", "Server TTFT", "until its first token", "server",
         "first_token − request_accepted"),
-    card("queue_delay_ns", "server", "Queue delay", "until it was its turn", "server",
+    card("queue_delay_ns", "server", "Queue delay", "until it was admitted", "server",
         "request_admitted − request_accepted"),
 ];
 /* TPOT has two definitions; the record says which one applied. */
@@ -33,7 +33,7 @@ const TPOT_CARDS = {
         "(final_byte − first_byte) / (output_tokens − 1)"),
 };
 
-/* One card an interval; `intervals` null: nothing is known yet. An absent interval says so. */
+/* One card per interval; `intervals` null: nothing is known yet. An absent interval shows "absent". */
 export function intervalCards(intervals) {
     const tpot = TPOT_CARDS[intervals?.tpot_boundary] ?? TPOT_CARDS.token_sent;
     return [...CARDS, tpot].map(({ key, cls, title, says, clock, formula }) => {
@@ -48,16 +48,16 @@ export function intervalCards(intervals) {
     });
 }
 
-/* What the person lived through, in words: the record's statement with its numbers. */
+/* What the person experienced, in one sentence with the numbers of the record. */
 export function sentenceFor(intervals) {
     const wait = intervals?.client_ttft_ns, whole = intervals?.e2e_ns;
     if (typeof wait !== "number") return "The answer never began: its time to first token is absent, not zero.";
     const began = `The person waited ${showMs(wait / 1e6)} for it to begin (client TTFT)`;
     return typeof whole === "number" ? `${began} and ${showMs(whole / 1e6)} for all of it (end-to-end).`
-        : `${began}; it never came to its end: there is no end-to-end time.`;
+        : `${began}; it never ended, so there is no end-to-end time.`;
 }
 
-/* Completion, quality, structure and use, each with its word; then who judged, and what was expected. */
+/* Completion, quality, structure and usefulness; then the check, and the expected answer. */
 export function verdictItems(record, intervals, expected) {
     const { quality, structure } = record, items = [];
     const add = (good, text) => items.push(element("li", good === null ? "neutral" : good ? "good" : "bad", text));

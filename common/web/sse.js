@@ -5,7 +5,7 @@
  * the caller shows, never skipped. No clock and no page in here; request.js stamps, app.js shows.
  */
 
-/* A line longer than this is no token of an answer; without a bound a broken server fills the memory. */
+/* A bound, so that a broken server can't fill the memory; no chunk of an answer is as long. */
 const MAX_LINE_CHARS = 1 << 20;
 
 /* The event stream format of the HTML standard, section 9.2.6, as far as an answer needs it:
@@ -66,9 +66,9 @@ export class SseParser {
 
 /* What one event says: {done} for the closing [DONE], {fault} for what can't be read or is an error
  * sent inside the stream ({fault, inBand: true}), else {text, finish, usage}. `text` is generated
- * content and "" for a role-only, empty or usage chunk: such a chunk is no first token. */
+ * content, and "" for a role-only, empty or usage chunk, which isn't a first token. */
 export function readEvent(data) {
-    if (data === "[DONE]") return { done: true };
+    if (data.trim() === "[DONE]") return { done: true };
     let chunk;
     try {
         chunk = JSON.parse(data);
@@ -76,7 +76,7 @@ export function readEvent(data) {
         return { fault: `the server sent something that isn't JSON: ${excerpt(data)}` };
     }
     if (chunk === null || typeof chunk !== "object" || Array.isArray(chunk))
-        return { fault: `the server sent JSON that is no chunk of an answer: ${excerpt(data)}` };
+        return { fault: `the server sent JSON that isn't a chunk of an answer: ${excerpt(data)}` };
     if (chunk.error) return { fault: errorText(chunk.error), inBand: true };
 
     const choice = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
@@ -87,7 +87,7 @@ export function readEvent(data) {
     };
 }
 
-/* The message of an OpenAI error object, with the field it is about; or a plain string; or whatever else came. */
+/* The message of an OpenAI error object, with its field; or a plain string; or the JSON itself. */
 export function errorText(error) {
     if (typeof error === "string") return error;
     if (typeof error?.message !== "string") return excerpt(JSON.stringify(error));

@@ -2,7 +2,7 @@
 
 Offers Browser (open a page, run scripts in it, press keys, take pictures) and BrowserMissing, whose text says what to
 install. Refuses to be a general client: it knows chromedriver and Chromium (or Chrome), headless, with a fresh profile
-in a temporary folder, and no network of its own. The one who makes a Browser closes it; `with` does that.
+in a temporary folder, and makes no network requests by itself. Its creator closes it; `with` does that.
 """
 
 import base64
@@ -150,7 +150,7 @@ class Browser:
         """What the page's console said since the last call."""
         return [entry["message"] for entry in self._do("POST", "/se/log", {"type": "browser"})]
 
-    def wait(self, text, timeout_s=20, every_s=0.05, between=None):
+    def wait(self, text, timeout_s=60, every_s=0.05, between=None):
         """Runs script `text` until it returns something true, and returns that. `between` is called in between."""
         until = time.monotonic() + timeout_s
         while time.monotonic() < until:

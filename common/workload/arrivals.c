@@ -7,13 +7,13 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { MAX_SHIFT = 20 };             /* a millionth of a ns: below it a rate can't be told apart */
+enum { MAX_SHIFT = 20 }; /* a millionth of a ns: finer units don't change a rate noticeably */
 static const double MOST = 0x1.0p52; /* what rng_exponential_ns takes */
 static const uint64_t LN2_Q52 = UINT64_C(0xb17217f7d1cf8);
 static const uint64_t ONE_Q62 = UINT64_C(1) << 62;
 enum { EXP_TERMS = 19 }; /* (ln 2)^20 / 20! is 3e-22, under 2^-62 */
 
-/* The finest unit in which `ns` still is at most 2^52. */
+/* The finest unit in which `ns` is at most 2^52. */
 static int finest_shift(double ns) {
     int shift = MAX_SHIFT;
     while (shift > 0 && ldexp(ns, shift) > MOST) shift--;
@@ -56,7 +56,7 @@ void arrival_on_off(struct arrival_process *p, double rate_rps, double on_s, dou
     p->gap = in_units(gap_ns, p->shift);
     p->on = in_units(on_s * (double)NS_PER_S, p->shift);
     p->off = in_units(off_s * (double)NS_PER_S, p->shift);
-    /* periods have no memory: what is left of the one at time 0 is drawn like a whole one */
+    /* exponential periods have no memory: the rest of the first one is drawn like a whole one */
     bool starts_on = rng_unit(&p->rng) < share;
     if (!starts_on) p->at = (unsigned __int128)rng_exponential_ns(&p->rng, p->off);
     p->on_left = rng_exponential_ns(&p->rng, p->on);

@@ -1,14 +1,14 @@
-/* arrivals.h: random times of arrival, the same on every machine: Poisson, gamma gaps, on/off.
+/* arrivals.h: random arrival times, the same on every machine: Poisson, gamma gaps, on/off.
  *
- * Integers throughout after the set-up, which uses only + - * / on doubles, which IEEE 754 rounds
- * exactly (no sum of products, which a compiler could fuse). Time is counted in 2^-shift ns, so
- * that the rounding of a gap doesn't add up to another rate.
+ * The set-up uses only + - * / on doubles, which IEEE 754 rounds exactly (and no sum of products,
+ * which a compiler could fuse); everything after it is in integers. Time is counted in 2^-shift ns,
+ * so that the rounding errors of gaps don't change the rate.
  *
  * Gamma gaps of any shape k = 1 / cv^2. With k = n + f, n whole and 0 <= f < 1, a gamma(k) variate
  * is the sum of n exponentials and a gamma(f) variate, and gamma(f) is an exponential times a
  * beta(f, 1 - f) variate (Johnk, "Erzeugung von betaverteilten und gammaverteilten Zufallszahlen",
- * Metrika 8, 1964). The only function needed is exp(-x), by its series in fixed point. The price is
- * n draws a gap: cv is at least 0.05.
+ * Metrika 8, 1964). The only function needed is exp(-x), by its series in fixed point. A gap
+ * costs n draws, which is why cv is at least 0.05.
  *
  * Not here: closed loops (closed.h), whose arrivals depend on the server.
  */
@@ -19,14 +19,14 @@
 
 #include <stdint.h>
 
-/* Limits with their reasons: a mean gap from 1 ns to 10^15 ns (12 days); n draws a gap for gamma
- * (400) and, upwards, gaps of which all but a few in a thousand are shorter than a clock tick. */
+/* Rates: a mean gap is from 1 ns to 10^15 ns (12 days). cv: the minimum needs 400 draws a gap for
+ * gamma; at the maximum all but a few in a thousand gaps are shorter than a clock tick. */
 #define ARRIVAL_MIN_RPS 1e-6
 #define ARRIVAL_MAX_RPS 1e9
 #define ARRIVAL_MIN_CV  0.05
 #define ARRIVAL_MAX_CV  20.0
-/* A period's mean in seconds, and how many requests an on-off cycle sees at least: fewer would be
- * long walks over empty periods. */
+/* A period's mean in seconds, and the mean number of requests in an on-off cycle: below the
+ * minimum, drawing one request would pass over many empty periods. */
 #define ARRIVAL_MIN_PERIOD_S       1e-6
 #define ARRIVAL_MAX_PERIOD_S       1e6
 #define ARRIVAL_MIN_CYCLE_REQUESTS 1e-3
@@ -39,7 +39,7 @@ struct arrival_process {
     /* gamma: shape = whole + part / 2^32, scale = mean / shape in units; shape 0: not gamma */
     uint32_t whole, part;
     int64_t scale;
-    /* on/off: means of the periods and what is left of this one, in units; on 0: not on/off */
+    /* on/off: means of the periods and the rest of the current one, in units; on 0: not on/off */
     int64_t on, off, on_left;
 };
 

@@ -1,7 +1,8 @@
-/* closed.h: the clients of a closed loop: each thinks, sends, waits for the end, thinks again.
+/* closed.h: the clients of a closed loop: each thinks, sends a request, waits for its end, thinks
+ * again.
  *
- * Who waits isn't kept apart: clients are alike, so that a number of waiting ones and a heap of the
- * times at which the others will send are the whole state.
+ * Clients are alike, so that the state is the number of waiting ones and a heap of the times at
+ * which the others will send.
  */
 #ifndef SERVELAB_WORKLOAD_CLOSED_H
 #define SERVELAB_WORKLOAD_CLOSED_H
@@ -27,7 +28,7 @@ void closed_clear(struct closed_loop *c);
 int64_t closed_peek_ns(const struct closed_loop *c);
 /* That client sends and waits. There must be one. */
 int64_t closed_send(struct closed_loop *c);
-/* A waiting client has its answer and thinks. One must be waiting. */
+/* A waiting client's request has ended: it starts to think. One must be waiting. */
 void closed_ended(struct closed_loop *c, int64_t end_ns);
 
 #endif

@@ -1,11 +1,11 @@
-/* decimal.c: decimals to nanoseconds in integers. See decimal.h. */
+/* decimal.c: see decimal.h. */
 #include "workload/decimal.h"
 
 #include <stdbool.h>
 
 static const char NEGATIVE[] = "negative", NO_NUMBER[] = "not a number", LARGE[] = "too large";
 enum {
-    KEPT_DIGITS = 19,       /* fit 64 bits; what comes after is below a ns for times we accept */
+    KEPT_DIGITS = 19,       /* fit into 64 bits; the rest is below 1 ns for accepted times */
     MOST_EXPONENT = 1000000 /* more digits than any field has */
 };
 static const int64_t MOST_NS = INT64_C(1) << 62;
@@ -66,13 +66,13 @@ const char *decimal_ns(const char *text, size_t n, int64_t unit_ns, int64_t *out
     return scale(mantissa, power, out);
 }
 
-const char *decimal_whole(const char *text, size_t n, int64_t most, int64_t *out) {
+const char *decimal_whole(const char *text, size_t n, uint64_t most, uint64_t *out) {
     if (n > 1 && text[0] == '-' && is_digit(text[1])) return NEGATIVE;
     if (n == 0) return NO_NUMBER;
-    int64_t v = 0;
+    uint64_t v = 0;
     for (size_t i = 0; i < n; i++) {
         if (!is_digit(text[i])) return NO_NUMBER;
-        int digit = text[i] - '0';
+        uint64_t digit = (uint64_t)(text[i] - '0');
         if (digit > most || v > (most - digit) / 10) return LARGE;
         v = v * 10 + digit;
     }

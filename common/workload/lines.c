@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-    FIRST_BYTES = 1 << 16,           /* rows as published fit many times over */
+    FIRST_BYTES = 1 << 16,           /* many rows of the published traces */
     MOST_BYTES = LINES_MAX_BYTES + 2 /* a line and its end */
 };
 
@@ -21,8 +21,8 @@ void lines_clear(struct lines *l) {
     l->buf = NULL;
 }
 
-/* More bytes behind those that are there, in a larger buffer where they fill this one. 0 also at
- * the end of the file. */
+/* Reads more bytes after those in the buffer, which grows if it is full. 0 also at the end of the
+ * file. */
 static int fill(struct lines *l, struct err *e) {
     if (l->end - l->start == l->cap) {
         l->cap = l->cap * 2 < MOST_BYTES ? l->cap * 2 : MOST_BYTES;
@@ -41,7 +41,7 @@ static int fill(struct lines *l, struct err *e) {
     return 0;
 }
 
-/* The LF that ends the line at buf[start], NULL when the file or the buffer ends before. */
+/* The LF that ends the line at buf[start]; NULL: the file or the buffer ends before it. */
 static int find_end(struct lines *l, const char **end, struct err *e) {
     size_t looked = 0;
     for (;;) {
@@ -52,7 +52,7 @@ static int find_end(struct lines *l, const char **end, struct err *e) {
     }
 }
 
-/* Drops what is left of a line that doesn't fit. */
+/* Skips the rest of a line that is too long. */
 static int skip_line(struct lines *l, struct err *e) {
     const char *end = NULL;
     while (!end) {

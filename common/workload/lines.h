@@ -1,7 +1,7 @@
-/* lines.h: a file line by line, in bounded memory, whatever is in it.
+/* lines.h: reads a file line by line in bounded memory.
  *
- * A line ends with LF, CRLF or the end of the file; a byte order mark in front of the first line is
- * passed over. Lines longer than LINES_MAX_BYTES are passed over too, and said to be.
+ * A line ends with LF, CRLF or the end of the file; a byte order mark before the first line is
+ * skipped. A line longer than LINES_MAX_BYTES is skipped and reported (LINES_TOO_LONG).
  */
 #ifndef SERVELAB_WORKLOAD_LINES_H
 #define SERVELAB_WORKLOAD_LINES_H
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest line read as published has 2,699 bytes (Mooncake); this one would list the prefix
- * blocks of a prompt of 60 million tokens. */
+/* The longest line of the published traces has 2,699 bytes (Mooncake); a line of this size would
+ * list the prefix blocks of a prompt of 60 million tokens. */
 enum { LINES_MAX_BYTES = 1 << 20 };
 
 struct lines {
@@ -21,12 +21,12 @@ struct lines {
     char *buf; /* unread bytes: buf[start..end) */
     size_t cap, start, end;
     bool eof;
-    int64_t line; /* number of the line that was returned last, from 1 on */
+    int64_t line; /* number of the last returned line, from 1 on */
 };
 
 enum lines_got { LINES_ERROR = -1, LINES_END = 0, LINES_OK = 1, LINES_TOO_LONG = 2 };
 
-/* The descriptor stays the caller's. */
+/* The caller keeps the descriptor and closes it. */
 void lines_init(struct lines *l, int fd);
 void lines_clear(struct lines *l);
 

@@ -1,4 +1,4 @@
-/* spec.c: words into a workload_spec, and the checks of one. See spec.h. */
+/* spec.c: see spec.h. */
 #include "workload/spec.h"
 
 #include "base/clock.h"
@@ -29,17 +29,19 @@ const char *spec_trace_format_name(enum trace_format f) {
 int spec_arrivals(const char *flag, const char *text, enum arrivals *out, struct err *e) {
     for (int a = ARRIVALS_POISSON; a <= ARRIVALS_CLOSED; a++)
         if (!strcmp(text, ARRIVALS_NAMES[a])) return *out = (enum arrivals)a, 0;
-    return err_at(e, 0, flag,
-                  "'%.40s' is no kind of arrivals; take poisson, gamma, on-off or closed, or give "
-                  "--arrivals-ms or --trace",
-                  text);
+    return err_at(
+        e, 0, flag,
+        "'%.40s' isn't a kind of arrivals; take poisson, gamma, on-off or closed, or give "
+        "--arrivals-ms or --trace",
+        text);
 }
 
 int spec_trace_format(const char *flag, const char *text, enum trace_format *out, struct err *e) {
     for (int f = TRACE_AZURE; f <= TRACE_VIDUR; f++)
         if (!strcmp(text, FORMAT_NAMES[f])) return *out = (enum trace_format)f, 0;
     return err_at(e, 0, flag,
-                  "'%.40s' is no format we read; take azure, mooncake, burstgpt or vidur", text);
+                  "'%.40s' isn't a known trace format; take azure, mooncake, burstgpt or vidur",
+                  text);
 }
 
 static int count_of(const char **at, int32_t *out) {
@@ -61,11 +63,12 @@ int spec_lengths(const char *flag, const char *text, struct lengths *out, struct
     if (!bad && *at == ':') at++, bad = count_of(&at, &l.hi);
     if (bad || *at)
         return err_at(e, 0, flag,
-                      "'%.40s' is no length; write N for a fixed one or LO:HI for a uniform one, "
+                      "'%.40s' isn't a length; write N for a fixed one or LO:HI for a uniform one, "
                       "from 1 to %d tokens",
                       text, SPEC_MAX_TOKENS);
     if (l.lo > l.hi)
-        return err_at(e, 0, flag, "'%.40s' runs downwards; write the smaller length first", text);
+        return err_at(e, 0, flag,
+                      "'%.40s' has the larger length first; write the smaller one first", text);
     *out = l;
     return 0;
 }
@@ -84,7 +87,7 @@ int spec_list_ms(const char *flag, const char *text, int64_t **out, int64_t *n, 
         if (wrong || list[i] > INT64_C(1000000000) * NS_PER_MS) {
             free(list);
             return err_at(e, 0, flag,
-                          "'%.*s' is no time from 0 to 10^9 ms; write them as in 0,1,2.5",
+                          "'%.*s' isn't a time from 0 to 10^9 ms; write them as in 0,1,2.5",
                           len > 20 ? 20 : (int)len, at);
         }
         if (i > 0 && list[i] < list[i - 1]) {
@@ -106,18 +109,18 @@ int spec_list_ms(const char *flag, const char *text, int64_t **out, int64_t *n, 
 struct need {
     const char *flag;
     bool given;
-    unsigned of_use; /* bits: 1 << enum arrivals */
+    unsigned used_by; /* bits: 1 << enum arrivals */
 };
 #define ON(kind)   (1u << ARRIVALS_##kind)
 #define GENERATED  (ON(POISSON) | ON(GAMMA) | ON(ON_OFF))
 #define ALL_BUT(k) (~ON(k))
 
-/* Given although it means nothing here? -0.0 and NaN count as given. */
+/* Is the number given? -0.0 and NaN count as given. */
 static bool stated(double v) {
     return !(v == 0) || signbit(v);
 }
 
-static int check_of_use(const struct workload_spec *s, struct err *e) {
+static int check_used(const struct workload_spec *s, struct err *e) {
     const struct need needs[] = {
         {"--arrivals-ms", s->list_ns != NULL, ON(LIST)},
         {"--rate-rps", stated(s->rate_rps), GENERATED | ON(TRACE)},
@@ -133,7 +136,7 @@ static int check_of_use(const struct workload_spec *s, struct err *e) {
         {"--skip-bad-rows", s->skip_bad_rows, ON(TRACE)},
     };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-        if (needs[i].given && !(needs[i].of_use & 1u << s->arrivals))
+        if (needs[i].given && !(needs[i].used_by & 1u << s->arrivals))
             return err_at(e, 0, needs[i].flag, "has no meaning with %s%s; leave it out",
                           s->arrivals == ARRIVALS_LIST    ? "--arrivals-ms"
                           : s->arrivals == ARRIVALS_TRACE ? "--trace"
@@ -218,13 +221,13 @@ static int check_arrivals(const struct workload_spec *s, struct err *e) {
     case ARRIVALS_POISSON:
         return check_rate(s, e);
     }
-    return err_at(e, 0, "--arrivals", "is no kind of arrivals");
+    return err_at(e, 0, "--arrivals", "isn't a kind of arrivals");
 }
 
 int spec_check(const struct workload_spec *s, struct err *e) {
     if (s->arrivals > ARRIVALS_TRACE || s->trace_format > TRACE_VIDUR)
-        return err_at(e, 0, "--arrivals", "is no kind of arrivals, or of trace");
-    if (check_of_use(s, e) ||
+        return err_at(e, 0, "--arrivals", "isn't a kind of arrivals or of trace");
+    if (check_used(s, e) ||
         check_count("--requests", s->requests, s->arrivals == ARRIVALS_TRACE ? 0 : 1,
                     SPEC_MAX_REQUESTS, e) ||
         check_arrivals(s, e) || check_lengths("--prompt-tokens", s->prompt_tokens, e) ||

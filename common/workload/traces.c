@@ -1,5 +1,5 @@
-/* traces.c: a file of rows into rows in order of time. See traces.h. Not here: what a row looks
- * like (traces_csv.c, traces_mooncake.c). */
+/* traces.c: reads a file of rows and sorts them by time. See traces.h. Not here: parsing a row
+ * (traces_csv.c, traces_mooncake.c). */
 #include "workload/traces.h"
 
 #include "base/clock.h"
@@ -22,6 +22,53 @@ struct reading {
     struct csv_columns columns;
 };
 
+static int take_lines(struct reading *r, struct err *e);
+static int finish(struct trace *t, int64_t lines, struct err *e);
+
+int trace_read(struct trace *t, const char *path, enum trace_format format, bool skip_bad_rows,
+               struct err *e) {
+    *t = (struct trace){0};
+    if (!strcmp(path, "-")) {
+        if (!trace_read_fd(t, STDIN_FILENO, format, skip_bad_rows, e)) return 0;
+        if (e && !strcmp(e->text, "is empty"))
+            err_set(e, "is empty, as standard input is when it has been read once; a sweep needs a "
+                       "file");
+        return -1;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a FIFO must not block */
+    if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
+    struct stat st;
+    int rc;
+    if (fstat(fd, &st))
+        rc = err_set(e, "can't be examined: %s", strerror(errno));
+    else if (S_ISDIR(st.st_mode))
+        rc = err_set(e, "is a folder; name the file in it");
+    else if (!S_ISREG(st.st_mode))
+        rc = err_set(e, "is not a regular file; pipe it in and name -, standard input");
+    else
+        rc = trace_read_fd(t, fd, format, skip_bad_rows, e);
+    close(fd);
+    return rc;
+}
+
+int trace_read_fd(struct trace *t, int fd, enum trace_format format, bool skip_bad_rows,
+                  struct err *e) {
+    *t = (struct trace){0};
+    struct reading r = {.t = t, .format = format, .skip_bad_rows = skip_bad_rows};
+    lines_init(&r.lines, fd);
+    int rc = take_lines(&r, e);
+    if (!rc) rc = finish(t, r.lines.line, e);
+    lines_clear(&r.lines);
+    if (rc) trace_clear(t);
+    return rc;
+}
+
+void trace_clear(struct trace *t) {
+    free(t->rows);
+    free(t->prefixes);
+    *t = (struct trace){0};
+}
+
 /* ---- one row ---- */
 
 static void add_row(struct trace *t, const struct trace_row *row) {
@@ -43,7 +90,7 @@ static void add_row(struct trace *t, const struct trace_row *row) {
     if (kept->output_tokens > t->longest_output) t->longest_output = kept->output_tokens;
 }
 
-/* Puts the line to *e and, where bad rows are skipped, counts it instead: 0. */
+/* Sets *e, with the line: -1. If bad rows are skipped it only counts the row: 0. */
 static int bad_row(struct reading *r, struct err *bad, struct err *e) {
     struct workload_facts *f = &r->t->facts;
     if (r->skip_bad_rows) {
@@ -79,7 +126,7 @@ static int take_line(struct reading *r, const char *text, size_t n, struct err *
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static int take_lines(struct reading *r, struct err *e) {
     for (;;) {
@@ -120,48 +167,4 @@ static int finish(struct trace *t, int64_t lines, struct err *e) {
     int64_t span_ns = t->rows[t->n - 1].at_ns;
     if (span_ns > 0) f->recorded_rps = (double)(t->n - 1) * (double)NS_PER_S / (double)span_ns;
     return 0;
-}
-
-int trace_read_fd(struct trace *t, int fd, enum trace_format format, bool skip_bad_rows,
-                  struct err *e) {
-    *t = (struct trace){0};
-    struct reading r = {.t = t, .format = format, .skip_bad_rows = skip_bad_rows};
-    lines_init(&r.lines, fd);
-    int rc = take_lines(&r, e);
-    if (!rc) rc = finish(t, r.lines.line, e);
-    lines_clear(&r.lines);
-    if (rc) trace_clear(t);
-    return rc;
-}
-
-int trace_read(struct trace *t, const char *path, enum trace_format format, bool skip_bad_rows,
-               struct err *e) {
-    *t = (struct trace){0};
-    if (!strcmp(path, "-")) {
-        if (!trace_read_fd(t, STDIN_FILENO, format, skip_bad_rows, e)) return 0;
-        if (e && !strcmp(e->text, "is empty"))
-            err_set(e, "is empty, as standard input is when it has been read once; a sweep needs a "
-                       "file");
-        return -1;
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
-    if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
-    struct stat st;
-    int rc;
-    if (fstat(fd, &st))
-        rc = err_set(e, "can't be examined: %s", strerror(errno));
-    else if (S_ISDIR(st.st_mode))
-        rc = err_set(e, "is a folder; name the file in it");
-    else if (!S_ISREG(st.st_mode))
-        rc = err_set(e, "is not a regular file; pipe it in and name -, standard input");
-    else
-        rc = trace_read_fd(t, fd, format, skip_bad_rows, e);
-    close(fd);
-    return rc;
-}
-
-void trace_clear(struct trace *t) {
-    free(t->rows);
-    free(t->prefixes);
-    *t = (struct trace){0};
 }

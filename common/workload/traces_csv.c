@@ -26,7 +26,7 @@ static const struct csv_format FORMATS[] = {
                      NS_PER_S},
 };
 
-/* Fields of a line; how many there are, also when that is more than `cap`. */
+/* Splits a line into fields; returns their number, which may be more than `cap`. */
 static int split(const char *text, size_t n, struct slice *out, int cap) {
     int fields = 0;
     for (const char *end = text + n;; fields++) {
@@ -99,14 +99,14 @@ int bad_field(struct err *e, const char *column, const char *expected, const cha
                   len < n ? "..." : "", wrong ? " (" : "", wrong ? wrong : "", wrong ? ")" : "");
 }
 
-/* Two digits, -1 when they aren't. */
+/* The value of two digits; -1: not digits. */
 static int two(const char *p) {
     unsigned a = (unsigned char)p[0] - '0', b = (unsigned char)p[1] - '0';
     return a < 10 && b < 10 ? (int)(a * 10 + b) : -1;
 }
 
 /* Days since 1970-01-01, by years that begin in March, so that the leap day comes last and the
- * months in front of it follow one formula (5 months have 153 days). 719468 days lie between
+ * months before it follow one formula (5 months have 153 days). 719468 days lie between
  * 0000-03-01 and 1970-01-01. */
 static int64_t days_from_1970(int year, int month, int day) {
     int64_t y = month > 2 ? year : year - 1;
@@ -120,7 +120,7 @@ static int days_in_month(int year, int month) {
     return days[month - 1] + (month == 2 && leap);
 }
 
-/* What follows the seconds: up to 9 digits and "+00:00", "Z" or nothing. */
+/* The text after the seconds: up to 9 digits and "+00:00", "Z" or nothing. */
 static const char *fraction_and_zone(const char *text, size_t n, int64_t *ns) {
     size_t i = 0;
     *ns = 0;
@@ -159,7 +159,7 @@ const char *azure_time_ns(const char *text, size_t n, int64_t *out) {
 }
 
 static int tokens(const char *column, struct slice field, int32_t *out, struct err *e) {
-    int64_t v;
+    uint64_t v;
     const char *wrong = decimal_whole(field.text, field.n, SPEC_MAX_TOKENS, &v);
     if (wrong) return bad_field(e, column, WHOLE_TOKENS, field.text, field.n, wrong);
     *out = (int32_t)v;

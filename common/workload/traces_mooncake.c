@@ -1,6 +1,6 @@
-/* traces_mooncake.c: rows of Mooncake's JSON lines. json_scan has the say over what is JSON; this
- * file walks over text that has passed it, because a tree of some hundred nodes for the hash_ids of
- * each row would be most of the reading time. */
+/* traces_mooncake.c: rows of Mooncake's JSON lines. json_scan checks that a line is valid JSON;
+ * this file then walks over its text, because building a tree of some hundred nodes for the
+ * hash_ids of each row would take most of the time. */
 #include "workload/traces_internal.h"
 
 #include "base/clock.h"
@@ -47,7 +47,7 @@ static void trim(struct slice *s) {
     while (s->n > 0 && strchr(" \t\r\n", s->text[s->n - 1])) s->n--;
 }
 
-/* The members we know, as they are written; others are passed over. Absent ones stay NULL. */
+/* The texts of the known members; NULL: absent. Other members are skipped. */
 static void find_members(struct slice whole, struct slice *out) {
     const char *end = whole.text + whole.n;
     const char *p = skip_space(whole.text, end) + 1; /* past the brace */
@@ -67,35 +67,37 @@ static void find_members(struct slice whole, struct slice *out) {
 
 /* ---- the row ---- */
 
-static void append_prefix(struct trace *t, int64_t id) {
+static void append_prefix(struct trace *t, uint64_t id) {
     if (t->n_prefixes == t->cap_prefixes) {
         t->cap_prefixes = t->cap_prefixes ? t->cap_prefixes * 2 : 1024;
         t->prefixes = realloc(t->prefixes, (size_t)t->cap_prefixes * sizeof *t->prefixes);
         INVARIANT(t->prefixes);
     }
-    /* The ids count from 0; mixed they are hashes that a router can take modulo something. This is
-     * splitmix64's last step, a bijection that maps only 0 to 0. */
-    uint64_t z = (uint64_t)id + 1;
+    /* Published ids count from 0, other files have hashes of 64 bits. Mixed, both can be taken
+     * modulo something by a router. This is splitmix64's last step, a bijection that maps only 0 to
+     * 0. A prefix of 0 means "not known": the greatest id gets the place of an arbitrary other one.
+     */
+    uint64_t z = id + 1 ? id + 1 : UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     t->prefixes[t->n_prefixes++] = z ^ (z >> 31);
 }
 
 static int read_prefix(struct trace *t, struct slice ids, struct trace_row *row, struct err *e) {
-    const char *name = MEMBERS[HASH_IDS], *expected = "a list of whole numbers from 0 on";
+    const char *name = MEMBERS[HASH_IDS], *expected = "a list of whole numbers from 0 to 2^64 - 1";
     row->prefix_at = t->n_prefixes;
     row->n_prefix = 0;
-    if (!ids.text) return 0;
+    if (!ids.text || (ids.n == 4 && !memcmp(ids.text, "null", 4))) return 0;
     if (ids.text[0] != '[') return bad_field(e, name, expected, ids.text, ids.n, NULL);
     int64_t blocks = ((int64_t)row->prompt_tokens + TRACE_PREFIX_TOKENS - 1) / TRACE_PREFIX_TOKENS;
     const char *end = ids.text + ids.n, *p = skip_space(ids.text + 1, end);
     while (*p != ']') {
         struct slice item = {p, 0};
-        int64_t id;
+        uint64_t id;
         p = skip_value(p, end);
         item.n = (size_t)(p - item.text);
         trim(&item);
-        const char *wrong = decimal_whole(item.text, item.n, INT64_MAX - 1, &id);
+        const char *wrong = decimal_whole(item.text, item.n, UINT64_MAX, &id);
         if (wrong) return bad_field(e, name, expected, item.text, item.n, wrong);
         if (++row->n_prefix > blocks)
             return err_at(
@@ -109,7 +111,7 @@ static int read_prefix(struct trace *t, struct slice ids, struct trace_row *row,
 }
 
 static int read_tokens(const struct slice *members, enum member m, int32_t *out, struct err *e) {
-    int64_t v = 0;
+    uint64_t v = 0;
     struct slice s = members[m];
     const char *wrong = s.text ? decimal_whole(s.text, s.n, SPEC_MAX_TOKENS, &v) : "missing";
     *out = (int32_t)v;
@@ -120,7 +122,7 @@ int mooncake_row(struct trace *t, const char *text, size_t n, struct trace_row *
                  struct err *e) {
     struct json_scan_result scan;
     if (json_scan(text, n, 1, &scan, e)) return -1;
-    free(scan.literals); /* ids beyond 2^53 are whole numbers to us */
+    free(scan.literals); /* ids above 2^53 are read from the text */
     struct slice whole = {text, n}, members[N_MEMBERS] = {{NULL, 0}};
     const char *first = skip_space(text, text + n);
     if (*first != '{')

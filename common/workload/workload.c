@@ -1,5 +1,5 @@
-/* workload.c: the sequence of requests: an arrival, two lengths and a fate each, drawn from streams
- * of their own. See workload.h. */
+/* workload.c: draws each request's arrival, two lengths and failure from separate streams. See
+ * workload.h. */
 #include "workload/workload.h"
 
 #include "base/clock.h"
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One stream a purpose. The first has the seed as it is. */
+/* One stream per purpose; the first uses the seed itself. */
 enum stream { OF_ARRIVALS, OF_PROMPTS, OF_OUTPUTS, OF_FATES };
 static uint64_t stream_seed(uint64_t seed, enum stream s) {
     return seed ^ (uint64_t)s * UINT64_C(0xd1b54a32d192ed03);
 }
 
 struct workload {
-    struct workload_spec spec; /* list_ns is our copy */
+    struct workload_spec spec; /* list_ns is a copy owned here */
     int64_t next_id, end_id;
     struct rng prompts, outputs, fates;
     struct arrival_process random; /* Poisson, gamma, on/off */
@@ -83,7 +83,7 @@ static int open_arrivals(struct workload *w, struct err *e) {
     case ARRIVALS_TRACE:
         return open_trace(w, e);
     }
-    return err_at(e, 0, "--arrivals", "is no kind of arrivals");
+    return err_at(e, 0, "--arrivals", "isn't a kind of arrivals");
 }
 
 struct workload *workload_open(const struct workload_spec *spec, struct err *e) {
@@ -138,6 +138,7 @@ int64_t workload_peek_ns(struct workload *w) {
 }
 
 static int32_t draw(struct rng *r, struct lengths l) {
+    if (l.lo == l.hi) return l.lo;
     return l.lo + (int32_t)rng_below(r, (uint64_t)(l.hi - l.lo) + 1);
 }
 
@@ -164,6 +165,15 @@ static void set_lengths(struct workload *w, struct sim_request *r) {
     r->max_output_tokens = limit > 0 ? limit : longest;
 }
 
+/* Does the request fail, and after how many tokens? Both are drawn in either case: another
+ * fail_rate leaves the rest of the stream unchanged. */
+static void draw_fate(struct workload *w, struct sim_request *r) {
+    bool fails = rng_unit(&w->fates) < w->spec.fail_rate;
+    uint64_t when = rng_next(&w->fates);
+    if (!fails) return;
+    r->fail_after = 1 + (int32_t)((unsigned __int128)when * (uint64_t)r->output_tokens >> 64);
+}
+
 int workload_next(struct workload *w, struct sim_request *out, struct err *e) {
     if (workload_over(w)) return 0;
     int64_t at = workload_peek_ns(w);
@@ -173,12 +183,7 @@ int workload_next(struct workload *w, struct sim_request *out, struct err *e) {
                       (long long)w->next_id);
     *out = (struct sim_request){.id = w->next_id, .arrival_ns = at};
     set_lengths(w, out);
-    /* both draws whether it fails or not: another fail_rate leaves the rest of the stream alone */
-    bool fails = rng_unit(&w->fates) < w->spec.fail_rate;
-    uint64_t when = rng_next(&w->fates);
-    if (fails)
-        out->fail_after =
-            1 + (int32_t)((unsigned __int128)when * (uint64_t)out->output_tokens >> 64);
+    if (w->spec.fail_rate > 0) draw_fate(w, out);
     if (w->spec.arrivals == ARRIVALS_CLOSED) closed_send(&w->closed);
     w->peeked = false;
     w->next_id++;

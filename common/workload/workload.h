@@ -1,29 +1,34 @@
-/* workload.h: what arrives: when, how long, and what of it is shared.
+/* workload.h: the sequence of requests that arrives: their times, their lengths and their shared
+ * prefixes.
  *
  *   struct workload *w = workload_open(&spec, &e);
  *   while (workload_next(w, &request, &e) == 1) ...
  *
  * A workload is a sequence of struct sim_request in order of arrival, ids 0, 1, 2, ... An open one
- * (a list, Poisson, gamma, on/off, a trace) doesn't look at the server; a closed loop does: its
- * next arrival depends on when earlier requests ended, so that it must be told (workload_ended).
+ * (a list, Poisson, gamma, on/off, a trace) is independent of the server. In a closed loop the next
+ * arrival depends on when earlier requests ended: the caller reports each end (workload_ended).
  *
  * Equal specs give equal sequences on every machine: nothing here depends on the last bit of a libm
- * function. More than that: arrivals, prompt lengths, output lengths and failures are drawn from
- * streams of their own, so that
+ * function. Arrivals, prompt lengths, output lengths and failures are drawn from separate streams,
+ * so that
  *   - of two generated workloads that differ only in `requests` the shorter is the beginning of the
  *     longer;
- *   - of two that differ only in rate_rps the one is the other on a stretched clock: the points of
- *     a sweep differ by the load and not by luck;
- *   - of two that differ only in fail_rate, what fails at the lower rate fails at the higher.
- * A Poisson count keeps its variance: no arrival is moved so that the last one lands at n / rate.
+ *   - two that differ only in rate_rps are the same on a stretched clock: the points of a sweep
+ *     differ by the load and not by chance;
+ *   - of two that differ only in fail_rate, a request that fails at the lower rate fails at the
+ *     higher.
+ * A Poisson count keeps its variance: arrivals aren't scaled to end at n / rate.
  *
- * Not here: what the server makes of them (sim/), the formats of traces (traces.h), flags (spec.h).
+ * Not here: the simulation (sim/), the formats of traces (traces.h), parsing flags (spec.h).
  */
 #ifndef SERVELAB_WORKLOAD_WORKLOAD_H
 #define SERVELAB_WORKLOAD_WORKLOAD_H
 
 #include "base/err.h"
-#include "sim/sim.h"
+#include "workload/request.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 enum arrivals {
     ARRIVALS_LIST,
@@ -39,13 +44,13 @@ enum arrivals {
 
 enum trace_format { TRACE_AZURE, TRACE_MOONCAKE, TRACE_BURSTGPT, TRACE_VIDUR };
 
-/* A length: fixed when lo == hi, else uniform over lo .. hi. {0, 0}, not stated, means 1. */
+/* A length in tokens: fixed if lo == hi, else uniform over lo .. hi. {0, 0} (not given) means 1. */
 struct lengths {
     int32_t lo, hi;
 };
 
-/* What isn't stated is 0. A field that the kind of arrivals has no use for must be 0: an error
- * names its flag, because a flag without effect is a misunderstanding. Of use are
+/* A field that isn't given is 0. A field that the kind of arrivals doesn't use must be 0; otherwise
+ * an error names its flag, because a flag without effect is a mistake. The kinds use
  *   list_ns        list: needed (--arrivals-ms)
  *   requests       list (the length of list_ns), poisson, gamma, on-off, closed: all of them need
  *                  it; trace: at most so many, the earliest; 0 for all
@@ -68,49 +73,48 @@ struct workload_spec {
     double think_s;
     uint64_t seed;
     struct lengths prompt_tokens, output_tokens;
-    int32_t max_output_tokens; /* cuts longer answers: they are truncated; 0 for no limit */
-    double fail_rate;  /* this share of the requests breaks while it runs (drawn from seed) */
+    int32_t max_output_tokens; /* longer answers are cut there: truncated; 0: no limit */
+    double fail_rate;  /* share of the requests that fail while they run (drawn from seed) */
     const char *trace; /* path */
     enum trace_format trace_format;
-    double time_scale;  /* gaps are multiplied by it; 0 means 1 */
+    double time_scale;  /* factor on all gaps; 0 means 1 */
     bool skip_bad_rows; /* otherwise the first bad row is an error */
 };
 
 struct workload;
 
-/* NULL and *e. An error in the spec names its flag in e->field ("--rate-rps"). An error in the
- * trace has the column there, and e->line where it belongs to a line; the file's name for messages
- * is workload_err_input(spec, e). Lists are copied, a trace is read whole. */
+/* NULL and *e on an error. For an error in the spec e->field is the flag ("--rate-rps"). For an
+ * error in the trace it is the column, e->line is the line or 0, and workload_err_input(spec, e) is
+ * the file's name for messages. Lists are copied; a trace is read completely. */
 struct workload *workload_open(const struct workload_spec *spec, struct err *e);
 void workload_close(struct workload *w);
 
-/* spec->trace when *e, from workload_open, is about that file; NULL when it is about a flag. */
+/* spec->trace if *e, from workload_open, is about that file; NULL if it is about a flag. */
 const char *workload_err_input(const struct workload_spec *spec, const struct err *e);
 
-/* 1 and *out, 0 at the end, -1 and *e. A closed loop with all its clients waiting answers
- * WORKLOAD_WAIT: tell it of an end first.
+/* 1 and *out; 0 at the end; -1 and *e. WORKLOAD_WAIT: all clients of a closed loop wait; report an
+ * end first (workload_ended).
  *
- * max_output_tokens of a request is what its policy may know: the spec's where it has one, else the
- * longest answer possible (output_tokens.hi, or the longest of the trace); never the length itself.
- * Prefix hashes live until workload_close. */
+ * max_output_tokens of a request is the limit that its policy sees: the spec's, else the longest
+ * possible answer (output_tokens.hi, or the longest of the trace); never the request's own length.
+ * Prefix hashes are valid until workload_close. */
 enum { WORKLOAD_WAIT = 2 };
 int workload_next(struct workload *w, struct sim_request *out, struct err *e);
 
-/* When the request that workload_next would give arrives; INT64_MAX at the end and where it would
- * answer WORKLOAD_WAIT. What a closed loop says here can become earlier by workload_ended: let the
- * server run only to its own next end, and look again, before you take the arrival. */
+/* The arrival time of the request that workload_next would return; INT64_MAX at the end and for
+ * WORKLOAD_WAIT. In a closed loop workload_ended can make it earlier: run the server only to its
+ * next end, then call this again before you take the arrival. */
 int64_t workload_peek_ns(struct workload *w);
 
-/* No further arrival will come, whatever the server does. */
+/* True: there will be no further arrival. */
 bool workload_over(const struct workload *w);
 
-/* A request of a closed loop ended, in whatever way. Nothing to do for the others. */
+/* Reports the end of a request, complete or not, to a closed loop. Other kinds ignore it. */
 void workload_ended(struct workload *w, int64_t end_ns);
 
-/* Known after reading: rows read, rows skipped as bad, rows with no token to generate (kept with
- * one), whether the rows were unsorted (they are sorted then, by time, equal times in file order).
- * All 0 for what isn't a trace.
- */
+/* Facts about a trace: rows read, bad rows skipped, rows with 0 prompt or output tokens (kept with
+ * one), and whether the rows were unsorted (they are then sorted by time, equal times in file
+ * order). All 0 if the workload isn't a trace. */
 struct workload_facts {
     int64_t rows, skipped, zero_token_rows;
     int64_t first_skipped_line;           /* of the first bad row; 0: none */

@@ -1,4 +1,4 @@
-/* child/answer.h: the numbers that answer one case, in the order of its slots. */
+/* child/answer.h: appends the numbers that answer one case, in the order of its slots. */
 #ifndef SERVELAB_GRADER_CHILD_ANSWER_H
 #define SERVELAB_GRADER_CHILD_ANSWER_H
 
@@ -15,7 +15,7 @@ static inline void put(struct answer *a, int64_t v) {
     if (a->n < a->cap) a->slots[a->n++] = v;
 }
 
-/* A bool as the byte it is: reading poison as a bool would be undefined. */
+/* Appends a bool's byte: reading a poisoned byte as a bool would be undefined behaviour. */
 static inline void put_bool(struct answer *a, const bool *b) {
     unsigned char byte;
     memcpy(&byte, b, 1);

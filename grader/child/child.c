@@ -1,11 +1,12 @@
-/* child.c: the question-and-answer loop around a learner's functions. See child.h.
+/* child.c: reads a case, calls the learner's function and sends the answer, again and again. See
+ * child.h.
  *
- * A learner's code shares this process and can do anything to it: end it, print into the channel,
- * overwrite our variables. None of that earns a point, because the only thing that counts is an
- * answer that repeats the case's nonce and is right.
+ * The learner's code shares this process and can do anything to it: end it, print into the channel,
+ * overwrite its variables. None of that earns a point: only a right answer that repeats the case's
+ * nonce counts.
  */
 #include "child/child.h"
-#include "wire.h"
+#include "core/wire.h"
 
 #include "base/lab_todo.h"
 
@@ -45,7 +46,7 @@ static bool send_frame(enum wire_type type, const void *payload, size_t n) {
     return write_full(&h, sizeof h) && write_full(payload, n);
 }
 
-/* The starter's LAB_TODO: says which function, then ends as "not attempted". */
+/* Called by the starter's LAB_TODO: reports the function's name and ends the process. */
 void lab_todo(const char *file, int line, const char *function) {
     (void)file;
     (void)line;
@@ -66,7 +67,8 @@ int main(void) {
     static char out_buffer[4096];
     static unsigned char payload[WIRE_MAX_PAYLOAD];
     static int64_t slots[CHILD_MAX_SLOTS];
-    setvbuf(stdout, out_buffer, _IOLBF, sizeof out_buffer); /* a crash keeps the lines before it */
+    setvbuf(stdout, out_buffer, _IOLBF,
+            sizeof out_buffer); /* line by line: after a crash the lines before it are kept */
     child_confine();
     if (!send_frame(WIRE_HELLO, NULL, 0)) return 71;
     struct wire_header h;

@@ -1,9 +1,9 @@
-/* child.h: the two halves of the process in which a submission runs. child.c is the same for every
- * lab: it reads cases from the channel and sends answers; the lab's half turns one case into a call
+/* child.h: the program in which a submission runs. child.c is the same for every lab: it reads
+ * cases from the channel and sends answers. The lab's part (labNN.c) turns one case into one call
  * of the learner's function.
  *
- * This program knows inputs only. What is expected is computed in the grader's process, from the
- * same case, and never comes here.
+ * This program knows inputs only. Expected answers are computed in the grader's process and never
+ * sent here.
  */
 #ifndef SERVELAB_GRADER_CHILD_H
 #define SERVELAB_GRADER_CHILD_H
@@ -12,19 +12,21 @@
 #include <stdint.h>
 
 /* Calls the learner's function for the case in bytes[0..n) and writes the answer to slots[0..cap).
- * Returns the number of slots, or -1 when the bytes are no case. Each lab has one. */
+ * Returns the number of slots, or -1 when the bytes are not a case. Each lab defines it. */
 int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap);
 
-/* In the middle of a case: asks the grader, and returns the reply's length. Ends the process where
+/* Sends a query to the grader during a case, and returns the reply's length. Ends the process when
  * the channel is broken. */
 size_t child_query(const void *bytes, size_t n, void *reply, size_t cap);
 
-enum { CHILD_MAX_SLOTS = 1 << 17 }; /* a kernel's outputs: as many bytes as a question may have */
+enum {
+    CHILD_MAX_SLOTS = 1 << 17
+}; /* for a kernel's outputs: as many bytes as a question may have */
 
-/* Gives the process up everything that a computation doesn't need: after this it can compute, and
- * read and write descriptors that are open already; it can't open a file, make a process or a
- * connection, or signal anything else (child_seccomp.c). 0, or -1 where the kernel has no
- * seccomp; the sandbox around us holds then too. */
+/* Drops every right that a computation does not need. Afterwards the process can compute, and read
+ * and write descriptors that are open already; it can't open a file, make a process or a
+ * connection, or signal another process (child_seccomp.c). 0, or -1 when the kernel has no seccomp;
+ * then only the sandbox around the process holds. */
 int child_confine(void);
 
 #endif

@@ -1,8 +1,8 @@
-/* child_seccomp.c: the list of system calls that a computation needs, enforced by the kernel. See
+/* child_seccomp.c: lets the kernel refuse every system call that a computation does not need. See
  * child.h. A second wall: the object's symbols were checked before it was linked, and the sandbox
- * stands around the process. This one also holds against machine code that hides in constants.
+ * is around the process. This one also stops machine code that is hidden in constants.
  *
- * Not in the sanitizers' build: their runtime opens files and makes threads of its own.
+ * Not in the sanitizers' build: their runtime opens files and makes threads.
  */
 #include "child/child.h"
 
@@ -68,7 +68,7 @@ int child_confine(void) {
         ALLOW(__NR_rt_sigreturn),
         ALLOW(__NR_getpid),
         ALLOW(__NR_gettid),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 0, 3), /* only to ourselves: abort */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_tgkill, 0, 3), /* only to this process: abort */
         LOAD(args[0]),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),

@@ -1,7 +1,7 @@
-/* child/lab01.c: one case of lab 01 becomes one call of the learner's function. See child.h.
+/* child/lab01.c: turns one case of lab 01 into one call of the learner's function. See child.h.
  *
- * Inputs are placed (place.h); outputs are poisoned, so that one left untouched is never right by
- * luck.
+ * Inputs are placed (place.h). Outputs are poisoned, so that an output that is not written is never
+ * right by accident.
  */
 #include "child/answer.h"
 #include "child/child.h"
@@ -29,7 +29,7 @@ static void put_interval(struct answer *a, const struct interval *i) {
 /* ---- calls: inputs are placed once; the call itself may be repeated ---- */
 
 struct call {
-    struct case_in *c;
+    struct lab01_case *c;
     struct record *rec[CASE_MAX_RECORDS];
     const struct classification *cls;
     const struct intervals *iv;
@@ -39,7 +39,7 @@ struct call {
     const struct slo_counts *counts;
 };
 
-static void call_prepare(struct call *k, struct case_in *c) {
+static void call_prepare(struct call *k, struct lab01_case *c) {
     bool m = c->memory == MEMORY_READ_ONLY;
     memset(k, 0, sizeof *k);
     k->c = c;
@@ -77,8 +77,8 @@ static void call_compute(struct call *k, struct answer *a) {
     put(a, (int)got.tpot_boundary);
 }
 
-/* In the plain build the output has spare room after its end, which goes back with the answer; in
- * the sanitizers' build it ends where it ends. */
+/* In the plain build the output has spare room after its end, which is sent back with the answer;
+ * in the sanitizers' build its allocation ends there. */
 static void call_itl(struct call *k, struct answer *a) {
 #ifdef __SANITIZE_ADDRESS__
     size_t room = k->c->cap;
@@ -116,8 +116,8 @@ static void call_rank(struct call *k, struct answer *a) {
     put_percentile(a, &got);
 }
 
-/* Does the reason change when the price is known? Asked where more than the price is missing: a
- * reason names all of it. */
+/* Whether the reason changes when the price is known. Asked in cases where more than the price is
+ * missing: a reason must name all of it. */
 static bool reason_depends_on_price(struct call *k, const char *reason) {
     struct objective priced = *k->obj;
     char other[CASE_REASON];
@@ -128,7 +128,7 @@ static bool reason_depends_on_price(struct call *k, const char *reason) {
     return strcmp(other, reason) != 0;
 }
 
-/* As call_itl: in the plain build there is spare room, and nobody may write there. */
+/* As in call_itl: in the plain build there is spare room, which must stay untouched. */
 static void call_value(struct call *k, struct answer *a) {
     size_t cap = k->c->cap, spare = 0;
 #ifndef __SANITIZE_ADDRESS__
@@ -150,7 +150,7 @@ static void call_value(struct call *k, struct answer *a) {
 }
 
 static void call_once(struct call *k, struct answer *a) {
-    struct case_in *c = k->c;
+    struct lab01_case *c = k->c;
     switch (c->fn) {
     case FN_BETWEEN:
         call_between(k, a);
@@ -201,8 +201,8 @@ static void call_once(struct call *k, struct answer *a) {
     }
 }
 
-/* Bytes by which the heap grew over many calls. The first ones fill caches of the C library, which
- * keeps up to seven freed blocks of a size and counts them as in use. */
+/* Bytes by which the heap grew over many calls. The first calls are not counted: the C library
+ * caches up to seven freed blocks of a size and counts them as in use. */
 static int64_t heap_growth(struct call *k, struct answer *a) {
     enum { WARM_CALLS = 16, CALLS = 64 };
     struct answer scratch = *a;
@@ -217,9 +217,9 @@ static int64_t heap_growth(struct call *k, struct answer *a) {
 }
 
 int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
-    struct case_in c;
+    struct lab01_case c;
     struct wire w = wire_reader(bytes, n);
-    if (case_codec(&w, &c)) return -1;
+    if (lab01_case_codec(&w, &c)) return -1;
     struct call k;
     call_prepare(&k, &c);
     struct answer a = {slots, 0, cap};
@@ -229,6 +229,6 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
     } else
         call_once(&k, &a);
     place_release();
-    case_release(&c);
+    lab01_case_release(&c);
     return (int)a.n;
 }

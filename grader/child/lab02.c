@@ -1,11 +1,11 @@
-/* child/lab02.c: one question of lab 02 becomes one call of the learner's function. See child.h.
- * Inputs are placed (place.h); outputs are poisoned, so that one left untouched is never right by
- * luck. A search's probe asks the grader, which simulates the load and keeps the count.
- */
+/* child/lab02.c: turns one case of lab 02 into one call of the learner's function. See child.h.
+ * Inputs are placed (place.h). Outputs are poisoned, so that an output that is not written is never
+ * right by accident. A search's probe sends a query to the grader, which simulates the load and
+ * counts the probes. */
 #include "child/answer.h"
 #include "child/child.h"
 #include "child/place.h"
-#include "lab02/questions.h"
+#include "lab02/cases.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -35,29 +35,29 @@ static void put_point(struct answer *a, const struct operating_point *p) {
 /* ---- calls: inputs are placed once; the call itself may be repeated ---- */
 
 struct call {
-    struct question *q;
+    struct lab02_case *c;
     const struct point_request *list;
     const struct operating_point *points;
     const struct point_limits *limits;
     struct policy_view view;
 };
 
-static void call_prepare(struct call *k, struct question *q) {
-    bool read_only = q->memory == QMEM_READ_ONLY;
-    k->q = q;
-    k->list = place(read_only, q->list, q->n_list * sizeof *q->list);
-    k->points = place(read_only, q->points, q->n_points * sizeof *q->points);
-    k->limits = place(read_only, &q->limits, sizeof q->limits);
-    k->view = q->view;
+static void call_prepare(struct call *k, struct lab02_case *c) {
+    bool read_only = c->memory == MEMORY_READ_ONLY;
+    k->c = c;
+    k->list = place(read_only, c->list, c->n_list * sizeof *c->list);
+    k->points = place(read_only, c->points, c->n_points * sizeof *c->points);
+    k->limits = place(read_only, &c->limits, sizeof c->limits);
+    k->view = c->view;
     k->view.waiting =
-        place(read_only, q->view.waiting, q->view.n_waiting * sizeof *q->view.waiting);
+        place(read_only, c->view.waiting, c->view.n_waiting * sizeof *c->view.waiting);
     k->view.running =
-        place(read_only, q->view.running, q->view.n_running * sizeof *q->view.running);
+        place(read_only, c->view.running, c->view.n_running * sizeof *c->view.running);
 }
 
 static void call_intervals(struct call *k, struct answer *a) {
     struct point_intervals got;
-    memset(&got, QUESTION_POISON, sizeof got);
+    memset(&got, CASE_POISON, sizeof got);
     point_intervals(k->list, &got);
     put(a, got.queue_delay_ns);
     put(a, got.ttft_ns);
@@ -68,14 +68,14 @@ static void call_intervals(struct call *k, struct answer *a) {
 static void call_measure(struct call *k, struct answer *a) {
     struct operating_point got;
     struct err e;
-    memset(&got, QUESTION_POISON, sizeof got);
-    put(a, point_measure(k->list, k->q->n_list, k->q->from_ns, k->q->to_ns, k->limits, &got, &e));
+    memset(&got, CASE_POISON, sizeof got);
+    put(a, point_measure(k->list, k->c->n_list, k->c->from_ns, k->c->to_ns, k->limits, &got, &e));
     put_point(a, &got);
 }
 
 /* ---- the search ---- */
 
-/* What the search is given as ctx and must hand on. */
+/* What the search gets as ctx and must pass to the probe. */
 struct probe_ctx {
     double local_rps;
 };
@@ -101,18 +101,18 @@ static int probe(void *ctx, double offered_rps, struct operating_point *out, str
         return local_probe(c, offered_rps, out) ? err_set(e, "the load generator broke") : 0;
     wire_f64(&w, &offered_rps);
     w = wire_reader(reply, child_query(query, sizeof query, reply, sizeof reply));
-    probe_reply_codec(&w, &r);
+    lab02_probe_reply_codec(&w, &r);
     if (w.bad || r.rc) return err_set(e, "the load generator broke");
     *out = r.point;
     return 0;
 }
 
 static void call_capacity(struct call *k, struct answer *a) {
-    struct probe_ctx ctx = {k->q->local_rps};
+    struct probe_ctx ctx = {k->c->local_rps};
     struct capacity got;
     struct err e;
-    memset(&got, QUESTION_POISON, sizeof got);
-    put(a, capacity_find(probe, &ctx, k->q->lo_rps, k->q->hi_rps, k->q->resolution, k->limits, &got,
+    memset(&got, CASE_POISON, sizeof got);
+    put(a, capacity_find(probe, &ctx, k->c->lo_rps, k->c->hi_rps, k->c->resolution, k->limits, &got,
                          &e));
     put_bool(a, &got.found);
     put_bool(a, &got.at_top);
@@ -132,12 +132,12 @@ static void policy_end(void) {
     state = NULL;
 }
 
-static void policy_begin(const struct question *q) {
+static void policy_begin(const struct lab02_case *c) {
     char group[16] = "";
     struct err e;
     policy_end();
-    if (q->batch) snprintf(group, sizeof group, "%d", q->group);
-    ops = q->batch ? policy_learner_batch() : policy_learner();
+    if (c->batch) snprintf(group, sizeof group, "%d", c->group);
+    ops = c->batch ? policy_learner_batch() : policy_learner();
     state = ops->create(group, &e);
 }
 
@@ -152,23 +152,23 @@ static void put_actions(struct answer *a, const struct policy_action *actions, s
     }
 }
 
-/* In the plain build the plan has spare room after its end, and nobody may write there; in the
- * sanitizers' build it ends where it ends. */
+/* In the plain build the plan has spare room after its end, which must stay untouched; in the
+ * sanitizers' build its allocation ends there. */
 static void call_plan(struct call *k, struct answer *a) {
-    size_t cap = k->view.n_waiting + k->view.n_running, spare = QUESTION_SPARE;
+    size_t cap = k->view.n_waiting + k->view.n_running, spare = CASE_SPARE;
 #ifdef __SANITIZE_ADDRESS__
     spare = 0;
 #endif
     struct policy_action *actions = malloc((cap + spare) * sizeof *actions + 1);
     if (!actions) abort();
-    memset(actions, QUESTION_POISON, (cap + spare) * sizeof *actions);
+    memset(actions, CASE_POISON, (cap + spare) * sizeof *actions);
     struct policy_plan plan = {.actions = actions, .cap_actions = cap, .valid_until_ns = INT64_MAX};
     struct err e;
-    if (k->q->fresh || k->q->memory == QMEM_REPEAT) policy_begin(k->q);
+    if (k->c->fresh || k->c->memory == MEMORY_REPEAT) policy_begin(k->c);
     int rc = ops && state ? ops->plan(state, &k->view, &plan, &e) : 0;
     bool beyond = false;
     const unsigned char *bytes = (const unsigned char *)(actions + cap);
-    for (size_t i = 0; i < spare * sizeof *actions; i++) beyond |= bytes[i] != QUESTION_POISON;
+    for (size_t i = 0; i < spare * sizeof *actions; i++) beyond |= bytes[i] != CASE_POISON;
     put(a, rc);
     put(a, state != NULL);
     put(a, (int64_t)plan.n_actions);
@@ -177,50 +177,50 @@ static void call_plan(struct call *k, struct answer *a) {
     put(a, beyond || plan.actions != actions || plan.cap_actions != cap);
     put_actions(a, actions, plan.n_actions, cap);
     free(actions);
-    if (k->q->memory == QMEM_REPEAT) policy_end();
+    if (k->c->memory == MEMORY_REPEAT) policy_end();
 }
 
 static void call_once(struct call *k, struct answer *a) {
-    switch (k->q->kind) {
-    case Q_CLASSIFY:
+    switch (k->c->fn) {
+    case FN_CLASSIFY:
         put(a, (int)point_classify(k->list));
         break;
-    case Q_INTERVALS:
+    case FN_INTERVALS:
         call_intervals(k, a);
         break;
-    case Q_MEASURE:
+    case FN_MEASURE:
         call_measure(k, a);
         break;
-    case Q_STABLE: {
-        bool stable = point_stable(k->list, k->q->n_list, k->q->from_ns, k->q->to_ns);
+    case FN_STABLE: {
+        bool stable = point_stable(k->list, k->c->n_list, k->c->from_ns, k->c->to_ns);
         put_bool(a, &stable);
         break;
     }
-    case Q_VERDICT:
+    case FN_VERDICT:
         put(a, (int)point_verdict(k->points, k->limits));
         break;
-    case Q_KNEE:
-        put(a, (int64_t)curve_knee(k->points, k->q->n_points));
+    case FN_KNEE:
+        put(a, (int64_t)curve_knee(k->points, k->c->n_points));
         break;
-    case Q_SATURATION:
-        put(a, (int64_t)curve_saturation(k->points, k->q->n_points));
+    case FN_SATURATION:
+        put(a, (int64_t)curve_saturation(k->points, k->c->n_points));
         break;
-    case Q_REGION:
-        put(a, (int)curve_region(k->points, k->q->n_points, k->q->at));
+    case FN_REGION:
+        put(a, (int)curve_region(k->points, k->c->n_points, k->c->at));
         break;
-    case Q_CAPACITY:
+    case FN_CAPACITY:
         call_capacity(k, a);
         break;
-    case Q_PLAN:
+    case FN_PLAN:
         call_plan(k, a);
         break;
-    case Q_N:
+    case FN_N:
         break;
     }
 }
 
-/* Bytes by which the heap grew over many calls. The first ones fill caches of the C library, which
- * keeps up to seven freed blocks of a size and counts them as in use. */
+/* Bytes by which the heap grew over many calls. The first calls are not counted: the C library
+ * caches up to seven freed blocks of a size and counts them as in use. */
 static int64_t heap_growth(struct call *k, struct answer *a) {
     enum { WARM_CALLS = 16, CALLS = 64 };
     struct answer scratch = *a;
@@ -235,19 +235,19 @@ static int64_t heap_growth(struct call *k, struct answer *a) {
 }
 
 int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
-    static struct question q;
+    static struct lab02_case c;
     struct wire w = wire_reader(bytes, n);
-    if (question_codec(&w, &q)) return -1;
+    if (lab02_case_codec(&w, &c)) return -1;
     struct call k;
-    call_prepare(&k, &q);
+    call_prepare(&k, &c);
     struct answer a = {slots, 0, cap};
-    if (q.memory == QMEM_REPEAT) {
+    if (c.memory == MEMORY_REPEAT) {
         int64_t growth = heap_growth(&k, &a);
         put(&a, growth);
     } else {
         call_once(&k, &a);
     }
     place_release();
-    question_release(&q);
+    lab02_case_release(&c);
     return (int)a.n;
 }

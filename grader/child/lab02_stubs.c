@@ -1,5 +1,5 @@
-/* child/lab02_stubs.c: stands in for functions of a file that is missing or was refused, so that
- * the other files are graded. Weak: a submission's own function always wins. */
+/* child/lab02_stubs.c: supplies functions of a file that is missing or was refused, so that the
+ * other files are graded. Weak symbols: a submission's own function always replaces them. */
 #include "base/lab_todo.h"
 #include "objective/point.h"
 #include "sched/policy.h"

@@ -1,9 +1,8 @@
-/* child/lab03.c: one question to lab 03's C functions becomes one call. See child.h. Kernels run in
- * another program (lab03_kernel.c).
- */
+/* child/lab03.c: turns one case into one call of lab 03's C functions. See child.h. Kernels run in
+ * another program (lab03_kernel.c). */
 #include "child/child.h"
 #include "child/place.h"
-#include "lab03/questions.h"
+#include "lab03/cases.h"
 
 #include <string.h>
 
@@ -13,59 +12,59 @@ static int64_t bits_of(double d) {
     return bits;
 }
 
-/* The output is poisoned, so that one left untouched is never right by luck. */
-static void compare(const struct question *q, int64_t *slots) {
+/* The output is poisoned, so that an output that is not written is never right by accident. */
+static void compare(const struct lab03_case *c, int64_t *slots) {
     struct kernel_comparison out;
-    const float *got = place(q->read_only, q->got, q->n_values * sizeof *q->got);
-    const double *want = place(q->read_only, q->want, q->n_values * sizeof *q->want);
+    const float *got = place(c->read_only, c->got, c->n_values * sizeof *c->got);
+    const double *want = place(c->read_only, c->want, c->n_values * sizeof *c->want);
     memset(&out, 0xa5, sizeof out);
-    kernel_compare(got, want, q->n_values, q->tolerance, &out);
+    kernel_compare(got, want, c->n_values, c->tolerance, &out);
     slots[0] = (int)out.verdict;
     slots[1] = (int64_t)out.worst;
     slots[2] = bits_of(out.error);
 }
 
-static int64_t call(const struct question *q) {
-    const struct kernel_run *runs = place(q->read_only, q->runs, q->n_runs * sizeof *q->runs);
-    const struct kernel_card *card = place(q->read_only, &q->card, sizeof q->card);
-    switch (q->kind) {
-    case Q_RUN:
+static int64_t call(const struct lab03_case *c) {
+    const struct kernel_run *runs = place(c->read_only, c->runs, c->n_runs * sizeof *c->runs);
+    const struct kernel_card *card = place(c->read_only, &c->card, sizeof c->card);
+    switch (c->fn) {
+    case FN_RUN:
         return kernel_run_ns(runs);
-    case Q_TIME:
-        return kernel_time_ns(runs, q->n_runs);
-    case Q_SPREAD:
-        return bits_of(kernel_spread(runs, q->n_runs));
-    case Q_BANDWIDTH:
-        return bits_of(effective_bandwidth(q->bytes, q->time_ns));
-    case Q_INTENSITY:
-        return bits_of(arithmetic_intensity(q->operations, q->bytes));
-    case Q_RIDGE:
+    case FN_TIME:
+        return kernel_time_ns(runs, c->n_runs);
+    case FN_SPREAD:
+        return bits_of(kernel_spread(runs, c->n_runs));
+    case FN_BANDWIDTH:
+        return bits_of(effective_bandwidth(c->bytes, c->time_ns));
+    case FN_INTENSITY:
+        return bits_of(arithmetic_intensity(c->operations, c->bytes));
+    case FN_RIDGE:
         return bits_of(roofline_ridge(card));
-    case Q_LIMIT:
-        return bits_of(roofline_limit(card, q->intensity));
-    case Q_BOUND:
-        return (int)kernel_bound(card, q->intensity);
-    case Q_LEAST:
-        return bits_of(roofline_time_ns(card, q->operations, q->bytes));
-    case Q_FRACTION:
-        return bits_of(roofline_fraction(card, q->operations, q->bytes, q->time_ns));
-    case Q_VERDICT:
-        return (int)kernel_time_verdict(card, q->operations, q->bytes, runs, q->n_runs);
-    case Q_COMPARE:
-    case Q_N:
+    case FN_LIMIT:
+        return bits_of(roofline_limit(card, c->intensity));
+    case FN_BOUND:
+        return (int)kernel_bound(card, c->intensity);
+    case FN_LEAST:
+        return bits_of(roofline_time_ns(card, c->operations, c->bytes));
+    case FN_FRACTION:
+        return bits_of(roofline_fraction(card, c->operations, c->bytes, c->time_ns));
+    case FN_VERDICT:
+        return (int)kernel_time_verdict(card, c->operations, c->bytes, runs, c->n_runs);
+    case FN_COMPARE:
+    case FN_N:
         break;
     }
     return 0;
 }
 
 int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
-    static struct question q;
+    static struct lab03_case c;
     struct wire w = wire_reader(bytes, n);
-    if (lab03_question_codec(&w, &q) || lab03_question_slots(&q) > cap) return -1;
-    if (q.kind == Q_COMPARE)
-        compare(&q, slots);
+    if (lab03_case_codec(&w, &c) || lab03_case_slots(&c) > cap) return -1;
+    if (c.fn == FN_COMPARE)
+        compare(&c, slots);
     else
-        slots[0] = call(&q);
+        slots[0] = call(&c);
     place_release();
-    return (int)lab03_question_slots(&q);
+    return (int)lab03_case_slots(&c);
 }

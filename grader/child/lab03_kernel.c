@@ -1,9 +1,9 @@
-/* child/lab03_kernel.c: one launch of the learner's kernel, in a process of its own. See child.h
- * and lab03/kernel_wire.h. Linked with the kernel's object and the checking runtime of common/simt.
+/* child/lab03_kernel.c: the program that launches the learner's kernel. See child.h and
+ * lab03/kernel_wire.h. Linked with the kernel's object and the checking runtime of common/simt.
  *
- * The runtime stops an access to anything but the kernel's own memory before it happens, so that
- * neither this file's memory nor the counts can be reached; its report leaves by the answer channel
- * when the process ends.
+ * The runtime stops an access to memory that is not the kernel's before it happens, so that neither
+ * this file's memory nor the counts can be changed. Its report is sent over the answer channel when
+ * the process ends.
  */
 #include "child/child.h"
 #include "lab03/kernel_wire.h"
@@ -15,14 +15,14 @@
 
 enum { FOUND = 86 }; /* the exit status of a checked program with a finding */
 
-/* No seccomp here: the runtime calls a tool that knows lines. No code of a submission runs
- * unwatched in this process, and the sandbox stands around it. */
+/* No seccomp here: the runtime starts a tool that knows source lines. Every memory access of the
+ * submission's code is checked in this process, and the sandbox is around it. */
 int child_confine(void) {
     return -1;
 }
 
-/* -fsanitize=bounds watches arrays that never leave a thread's registers or stack, which the memory
- * hooks don't see. Its interface, as gcc and clang emit it. */
+/* -fsanitize=bounds checks arrays that never leave a thread's registers or stack, which the memory
+ * hooks do not see. This is its interface, as gcc and clang call it. */
 struct bounds_place {
     const char *file;
     unsigned line, column;
@@ -39,14 +39,14 @@ void __ubsan_handle_out_of_bounds_abort(void *data, void *index) {
 }
 
 struct launch {
-    struct kernel_question q;
+    struct lab03_launch launch;
     void *device[KERNEL_WIRE_PARAMS];
     void *args[KERNEL_WIRE_PARAMS];
 };
 
 static cudaError_t upload(struct launch *l) {
-    for (int i = 0; i < l->q.n_params; i++) {
-        struct kernel_wire_param *p = &l->q.param[i];
+    for (int i = 0; i < l->launch.n_params; i++) {
+        struct kernel_wire_param *p = &l->launch.param[i];
         l->args[i] = p->kind >= KWIRE_SIZE ? (void *)&p->size : (void *)&l->device[i];
         if (p->kind >= KWIRE_SIZE) continue;
         cudaError_t e = cudaMalloc(&l->device[i], p->bytes);
@@ -58,18 +58,22 @@ static cudaError_t upload(struct launch *l) {
 }
 
 static cudaError_t launch(struct launch *l) {
-    const void *kernel = simt_find_kernel(l->q.kernel);
-    dim3 grid = {(unsigned)l->q.grid[0], (unsigned)l->q.grid[1], (unsigned)l->q.grid[2]};
-    dim3 block = {(unsigned)l->q.block[0], (unsigned)l->q.block[1], (unsigned)l->q.block[2]};
+    const void *kernel = simt_find_kernel(l->launch.kernel);
+    dim3 grid = {(unsigned)l->launch.grid[0], (unsigned)l->launch.grid[1],
+                 (unsigned)l->launch.grid[2]};
+    dim3 block = {(unsigned)l->launch.block[0], (unsigned)l->launch.block[1],
+                  (unsigned)l->launch.block[2]};
     if (!kernel) return cudaErrorInvalidDeviceFunction;
-    cudaError_t e = cudaLaunchKernel(kernel, grid, block, l->args, (size_t)l->q.shared_bytes, 0);
+    cudaError_t e =
+        cudaLaunchKernel(kernel, grid, block, l->args, (size_t)l->launch.shared_bytes, 0);
     return e != cudaSuccess ? e : cudaDeviceSynchronize();
 }
 
-/* After a kernel died nothing can be copied any more; what is there is read as it stands. */
+/* Copies every tensor into the slots. After a kernel failed nothing can be copied: those slots stay
+ * 0xff. */
 static size_t download(struct launch *l, int64_t *slots, size_t n) {
-    for (int i = 0; i < l->q.n_params; i++) {
-        const struct kernel_wire_param *p = &l->q.param[i];
+    for (int i = 0; i < l->launch.n_params; i++) {
+        const struct kernel_wire_param *p = &l->launch.param[i];
         if (p->kind >= KWIRE_SIZE) continue;
         size_t room = kernel_wire_slots(p->bytes);
         memset(slots + n, 0xff, room * 8);
@@ -84,13 +88,13 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
     static struct launch l;
     struct wire w = wire_reader(bytes, n);
     memset(&l, 0, sizeof l);
-    kernel_question_codec(&w, &l.q);
-    if (w.bad || w.left || kernel_question_slots(&l.q) > cap) return -1;
+    lab03_launch_codec(&w, &l.launch);
+    if (w.bad || w.left || lab03_launch_slots(&l.launch) > cap) return -1;
     cudaError_t e = upload(&l);
     if (e == cudaSuccess) e = launch(&l);
     slots[0] = e;
     size_t used = download(&l, slots, 1);
-    for (int i = 0; i < l.q.n_params; i++)
+    for (int i = 0; i < l.launch.n_params; i++)
         if (l.device[i]) cudaFree(l.device[i]);
     return (int)used;
 }

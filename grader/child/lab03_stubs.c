@@ -1,5 +1,5 @@
-/* child/lab03_stubs.c: stands in for functions of a file that is missing or was refused, so that
- * the other files are graded. Weak: a submission's own function always wins. */
+/* child/lab03_stubs.c: supplies functions of a file that is missing or was refused, so that the
+ * other files are graded. Weak symbols: a submission's own function always replaces them. */
 #include "backend/kernel_compare.h"
 #include "backend/kernel_time.h"
 

@@ -9,21 +9,21 @@
 enum { MAX_PLACED = 32 };
 
 struct placed {
-    void *base; /* what is given back */
+    void *base; /* for munmap or free */
     size_t mapped;
 };
 
 static struct placed placed[MAX_PLACED];
 static size_t n_placed;
 
-/* Right-aligned at the end of a mapping whose next page can't be touched; then read-only. */
+/* Right-aligned at the end of a mapping whose next page can't be accessed; then made read-only. */
 static void *place_read_only(const void *from, size_t n) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t room = (n + page - 1) / page * page;
     unsigned char *base =
         mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) abort();
-    unsigned char *at = base + room - (n + 7) / 8 * 8; /* our types need 8-byte alignment */
+    unsigned char *at = base + room - (n + 7) / 8 * 8; /* the inputs' types need 8-byte alignment */
     memcpy(at, from, n);
     if (mprotect(base, room, PROT_READ) || mprotect(base + room, page, PROT_NONE)) abort();
     placed[n_placed++] = (struct placed){base, room + page};

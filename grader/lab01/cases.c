@@ -1,19 +1,18 @@
-/* cases.c: how a case of lab 01 travels. See cases.h. Field by field on purpose: a struct's padding
- * would carry whatever the grader's stack held, and nothing but the question may reach the child.
- */
+/* cases.c: writes and reads a case of lab 01. See cases.h. Field by field: a struct's padding would
+ * send what the grader's stack held, and only the case may reach the child. */
 #include "lab01/cases.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void case_init(struct case_in *c) {
+void lab01_case_init(struct lab01_case *c) {
     memset(c, 0, sizeof *c);
 }
 
-void case_release(struct case_in *c) {
+void lab01_case_release(struct lab01_case *c) {
     for (size_t i = 0; i < CASE_MAX_RECORDS; i++) free(c->rec[i].events);
     free(c->obs);
-    case_init(c);
+    lab01_case_init(c);
 }
 
 static void codec_event(struct wire *w, struct event *ev) {
@@ -43,7 +42,7 @@ static void codec_offset(struct wire *w, struct clock_offset *o) {
     wire_i64(w, &o->uncertainty_ns);
 }
 
-/* What lies beyond the stated offsets is none, and tempts who looks there. */
+/* Entries beyond n_offsets are not offsets; wrong values there show a function that reads them. */
 static void decoy_offsets(struct record *r) {
     static const enum clock_id pairs[4][2] = {{CLOCK_BROWSER, CLOCK_SERVER},
                                               {CLOCK_SERVER, CLOCK_GPU},
@@ -102,7 +101,8 @@ static void codec_classification(struct wire *w, struct classification *c) {
     wire_i32(w, &c->attempts);
 }
 
-/* Limits beyond the stated ones are none, and would be missed by whoever applies them. */
+/* Entries beyond n_latency are not limits. These are missed by every request, which shows a
+ * function that applies them. */
 static void decoy_limits(struct objective *o, enum limit_scope scope) {
     for (int32_t i = o->n_latency; i < OBJECTIVE_MAX_LIMITS; i++)
         o->latency[i] = (struct latency_limit){IV_E2E, scope, 1, 0};
@@ -140,7 +140,7 @@ static void codec_objective(struct wire *w, struct objective *o, enum limit_scop
     wire_f64(w, &o->hard_limits.joules_per_response);
 }
 
-static void codec_percentiles(struct wire *w, struct case_in *c) {
+static void codec_percentiles(struct wire *w, struct lab01_case *c) {
     wire_size(w, &c->n_pct, OBJECTIVE_MAX_LIMITS);
     for (size_t i = 0; i < c->n_pct && !w->bad; i++) {
         struct percentile *p = &c->pct[i];
@@ -153,7 +153,7 @@ static void codec_percentiles(struct wire *w, struct case_in *c) {
     }
 }
 
-static void codec_observations(struct wire *w, struct case_in *c) {
+static void codec_observations(struct wire *w, struct lab01_case *c) {
     wire_size(w, &c->n_ok, CASE_MAX_OBS);
     if (w->reading && !w->bad && c->n_ok > 0) {
         c->obs = calloc(c->n_ok, sizeof *c->obs);
@@ -173,8 +173,8 @@ static void codec_counts(struct wire *w, struct slo_counts *n) {
     wire_f64(w, &n->interval_s);
 }
 
-int case_codec(struct wire *w, struct case_in *c) {
-    if (w->reading) case_init(c);
+int lab01_case_codec(struct wire *w, struct lab01_case *c) {
+    if (w->reading) lab01_case_init(c);
     WIRE_ENUM(w, c->fn);
     WIRE_ENUM(w, c->memory);
     wire_size(w, &c->n_rec, CASE_MAX_RECORDS);
@@ -198,13 +198,13 @@ int case_codec(struct wire *w, struct case_in *c) {
     }
     bool whole = !w->reading || w->left == 0;
     if (w->bad || !whole || (unsigned)c->fn >= FN_N) {
-        if (w->reading) case_release(c);
+        if (w->reading) lab01_case_release(c);
         return -1;
     }
     return 0;
 }
 
-static size_t answer_slots(const struct case_in *c) {
+static size_t answer_slots(const struct lab01_case *c) {
     switch (c->fn) {
     case FN_BETWEEN:
         return 3;
@@ -223,6 +223,6 @@ static size_t answer_slots(const struct case_in *c) {
     }
 }
 
-size_t case_slots(const struct case_in *c) {
+size_t lab01_case_slots(const struct lab01_case *c) {
     return answer_slots(c) + (c->memory == MEMORY_REPEAT);
 }

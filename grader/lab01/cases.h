@@ -1,14 +1,15 @@
-/* cases.h: one question of lab 01's hidden tests and the shape of its answer. Both sides include
- * it: the grader makes the case and knows what is expected, the child only ever sees the case.
+/* cases.h: one case of lab 01 (a call of one of the learner's functions) and the shape of its
+ * answer. Grader and child include it: the grader makes the case and knows the expected answer, the
+ * child gets the case only.
  *
- * An answer is a row of int64 slots, whose number follows from the case alone (case_slots), so that
- * the grader never trusts a length that comes from the child. Booleans are sent as the byte that
- * was found (a 165 is poison that nobody wrote), doubles as their bits.
+ * An answer is a list of int64 slots. Their number follows from the case alone (lab01_case_slots),
+ * so the grader never relies on a length from the child. Booleans are sent as the byte that was
+ * found (165 is poison: nothing was written), doubles as their bits.
  */
 #ifndef SERVELAB_GRADER_LAB01_CASES_H
 #define SERVELAB_GRADER_LAB01_CASES_H
 
-#include "wire.h"
+#include "core/wire.h"
 
 #include "objective/classify.h"
 #include "objective/objective.h"
@@ -17,7 +18,7 @@
 #include "record/intervals.h"
 #include "record/record.h"
 
-enum case_fn {
+enum lab01_fn {
     FN_BETWEEN,  /* interval_between(rec[0], event start, event end) */
     FN_DIVIDE,   /* interval_divide(n, d) */
     FN_COMPUTE,  /* intervals_compute(rec[0]) */
@@ -37,25 +38,25 @@ enum case_fn {
 
 enum {
     CASE_MAX_RECORDS = 4,
-    CASE_MAX_EVENTS = 320, /* one answer of 256 tokens and what surrounds it */
+    CASE_MAX_EVENTS = 320, /* an answer of 256 tokens with its other events */
     CASE_MAX_OBS = 4096,
     CASE_MAX_ITL = 1024, /* room in the output of intervals_itl */
     CASE_REASON = 200,   /* room for a reason */
-    CASE_SPARE = 8,      /* slots beyond an output's end, to see that nobody wrote there */
+    CASE_SPARE = 8,      /* slots after an output's end, to detect writes beyond it */
     CASE_POISON = 0xa5,  /* what outputs hold before the call */
     CASE_MAX_SLOTS = CASE_MAX_ITL + CASE_SPARE + 8
 };
 
-/* How the child keeps the case's memory while the learner's function runs. */
-enum case_memory {
+/* What memory the child gives to the learner's function. */
+enum lab01_memory {
     MEMORY_PLAIN,
     MEMORY_READ_ONLY, /* inputs can't be written, and end at a page that can't be read */
-    MEMORY_REPEAT     /* the call is made many times, and the growth of the heap is one more slot */
+    MEMORY_REPEAT     /* many calls; the growth of the heap is one more slot */
 };
 
-struct case_in {
-    enum case_fn fn;
-    enum case_memory memory;
+struct lab01_case {
+    enum lab01_fn fn;
+    enum lab01_memory memory;
     size_t n_rec;
     struct record rec[CASE_MAX_RECORDS];
     int32_t start, end; /* FN_BETWEEN: indices of events, -1 for NULL */
@@ -65,7 +66,7 @@ struct case_in {
     struct classification cls;
     struct intervals iv;
     struct objective obj;
-    int64_t *obs; /* n_ok values; the owner of the case frees them (case_release) */
+    int64_t *obs; /* (n_ok); freed by lab01_case_release */
     size_t n_ok, n_failed;
     int32_t percentile_milli;
     size_t n_pct; /* one for each limit of obj, or one for FN_LIMIT */
@@ -73,15 +74,15 @@ struct case_in {
     struct slo_counts counts;
 };
 
-/* Zeroes a case and everything it points to; events and obs are freed. */
-void case_init(struct case_in *c);
-void case_release(struct case_in *c);
+/* lab01_case_init zeroes a case; lab01_case_release frees its events and obs. */
+void lab01_case_init(struct lab01_case *c);
+void lab01_case_release(struct lab01_case *c);
 
 /* Writes or reads the parts that c->fn uses. Reading allocates events and obs with malloc, within
  * the bounds above; -1 when the bytes are not a case. */
-int case_codec(struct wire *w, struct case_in *c);
+int lab01_case_codec(struct wire *w, struct lab01_case *c);
 
-/* How many slots the answer has. */
-size_t case_slots(const struct case_in *c);
+/* The number of slots of the answer. */
+size_t lab01_case_slots(const struct lab01_case *c);
 
 #endif

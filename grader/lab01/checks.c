@@ -1,6 +1,6 @@
-/* checks.c: lab 01 as the grader's core sees it, and the way from a check and a seed to its cases.
- * The rubric stands in rubric.c. */
+/* checks.c: lab 01's struct lab, and the cases of a check for a seed. rubric.c lists the checks. */
 #include "lab01/lab01.h"
+#include "labs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +40,7 @@ static const char *const given[] = {"record_event",
                                     "completion_reason_from_name",
                                     "slo_answer_name",
                                     "err_bug",
+                                    "select_i64",
                                     "lab_todo",
                                     NULL};
 
@@ -50,7 +51,7 @@ const struct lab lab01 = {
     .name = "01_request_record",
     .first_step = "read \"Before you start\" in labs/01_request_record/README.md, then write "
                   "interval_between in intervals.c: it is the shortest function, and most others "
-                  "stand on it",
+                  "build on it",
     .first_check = "intervals.clock_offset",
     .files = files,
     .n_files = sizeof files / sizeof *files,
@@ -65,7 +66,7 @@ const struct lab lab01 = {
 
 /* ---- from a check to its cases --------------------------------------------------------------- */
 
-/* The makers whose cases a safety check borrows, one after the other. */
+/* The maker whose case k a safety check uses: each maker in turn. */
 static int borrowed_maker(int maker, int k) {
     static const int first[] = {MAKE_CLIENT_TTFT, MAKE_DELIVERED, MAKE_RANK, MAKE_STRICT,
                                 MAKE_CLIENT_TTFT};
@@ -80,45 +81,45 @@ static int borrowed_k(int maker, int k) {
     return k / counts[maker - MAKE_ANY_INTERVALS];
 }
 
-static int encode(struct case_in *c, struct hidden_case *out, struct err *e) {
+static int encode(struct lab01_case *c, struct hidden_case *out, struct err *e) {
     out->bytes = malloc(WIRE_MAX_PAYLOAD);
     if (!out->bytes) return err_set(e, "no memory for a case");
     struct wire w = wire_writer(out->bytes, WIRE_MAX_PAYLOAD);
-    if (case_codec(&w, c)) return err_set(e, "a case is larger than the channel allows");
+    if (lab01_case_codec(&w, c)) return err_set(e, "a case is larger than the channel allows");
     out->n_bytes = WIRE_MAX_PAYLOAD - w.left;
     return 0;
 }
 
 int lab01_make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
                struct err *e) {
-    static struct case_in c;
-    struct making m = {.k = k, .c = &c, .kind = out->kind};
+    static struct lab01_case c;
+    struct lab01_making m = {.k = k, .c = &c, .kind = out->kind};
     int maker = def->maker, rc = -1;
     rng_seed(&m.rng, case_sequence(seed, def->id, k));
     if (maker >= MAKE_N) {
         m.k = borrowed_k(maker, k);
         maker = borrowed_maker(maker, k);
     }
-    case_init(&c);
+    lab01_case_init(&c);
     if (maker <= MAKE_GPU)
-        make_intervals(&m, (enum maker)maker);
+        lab01_make_intervals(&m, (enum lab01_maker)maker);
     else if (maker <= MAKE_GOOD_ABSENT)
-        make_quality(&m, (enum maker)maker);
+        lab01_make_quality(&m, (enum lab01_maker)maker);
     else
-        make_slo(&m, (enum maker)maker);
+        lab01_make_slo(&m, (enum lab01_maker)maker);
     if (def->kind == CHECK_READ_ONLY) c.memory = MEMORY_READ_ONLY;
     if (def->kind == CHECK_HEAP) c.memory = MEMORY_REPEAT;
-    out->n_wants = case_slots(&c);
+    out->n_wants = lab01_case_slots(&c);
     out->wants = calloc(out->n_wants, sizeof *out->wants);
     if (!out->wants)
         err_set(e, "no memory for a case");
     else
         rc = encode(&c, out, e);
     if (!rc) {
-        oracle(&c, m.strict, out->wants);
+        lab01_oracle(&c, m.strict, out->wants);
         case_set_care(def, m.focus, out->wants, out->n_wants);
-        describe_case(&c, out->input, sizeof out->input);
+        lab01_describe(&c, out->input, sizeof out->input);
     }
-    case_release(&c);
+    lab01_case_release(&c);
     return rc;
 }

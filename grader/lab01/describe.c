@@ -1,7 +1,7 @@
-/* describe.c: a case in words, for someone who reruns it with a practice seed. See lab01.h. */
+/* describe.c: a case as text, for a practice seed. See lab01.h. */
 #include "lab01/lab01.h"
 
-#include "text.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void say_outcome(struct out *o, const struct record *r, enum truncation_r
             }
 }
 
-static void say_limits(struct out *o, const struct case_in *c) {
+static void say_limits(struct out *o, const struct lab01_case *c) {
     for (int32_t i = 0; i < c->obj.n_latency; i++) {
         const struct latency_limit *l = &c->obj.latency[i];
         SAY(o, "\n  limit: %s below ", intervals[l->interval]);
@@ -89,7 +89,7 @@ static void say_limits(struct out *o, const struct case_in *c) {
     }
 }
 
-static void say_good(struct out *o, const struct case_in *c) {
+static void say_good(struct out *o, const struct lab01_case *c) {
     const struct interval *all[IV_N] = {&c->iv.client_ttft, &c->iv.server_ttft,
                                         &c->iv.queue_delay, &c->iv.e2e,
                                         &c->iv.tpot,        &c->iv.gpu_execution};
@@ -103,7 +103,7 @@ static void say_good(struct out *o, const struct case_in *c) {
     say_limits(o, c);
 }
 
-static void say_population(struct out *o, const struct case_in *c) {
+static void say_population(struct out *o, const struct lab01_case *c) {
     enum { SHOWN = 24 };
     SAY(o, "\n  percentile_milli %d, n_ok %zu, n_failed %zu, obs_ns", c->percentile_milli, c->n_ok,
         c->n_failed);
@@ -111,7 +111,7 @@ static void say_population(struct out *o, const struct case_in *c) {
     if (c->n_ok > SHOWN) SAY(o, " ...");
 }
 
-static void say_counts(struct out *o, const struct case_in *c) {
+static void say_counts(struct out *o, const struct lab01_case *c) {
     const struct objective *b = &c->obj;
     const struct slo_counts *n = &c->counts;
     SAY(o,
@@ -130,7 +130,7 @@ static void say_counts(struct out *o, const struct case_in *c) {
     say_limits(o, c);
 }
 
-void describe_case(const struct case_in *c, char *text, size_t cap) {
+void lab01_describe(const struct lab01_case *c, char *text, size_t cap) {
     static const char *const functions[FN_N] = {
         "interval_between",    "interval_divide",  "intervals_compute", "intervals_itl",
         "classify_attempt",    "classify_request", "classify_good",     "percentile_nearest_rank",

@@ -1,15 +1,14 @@
-/* evidence.c: lab 01's data files, record.json and objective.json, as the handout's section "Your
- * two data files" describes them. They are data: strict, bounded readers look at them, in this
- * process. The intervals of the record are worked out here by subtraction, with no code that a
- * learner or the reference wrote.
- */
+/* evidence.c: examines lab 01's data files, record.json and objective.json, as the handout's
+ * section "Your two data files" describes them. Strict, bounded readers read them in the grader's
+ * process. The record's intervals are computed here by subtraction, with no code of a learner or of
+ * the reference. */
 #include "lab01/lab01.h"
 
-#include "collect.h"
-#include "text.h"
+#include "core/collect.h"
 
 #include "base/json.h"
 #include "base/lab_todo.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -18,6 +17,39 @@
 #include <string.h>
 
 enum { MAX_BYTES = 4 * 1024 * 1024, PROMPT_TOKENS = 2048 };
+
+static void lost_because(struct evidence *out, const struct err *e, const char *file);
+static void lost(struct evidence *out, const char *fmt, ...);
+static void examine_record(const char *which, const cJSON *doc, struct evidence *out);
+static void examine_objective(const char *which, const cJSON *doc, struct evidence *out);
+
+void lab01_examine(const struct check_def *def, const char *folder, struct evidence *out) {
+    char where[160];
+    size_t n = 0;
+    struct err e;
+    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
+    const char *which = def->id + strlen("evidence.");
+    if (!text) {
+        out->outcome = OUTCOME_GRADER_FAULT;
+        snprintf(out->message, sizeof out->message, "%s was there and can't be read", def->file);
+        return;
+    }
+    cJSON *doc = json_parse(text, n, 1, &e);
+    free(text);
+    if (!doc) {
+        lost_because(out, &e, def->file);
+    } else if (lab_todo_find(doc, where, sizeof where)) {
+        out->todo = true;
+        out->outcome = OUTCOME_NOT_RUN;
+        lost(out, "%s still has a \"TODO\" at %s", def->file, where);
+        out->outcome = OUTCOME_NOT_RUN;
+    } else if (!strcmp(def->file, "record.json")) {
+        examine_record(which, doc, out);
+    } else {
+        examine_objective(which, doc, out);
+    }
+    cJSON_Delete(doc);
+}
 
 static void lost(struct evidence *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void lost(struct evidence *out, const char *fmt, ...) {
@@ -60,7 +92,7 @@ static bool on_browser(enum event_kind kind) {
            kind == EV_FINAL_BYTE_RECEIVED;
 }
 
-/* end - start of two of the six, both known to be there and on one clock. */
+/* end - start of two of the six events, both known to exist and on one clock. */
 static int64_t span(const struct record *r, enum event_kind start, enum event_kind end) {
     return record_event(r, end)->t_ns - record_event(r, start)->t_ns;
 }
@@ -171,7 +203,8 @@ static void examine_record(const char *which, const cJSON *doc, struct evidence 
 
 /* ---- objective.json: the memo of exercise 3 -------------------------------------------------- */
 
-/* The numbers of the memo. The limits are strict, and both are for p99 over the population. */
+/* The numbers of the memo. The limits are strict (below), and both are for p99 over the population.
+ */
 static const struct {
     const char *interval;
     enum interval_id id;
@@ -193,7 +226,7 @@ static bool is_text(const cJSON *v, const char *want) {
     return cJSON_IsString(v) && !strcmp(v->valuestring, want);
 }
 
-/* Entry of `list` whose member interval is this; the order is no matter here. */
+/* The entry of `list` with this interval, in any position. */
 static const cJSON *entry(const cJSON *list, const char *interval) {
     const cJSON *e;
     cJSON_ArrayForEach(e, list) if (is_text(at(e, "interval"), interval)) return e;
@@ -268,7 +301,7 @@ static void check_limits(const cJSON *doc, struct evidence *out) {
         lost(out, "objective.json: measured: what the memo doesn't say stays null");
 }
 
-/* A reason holds two numbers: does this text hold `n` as a number of its own, in ms or in s? */
+/* A reason has two numbers. Whether this text contains `n`, in ms or in s, as a separate number. */
 static bool holds_number(const char *text, double n) {
     for (const char *p = text; *p;) {
         char *end;
@@ -306,9 +339,9 @@ static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
     }
 }
 
-/* Which members the value needs and the memo doesn't give. A value per dollar can also be had from
- * a rate of successes, without the length of the interval: naming interval_s is right, not naming
- * it is no mistake. */
+/* Which members the value needs and the memo does not give. A value per dollar can also be computed
+ * from a rate of successes, without the length of the interval. So naming interval_s is right, and
+ * not naming it is no mistake. */
 static bool right_missing(const cJSON *list) {
     bool count = false, price = false, wrong = !cJSON_IsArray(list);
     const cJSON *m;
@@ -360,34 +393,4 @@ static void examine_objective(const char *which, const cJSON *doc, struct eviden
         check_limits(doc, out);
     else
         check_verdict(doc, out);
-}
-
-/* ---- entry ----------------------------------------------------------------------------------- */
-
-void lab01_examine(const struct check_def *def, const char *folder, struct evidence *out) {
-    char where[160];
-    size_t n = 0;
-    struct err e;
-    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
-    const char *which = def->id + strlen("evidence.");
-    if (!text) {
-        out->outcome = OUTCOME_GRADER_FAULT;
-        snprintf(out->message, sizeof out->message, "%s was there and can't be read", def->file);
-        return;
-    }
-    cJSON *doc = json_parse(text, n, 1, &e);
-    free(text);
-    if (!doc) {
-        lost_because(out, &e, def->file);
-    } else if (lab_todo_find(doc, where, sizeof where)) {
-        out->todo = true;
-        out->outcome = OUTCOME_NOT_RUN;
-        lost(out, "%s still has a \"TODO\" at %s", def->file, where);
-        out->outcome = OUTCOME_NOT_RUN;
-    } else if (!strcmp(def->file, "record.json")) {
-        examine_record(which, doc, out);
-    } else {
-        examine_objective(which, doc, out);
-    }
-    cJSON_Delete(doc);
 }

@@ -1,18 +1,18 @@
-/* lab01.h: the parts of lab 01's hidden tests, for one another. Makers (make_*.c) build a case;
- * the oracle (oracle_*.c) says what is right; describe.c puts a case into words; checks.c is the
- * rubric; evidence.c reads the data files. Only the case itself leaves the grader's process.
- */
+/* lab01.h: what the files of lab 01's grader declare for each other. make_*.c make a case,
+ * oracle_*.c compute its right answer, describe.c shows it as text, evidence.c examines the data
+ * files, rubric.c lists the checks, checks.c joins them for the core. Only the case itself leaves
+ * the grader's process. */
 #ifndef SERVELAB_GRADER_LAB01_LAB01_H
 #define SERVELAB_GRADER_LAB01_LAB01_H
 
-#include "lab.h"
+#include "core/lab.h"
 #include "lab01/cases.h"
 
 #include "base/rng.h"
 
-/* How the cases of one check are made. The first ones make a case by themselves; the last take the
- * cases of others, for the safety checks. */
-enum maker {
+/* How the cases of one check are made. MAKE_ANY_* are for the safety checks: the cases of other
+ * makers in turn. */
+enum lab01_maker {
     MAKE_CLIENT_TTFT,
     MAKE_SERVER_TTFT,
     MAKE_QUEUE_DELAY,
@@ -67,46 +67,50 @@ enum maker {
 };
 
 /* A case under construction. */
-struct making {
+struct lab01_making {
     struct rng rng;
-    int k; /* which of the check's cases: the first ones are the edges, each kind in turn */
-    struct case_in *c;
-    char *kind;        /* KIND_BYTES; what kind of case it became */
-    const char *focus; /* prefixes of the slots that the check asks about, with '|'; NULL for all */
-    bool strict;       /* ns and uncertainty must be 0 where an interval isn't OK */
+    int k; /* the case's number in its check: the first ones are the edges, one kind each */
+    struct lab01_case *c;
+    char *kind; /* (CASE_KIND_BYTES) the kind of case, in words */
+    const char
+        *focus;  /* prefixes of the slots that the check compares, separated by '|'; NULL: all */
+    bool strict; /* ns and uncertainty must be 0 where an interval isn't OK */
 };
-enum { KIND_BYTES = 160 };
 
-/* Each fills m->c, m->kind and, where it wants, m->focus and m->strict. */
-void make_intervals(struct making *m, enum maker which); /* MAKE_CLIENT_TTFT .. MAKE_GPU */
-void make_quality(struct making *m, enum maker which);   /* MAKE_DELIVERED .. MAKE_GOOD_ABSENT */
-void make_slo(struct making *m, enum maker which);       /* MAKE_RANK .. MAKE_VERDICT */
+/* Each fills m->c and m->kind, and m->focus and m->strict where the check needs it. */
+void lab01_make_intervals(struct lab01_making *m,
+                          enum lab01_maker which); /* MAKE_CLIENT_TTFT .. MAKE_GPU */
+void lab01_make_quality(struct lab01_making *m,
+                        enum lab01_maker which); /* MAKE_DELIVERED .. MAKE_GOOD_ABSENT */
+void lab01_make_slo(struct lab01_making *m, enum lab01_maker which); /* MAKE_RANK .. MAKE_VERDICT */
 
-/* Pieces that several makers use (make_record.c). */
-void make_kind(struct making *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int64_t make_between(struct making *m, int64_t lo, int64_t hi); /* uniform, both ends included */
-bool make_chance(struct making *m, int percent);
-/* A delivered record of `tokens` output tokens, one token_sent event for each, on two clocks whose
- * zeroes are far apart. */
-struct record *make_record(struct making *m, int slot, int tokens);
-void make_event(struct record *r, enum event_kind kind, enum clock_id clock, int64_t t_ns,
-                int tokens, const char *range);
-void make_drop(struct record *r, enum event_kind kind); /* removes every event of a kind */
-struct event *make_find(struct record *r, enum event_kind kind);
-void make_finish(struct record *r, const char *reason);
-void make_error(struct record *r, const char *text);
-/* An objective with nothing in it: no limit, NaN where something is absent. */
-void make_objective(struct case_in *c);
+/* Shared by the makers (make_record.c). */
+void lab01_make_kind(struct lab01_making *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+int64_t lab01_make_between(struct lab01_making *m, int64_t lo,
+                           int64_t hi); /* uniform, both ends included */
+bool lab01_make_chance(struct lab01_making *m, int percent);
+/* A delivered record of `tokens` output tokens, one token_sent event for each, on two clocks with
+ * very different zeros. */
+struct record *lab01_make_record(struct lab01_making *m, int slot, int tokens);
+void lab01_make_event(struct record *r, enum event_kind kind, enum clock_id clock, int64_t t_ns,
+                      int tokens, const char *range);
+void lab01_make_drop(struct record *r, enum event_kind kind); /* removes every event of a kind */
+struct event *lab01_make_find(struct record *r, enum event_kind kind);
+void lab01_make_finish(struct record *r, const char *reason);
+void lab01_make_error(struct record *r, const char *text);
+/* An empty objective: no limits, NaN for absent numbers. */
+void lab01_make_objective(struct lab01_case *c);
 
-/* What is right, from the text of the headers; written without looking at the reference.
- * Fills wants[0..case_slots(c)). */
-void oracle(const struct case_in *c, bool strict, struct want *wants);
-void oracle_intervals(const struct case_in *c, bool strict, struct want *wants);
-void oracle_quality(const struct case_in *c, struct want *wants);
-void oracle_slo(const struct case_in *c, struct want *wants);
+/* The right answer, from the text of the headers; written without looking at the reference. Fills
+ * wants[0..lab01_case_slots(c)). */
+void lab01_oracle(const struct lab01_case *c, bool strict, struct want *wants);
+void lab01_oracle_intervals(const struct lab01_case *c, bool strict, struct want *wants);
+void lab01_oracle_quality(const struct lab01_case *c, struct want *wants);
+void lab01_oracle_slo(const struct lab01_case *c, struct want *wants);
 
 /* The case in a few lines, for a practice seed. */
-void describe_case(const struct case_in *c, char *out, size_t cap);
+void lab01_describe(const struct lab01_case *c, char *out, size_t cap);
 
 /* See lab.h. */
 int lab01_make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
@@ -116,7 +120,5 @@ void lab01_examine(const struct check_def *def, const char *folder, struct evide
 /* rubric.c */
 enum { LAB01_CHECKS = 60 };
 extern const struct check_def lab01_checks[LAB01_CHECKS];
-
-extern const struct lab lab01;
 
 #endif

@@ -1,7 +1,6 @@
-/* oracle_intervals.c: what intervals.c should answer. Written from the text of
- * record/intervals.h, by another way than the obvious one where there is one (128-bit arithmetic,
- * a table of ranges instead of pairing on the fly), so that one misreading isn't made twice.
- */
+/* oracle_intervals.c: the right answers for intervals.c, from the text of record/intervals.h. Where
+ * there is another way than the obvious one, it is taken (128-bit arithmetic, a table of ranges
+ * instead of pairing in one pass), so that one misreading is not made twice. */
 #include "lab01/lab01.h"
 
 #include <string.h>
@@ -22,7 +21,7 @@ static const struct event *first_of(const struct record *r, enum event_kind kind
     return NULL;
 }
 
-/* t_a - t_b as stated for these two clocks, in whichever order it stands. */
+/* t_a - t_b from the offset stated for these two clocks, in either order. */
 static bool stated_offset(const struct record *r, enum clock_id a, enum clock_id b, wide *offset,
                           wide *uncertainty) {
     for (size_t i = 0; i < r->n_offsets; i++) {
@@ -80,8 +79,8 @@ static struct span span_tpot(const struct record *r, enum tpot_boundary *boundar
                          nearest(s.uncertainty, tokens - 1)};
 }
 
-/* The gpu_end that belongs to the gpu_start at `at`: the next of its range. -1 without one. A start
- * of the same range that comes before it has taken the place. */
+/* The gpu_end that belongs to the gpu_start at `at`: the next end of its range. -1: none, or an
+ * earlier start of the same range has it. */
 static int range_end(const struct record *r, size_t at) {
     for (size_t i = at + 1; i < r->n_events; i++) {
         if (strcmp(r->events[i].range, r->events[at].range)) continue;
@@ -108,7 +107,7 @@ static struct span span_gpu(const struct record *r) {
         sum.ns += s.ns;
         sum.uncertainty += s.uncertainty;
     }
-    /* every start has an end of its own; an end too many has no start */
+    /* each start has its own end; an extra end has no start */
     if (starts == 0 || ends != starts || most_open > INTERVALS_MAX_OPEN_RANGES ||
         sum.ns > INTERVAL_MAX_NS)
         return (struct span){INTERVAL_ABSENT, 0, 0};
@@ -148,7 +147,7 @@ static void want_compute(const struct record *r, bool strict, struct want *w) {
     struct span tpot = span_tpot(r, &boundary);
     w = want_span(w, names[4], tpot, strict);
     w = want_span(w, names[5], span_gpu(r), strict);
-    /* of a tpot that is in error the header doesn't say which boundary it has */
+    /* for a TPOT in error the header does not say which boundary it has */
     bool sure = tpot.status == INTERVAL_OK || tpot.status == INTERVAL_ABSENT;
     *w = (struct want){.name = "tpot_boundary",
                        .value = boundary,
@@ -157,7 +156,7 @@ static void want_compute(const struct record *r, bool strict, struct want *w) {
                        .n_names = 3};
 }
 
-/* The pooled gaps; -1 when there is no sequence to speak of. */
+/* The pooled gaps; -1 when there is no sequence. */
 static int64_t pool_gaps(const struct record *r, int64_t *out, size_t cap) {
     const struct event *before = NULL;
     int64_t n = 0;
@@ -175,14 +174,14 @@ static int64_t pool_gaps(const struct record *r, int64_t *out, size_t cap) {
     return n;
 }
 
-static void want_itl(const struct case_in *c, struct want *w) {
+static void want_itl(const struct lab01_case *c, struct want *w) {
     static int64_t gaps[CASE_MAX_ITL];
     int64_t n = pool_gaps(&c->rec[0], gaps, c->cap), untouched;
     memset(&untouched, CASE_POISON, sizeof untouched);
     *w++ = (struct want){.name = "number of gaps", .value = n < 0 ? 0 : n, .care = true};
     for (size_t i = 0; i < c->cap + CASE_SPARE; i++) {
         struct want one = {.name = "gap", .is_ns = true, .index = (int)i + 1};
-        if (i >= c->cap) { /* beyond the room that was given */
+        if (i >= c->cap) { /* after the output's room */
             one.name = "memory after the output's end";
             one.care = true;
             one.value = untouched;
@@ -195,7 +194,7 @@ static void want_itl(const struct case_in *c, struct want *w) {
     }
 }
 
-void oracle_intervals(const struct case_in *c, bool strict, struct want *w) {
+void lab01_oracle_intervals(const struct lab01_case *c, bool strict, struct want *w) {
     static const char *const names[3] = {"status", "ns", "uncertainty_ns"};
     const struct record *r = &c->rec[0];
     switch (c->fn) {

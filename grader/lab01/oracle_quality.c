@@ -1,6 +1,5 @@
-/* oracle_quality.c: what classify.c should answer, from the text of objective/classify.h: each
- * reason is a predicate of its own, and the first in the header's order that holds is the answer.
- */
+/* oracle_quality.c: the right answers for classify.c, from the text of objective/classify.h. Each
+ * reason is one predicate, and the first in the header's order that holds is the answer. */
 #include "lab01/lab01.h"
 
 #include <string.h>
@@ -66,7 +65,7 @@ static enum completion_reason reason_of(const struct record *r, enum truncation_
     return REASON_DELIVERED;
 }
 
-static void want_request(const struct case_in *c, struct want *w) {
+static void want_request(const struct lab01_case *c, struct want *w) {
     const struct record *last = &c->rec[0];
     for (size_t i = 1; i < c->n_rec; i++)
         if (c->rec[i].attempt > last->attempt) last = &c->rec[i];
@@ -100,7 +99,7 @@ static const struct interval *pick(const struct intervals *iv, enum interval_id 
     return all[id];
 }
 
-static bool is_good(const struct case_in *c) {
+static bool is_good(const struct lab01_case *c) {
     const struct objective *o = &c->obj;
     bool good = c->cls.useful;
     if (o->structure.required && c->cls.structure != VERDICT_PASSED) good = false;
@@ -114,7 +113,7 @@ static bool is_good(const struct case_in *c) {
     return good;
 }
 
-void oracle_quality(const struct case_in *c, struct want *w) {
+void lab01_oracle_quality(const struct lab01_case *c, struct want *w) {
     if (c->fn == FN_REQUEST)
         want_request(c, w);
     else if (c->fn == FN_GOOD)

@@ -1,4 +1,4 @@
-/* oracle_slo.c: what percentile.c and slo.c should answer, from the text of their headers. The
+/* oracle_slo.c: the right answers for percentile.c and slo.c, from the text of their headers. The
  * percentile is found by its definition (the smallest observation with at least p % at or below
  * it), not by sorting and indexing. */
 #include "lab01/lab01.h"
@@ -13,12 +13,12 @@ typedef unsigned __int128 wide;
 
 /* ---- percentiles ----------------------------------------------------------------------------- */
 
-/* Are at least p % of n observations among the `below` that are at or below some value? */
+/* Whether `below` observations (those at or below some value) are at least p % of n. */
 static bool enough(size_t below, size_t n, int32_t percentile_milli) {
     return (wide)below * 100000 >= (wide)n * (wide)percentile_milli;
 }
 
-static bool smallest_with_enough(const struct case_in *c, size_t n, int64_t *ns) {
+static bool smallest_with_enough(const struct lab01_case *c, size_t n, int64_t *ns) {
     bool found = false;
     for (size_t i = 0; i < c->n_ok; i++) {
         size_t below = 0;
@@ -31,7 +31,7 @@ static bool smallest_with_enough(const struct case_in *c, size_t n, int64_t *ns)
     return found;
 }
 
-static void want_rank(const struct case_in *c, struct want *w) {
+static void want_rank(const struct lab01_case *c, struct want *w) {
     size_t n = c->n_ok + c->n_failed;
     int64_t ns = 0;
     bool present = n > 0;
@@ -83,7 +83,7 @@ static enum slo_answer rate_answer(const struct objective *o, const struct slo_c
     return answer(can, can && (double)c->useful / c->interval_s >= min);
 }
 
-static enum slo_answer verdict_answer(const struct case_in *c) {
+static enum slo_answer verdict_answer(const struct lab01_case *c) {
     const struct objective *o = &c->obj;
     enum slo_answer parts[OBJECTIVE_MAX_LIMITS + 3];
     size_t n = 0;
@@ -103,7 +103,7 @@ static enum slo_answer verdict_answer(const struct case_in *c) {
 
 /* ---- the objective's value ------------------------------------------------------------------- */
 
-static void want_value(const struct case_in *c, struct want *w) {
+static void want_value(const struct lab01_case *c, struct want *w) {
     const struct objective *o = &c->obj;
     const struct slo_counts *n = &c->counts;
     bool usd = !strcmp(o->resource.primary, "usd");
@@ -116,7 +116,7 @@ static void want_value(const struct case_in *c, struct want *w) {
             o->resource.accelerators / (1 - o->resource.reserve_fraction) * n->interval_s;
         per_unit = (double)n->useful / (usd ? provisioned_s / 3600 * price : provisioned_s);
     } else {
-        memset(&per_unit, CASE_POISON, sizeof per_unit); /* untouched */
+        memset(&per_unit, CASE_POISON, sizeof per_unit); /* not written */
     }
     int64_t bits;
     memcpy(&bits, &per_unit, sizeof bits);
@@ -129,14 +129,13 @@ static void want_value(const struct case_in *c, struct want *w) {
                          .kind = can ? SLOT_REAL : SLOT_INT,
                          .value = bits,
                          .care = true};
-    /* a reason in words: one of at least ten characters where there is room, else as much as fits
-     */
+    /* a reason in words: at least ten characters if there is room, else as much as fits */
     int64_t least = c->cap > 11 ? 10 : (int64_t)c->cap - 1;
     *w++ = (struct want){.name = "length of reason",
                          .kind = can ? SLOT_INT : SLOT_MIN,
                          .value = can ? 0 : least,
                          .care = true};
-    /* with room for it, a reason in which the price is missing too says something of it */
+    /* if there is room, a reason changes when the price is missing, too */
     bool priceless = !can && usd && !(price > 0) && c->cap == CASE_REASON;
     *w = (struct want){.name = "reason names the price",
                        .value = 1,
@@ -147,7 +146,7 @@ static void want_value(const struct case_in *c, struct want *w) {
 
 /* ---- entry ----------------------------------------------------------------------------------- */
 
-void oracle_slo(const struct case_in *c, struct want *w) {
+void lab01_oracle_slo(const struct lab01_case *c, struct want *w) {
     const struct objective *o = &c->obj;
     enum slo_answer a = SLO_MET;
     switch (c->fn) {
@@ -176,13 +175,14 @@ void oracle_slo(const struct case_in *c, struct want *w) {
         .name = "answer", .value = a, .care = true, .names = answer_names, .n_names = 3};
 }
 
-void oracle(const struct case_in *c, bool strict, struct want *w) {
+void lab01_oracle(const struct lab01_case *c, bool strict, struct want *w) {
     if (c->fn <= FN_ITL)
-        oracle_intervals(c, strict, w);
+        lab01_oracle_intervals(c, strict, w);
     else if (c->fn <= FN_GOOD)
-        oracle_quality(c, w);
+        lab01_oracle_quality(c, w);
     else
-        oracle_slo(c, w);
+        lab01_oracle_slo(c, w);
     if (c->memory == MEMORY_REPEAT)
-        w[case_slots(c) - 1] = (struct want){.name = "bytes by which the heap grew", .care = true};
+        w[lab01_case_slots(c) - 1] =
+            (struct want){.name = "bytes by which the heap grew", .care = true};
 }

@@ -1,8 +1,8 @@
-/* rubric.c: lab 01's checks and what each is worth. Hints go from where to look, over what to ask
- * oneself, to an example worked by hand, and never say what to write. Points are all or nothing for
- * a check (grade.h says why); each dimension's sum is checked before anything runs.
+/* rubric.c: lab 01's checks with their points. The three hints of a check say where to look, what
+ * to ask oneself, and give an example worked by hand; none says what to write. A check's points are
+ * all or nothing (grade.h); each dimension's sum is checked before anything runs.
  *
- * Not formatted by clang-format: a table of one field a line could not be read.
+ * Not formatted by clang-format: it would put one field on each line.
  */
 #include "lab01/lab01.h"
 
@@ -51,13 +51,13 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
      24, MAKE_CROSS_CLOCK, 0, "intervals.c",
      {"An event carries its clock. Compare the clocks before the times.",
       "An offset helps only when it names both clocks in question.",
-      "What would the difference of a browser time and a GPU time mean if nobody ever compared "
+      "What would the difference of a browser time and a GPU time mean if the two clocks were never compared "
       "the two clocks?"}},
     {"intervals.clock_offset", DIM_INTERVALS, 2, "a stated offset, with its uncertainty", BETWEEN,
      CHECK_CASES, 20, MAKE_CLOCK_OFFSET, 0, "intervals.c",
-     {"The header says in which direction an offset is stated, and that it may stand the other way "
+     {"The header says in which direction an offset is stated, and that it may be stated the other way "
       "round.",
-      "Bring the end to the start's clock first, in a variable of its own; then subtract.",
+      "Convert the end to the start's clock first, in a separate variable; then subtract.",
       "The handout works out an example with 960, give or take 3. Put in your own two clocks and "
       "do it on paper."}},
     {"intervals.negative", DIM_INTERVALS, 2, "an effect before its cause is an error, not 0", BETWEEN,
@@ -92,7 +92,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
       "Write down the gaps of three events at 10, 30 and 35."}},
     {"intervals.itl_tokens", DIM_INTERVALS, 1, "gaps are pooled per token", "Exercise 2: intervals_itl",
      CHECK_CASES, 20, MAKE_ITL_TOKENS, 0, "intervals.c",
-     {"M4 in the table of common errors: a gap between chunks is no gap between tokens.",
+     {"M4 in the table of common errors: a gap between chunks is not a gap between tokens.",
       "Which of the two events of a gap says by how many tokens it is shared?",
       "An event without a token is passed over. From where to where does the gap then run?"}},
     {"intervals.itl_capacity", DIM_INTERVALS, 1, "never writes past the room it was given",
@@ -102,7 +102,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
       "What is out_ns when cap is 0?"}},
     {"intervals.gpu_execution", DIM_INTERVALS, 2, "sum of the declared gpu ranges", COMPUTE,
      CHECK_CASES, 48, MAKE_GPU, 0, "intervals.c",
-     {"A start belongs to the next end of the same range; ranges are told apart by their names.",
+     {"A start belongs to the next end of the same range; ranges are distinguished by their names.",
       "Which of these make the whole sum absent: no range, a start without end, an end without "
       "start?",
       "Keep the open starts in a small table; the header says how many may be open at once."}},
@@ -116,11 +116,11 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
     {"quality.rejected", DIM_QUALITY, 1, "refused by the server", ATTEMPT, CHECK_CASES, 9,
      MAKE_REJECTED, 0, "classify.c",
      {"The header names an event and two status codes.",
-      "503 is above 500. Which of the two reasons stands first?",
+      "503 is above 500. Which of the two reasons comes first?",
       "A server can refuse before and after it wrote its log."}},
     {"quality.cancelled", DIM_QUALITY, 1, "given up by the client", ATTEMPT, CHECK_CASES, 8,
      MAKE_CANCELLED, 0, "classify.c",
-     {"There is an event for it.", "A cancelled request is not delivered, too. Which one is told?",
+     {"There is an event for it.", "A cancelled request is not delivered, too. Which one is reported?",
       "Go through the header's list from the top, and stop at the first that applies."}},
     {"quality.timed_out", DIM_QUALITY, 1, "given up by the clock", ATTEMPT, CHECK_CASES, 12,
      MAKE_TIMED_OUT, 0, "classify.c",
@@ -151,11 +151,11 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
      {"The objective decides whether length is a fault.",
       "Two rules, two finish reasons: make a table with four cells.",
       "Why would a benchmark of a fixed output length want to accept it?"}},
-    {"quality.reason_precedence", DIM_QUALITY, 3, "several reasons at once: which is told", ATTEMPT,
+    {"quality.reason_precedence", DIM_QUALITY, 3, "several reasons at once: which is reported", ATTEMPT,
      CHECK_CASES, 70, MAKE_PRECEDENCE, 0, "classify.c",
      {"The order in the header is the order of the answer.",
       "A chain of ifs that returns at the first hit; is yours in the header's order?",
-      "Take 503 with a failed event and no finish reason. Which of the three is told?"}},
+      "Take 503 with a failed event and no finish reason. Which of the three is reported?"}},
     {"quality.verdicts", DIM_QUALITY, 1, "quality and structure as a named check gave them",
      "Exercise 2: classify_request", CHECK_CASES, 20, MAKE_VERDICTS, 0, "classify.c",
      {"A verdict without the name of a check: who gave it?",
@@ -200,7 +200,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
     {"slo.failures_infinite", DIM_SLO, 3, "failures stay in, as +infinity", RANK, CHECK_CASES, 32,
      MAKE_INFINITE, 0, "percentile.c",
      {"M14 in the table of common errors.",
-      "Where in the sorted row do the failures stand?",
+      "Where in the sorted list are the failures?",
       "98 successes and 2 failures: on which of the 100 does p99 fall?"}},
     {"slo.few", DIM_SLO, 1, "marked when there are too few", RANK, CHECK_CASES, 24, MAKE_FEW, 0,
      "percentile.c",
@@ -250,7 +250,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
     {"slo.verdict", DIM_SLO, 2, "all parts together", "Exercise 2: slo_verdict", CHECK_CASES, 96,
      MAKE_VERDICT, 0, "slo.c",
      {"Missed beats not computable beats met.",
-      "A part that the objective doesn't state is not required. How is that told?",
+      "A part that the objective doesn't state is not required. How is that reported?",
       "Limits of which scope count here?"}},
 
     /* ---- evidence: 10 ---- */
@@ -280,7 +280,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
     {"evidence.objective_valid", DIM_EVIDENCE, 1, "objective.json holds a valid objective",
      "Your two data files: objective.json", CHECK_EVIDENCE, 0, 0, 0, "objective.json",
      {"`servelab record check --objective objective.json record.json` names what is wrong.",
-      "The objective stands in the member \"objective\".",
+      "The objective is in the member \"objective\".",
       "What the memo doesn't say stays null."}},
     {"evidence.objective_limits", DIM_EVIDENCE, 1, "limits and measurements as the memo has them",
      "Exercise 3", CHECK_EVIDENCE, 0, 0, 0, "objective.json",

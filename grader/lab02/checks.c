@@ -1,8 +1,8 @@
-/* checks.c: lab 02 as the grader's core sees it, and the way from a check and a seed to its cases.
- * The rubric stands in rubric.c. */
+/* checks.c: lab 02's struct lab, and the cases of a check for a seed. rubric.c lists the checks. */
 #include "lab02/lab02.h"
-#include "lab02/make_plays.h"
+#include "lab02/make_policy.h"
 #include "lab02/oracle.h"
+#include "labs.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,9 +39,9 @@ static const char *const headers[] = {"base", "record", "objective", "sched", NU
 
 static void judge(const struct check_def *def, struct dialogue *d, struct check_result *r) {
     if (def->maker >= JUDGE_SEARCH_FINDS)
-        judge_search(def, d, r);
+        lab02_judge_search(def, d, r);
     else
-        judge_policy(def, d, r);
+        lab02_judge_policy(def, d, r);
 }
 
 static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
@@ -51,7 +51,7 @@ const struct lab lab02 = {
     .number = "02",
     .name = "02_queue_sim",
     .first_step = "read the beginning of labs/02_queue_sim/README.md, then write point_classify "
-                  "and point_intervals in analysis.c: they are short, and the measurement stands "
+                  "and point_intervals in analysis.c: they are short, and the measurement builds "
                   "on them",
     .first_check = "intervals.ttft",
     .files = files,
@@ -68,78 +68,78 @@ const struct lab lab02 = {
 
 /* ---- pieces that the makers use -------------------------------------------------------------- */
 
-void ask_kind(struct asking *a, const char *fmt, ...) {
+void lab02_make_kind(struct lab02_making *m, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(a->kind, KIND_ROOM, fmt, ap);
+    vsnprintf(m->kind, CASE_KIND_BYTES, fmt, ap);
     va_end(ap);
 }
 
-int64_t ask_between(struct asking *a, int64_t lo, int64_t hi) {
-    return lo + (int64_t)rng_below(&a->rng, (uint64_t)(hi - lo + 1));
+int64_t lab02_make_between(struct lab02_making *m, int64_t lo, int64_t hi) {
+    return lo + (int64_t)rng_below(&m->rng, (uint64_t)(hi - lo + 1));
 }
 
-bool ask_chance(struct asking *a, int percent) {
-    return ask_between(a, 0, 99) < percent;
+bool lab02_make_chance(struct lab02_making *m, int percent) {
+    return lab02_make_between(m, 0, 99) < percent;
 }
 
 /* ---- from a check to its cases --------------------------------------------------------------- */
 
-static void ask_view(struct asking *a) {
-    a->q->kind = Q_PLAN;
-    a->q->fresh = true;
-    a->q->batch = a->k % 3 == 2;
-    a->q->group = 1 + a->k % 5;
-    make_view(&a->rng, a->k, a->k % 4 == 1, &a->q->view);
-    ask_kind(a, "one plan for one view");
+static void make_view_case(struct lab02_making *m) {
+    m->c->fn = FN_PLAN;
+    m->c->fresh = true;
+    m->c->batch = m->k % 3 == 2;
+    m->c->group = 1 + m->k % 5;
+    lab02_make_view(&m->rng, m->k, m->k % 4 == 1, &m->c->view);
+    lab02_make_kind(m, "one plan for one view");
 }
 
-/* The makers whose cases a safety check borrows, one after the other. */
-static enum ask borrowed(int maker, int *k) {
-    static const int first[] = {0, ASK_VERDICT_LIMITS, ASK_VIEW, 0};
-    static const int end[] = {ASK_VERDICT_LIMITS, ASK_VIEW, ASK_N, ASK_N};
-    int which = maker - ASK_ANY_ANALYSIS, n = end[which] - first[which], at = *k;
+/* The maker whose case a safety check uses: each maker in turn. */
+static enum lab02_maker borrowed(int maker, int *k) {
+    static const int first[] = {0, MAKE_VERDICT_LIMITS, MAKE_VIEW, 0};
+    static const int end[] = {MAKE_VERDICT_LIMITS, MAKE_VIEW, MAKE_N, MAKE_N};
+    int which = maker - MAKE_ANY_ANALYSIS, n = end[which] - first[which], at = *k;
     *k = at / n;
-    return (enum ask)(first[which] + at % n);
+    return (enum lab02_maker)(first[which] + at % n);
 }
 
-static int encode(struct question *q, struct hidden_case *out, struct err *e) {
+static int encode(struct lab02_case *c, struct hidden_case *out, struct err *e) {
     out->bytes = malloc(WIRE_MAX_PAYLOAD);
     if (!out->bytes) return err_set(e, "no memory for a case");
     struct wire w = wire_writer(out->bytes, WIRE_MAX_PAYLOAD);
-    if (question_codec(&w, q)) return err_set(e, "a case is larger than the channel allows");
+    if (lab02_case_codec(&w, c)) return err_set(e, "a case is larger than the channel allows");
     out->n_bytes = WIRE_MAX_PAYLOAD - w.left;
     return 0;
 }
 
 static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
                 struct err *e) {
-    static struct question q;
-    struct asking a = {.k = k, .q = &q, .kind = out->kind};
-    enum ask which = (enum ask)def->maker;
+    static struct lab02_case c;
+    struct lab02_making m = {.k = k, .c = &c, .kind = out->kind};
+    enum lab02_maker which = (enum lab02_maker)def->maker;
     int rc = -1;
-    rng_seed(&a.rng, case_sequence(seed, def->id, k));
-    if (which >= ASK_N) which = borrowed(def->maker, &a.k);
-    question_init(&q);
-    if (which == ASK_VIEW)
-        ask_view(&a);
-    else if (which >= ASK_VERDICT_LIMITS)
-        ask_curves(&a, which);
+    rng_seed(&m.rng, case_sequence(seed, def->id, k));
+    if (which >= MAKE_N) which = borrowed(def->maker, &m.k);
+    lab02_case_init(&c);
+    if (which == MAKE_VIEW)
+        make_view_case(&m);
+    else if (which >= MAKE_VERDICT_LIMITS)
+        lab02_make_capacity(&m, which);
     else
-        ask_records(&a, which);
-    if (def->kind == CHECK_READ_ONLY) q.memory = QMEM_READ_ONLY;
-    if (def->kind == CHECK_HEAP) q.memory = QMEM_REPEAT;
-    out->n_wants = question_slots(&q);
+        lab02_make_analysis(&m, which);
+    if (def->kind == CHECK_READ_ONLY) c.memory = MEMORY_READ_ONLY;
+    if (def->kind == CHECK_HEAP) c.memory = MEMORY_REPEAT;
+    out->n_wants = lab02_case_slots(&c);
     out->wants = calloc(out->n_wants, sizeof *out->wants);
     if (!out->wants)
         err_set(e, "no memory for a case");
     else
-        rc = encode(&q, out, e);
+        rc = encode(&c, out, e);
     if (!rc) {
-        oracle_wants(&q, out->wants);
-        case_set_care(def, a.focus, out->wants, out->n_wants);
-        describe_question(&q, out->input, sizeof out->input);
+        lab02_oracle(&c, out->wants);
+        case_set_care(def, m.focus, out->wants, out->n_wants);
+        lab02_describe(&c, out->input, sizeof out->input);
     }
-    question_release(&q);
+    lab02_case_release(&c);
     return rc;
 }

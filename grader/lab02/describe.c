@@ -1,9 +1,8 @@
-/* describe.c: a question, or a play, in words, for someone who reruns it with a practice seed. See
- * lab02.h and play.h. */
+/* describe.c: a case or a play as text, for a practice seed. See lab02.h and play.h. */
 #include "lab02/lab02.h"
 #include "lab02/play.h"
 
-#include "text.h"
+#include "base/text.h"
 
 #include "base/clock.h"
 
@@ -55,44 +54,44 @@ static void say_lane(struct out *o, const char *name, const struct policy_reques
             list[i].computed_tokens, list[i].generated_tokens, list[i].kv_blocks);
 }
 
-static void say_view(struct out *o, const struct question *q) {
-    const struct policy_view *v = &q->view;
+static void say_view(struct out *o, const struct lab02_case *c) {
+    const struct policy_view *v = &c->view;
     SAY(o, ", %s: %d of %d blocks free, budget %d, positions %d",
-        q->batch ? "learner-batch" : "learner", v->free_kv_blocks, v->total_kv_blocks,
+        c->batch ? "learner-batch" : "learner", v->free_kv_blocks, v->total_kv_blocks,
         v->token_budget, v->max_running);
     say_lane(o, "running", v->running, v->n_running);
     say_lane(o, "waiting", v->waiting, v->n_waiting);
 }
 
-void describe_question(const struct question *q, char *text, size_t cap) {
-    static const char *const functions[Q_N] = {
+void lab02_describe(const struct lab02_case *c, char *text, size_t cap) {
+    static const char *const functions[FN_N] = {
         "point_classify", "point_intervals",  "point_measure", "point_stable",  "point_verdict",
         "curve_knee",     "curve_saturation", "curve_region",  "capacity_find", "plan"};
     enum { SHOWN = 8 };
     struct out o = {text, cap};
     text[0] = '\0';
-    SAY(&o, "%s", functions[q->kind]);
-    if (q->kind == Q_MEASURE || q->kind == Q_STABLE)
-        SAY(&o, ", window from %lld to %lld ns, %zu requests", (long long)q->from_ns,
-            (long long)q->to_ns, q->n_list);
-    if (q->kind == Q_MEASURE || q->kind == Q_VERDICT) say_limits(&o, &q->limits);
-    for (size_t i = 0; i < q->n_list && i < SHOWN; i++) say_request(&o, &q->list[i]);
-    if (q->n_list > SHOWN) SAY(&o, "\n  and %zu more", q->n_list - SHOWN);
-    if (q->kind == Q_REGION) SAY(&o, ", point %zu of", q->at);
-    for (size_t i = 0; i < q->n_points; i++) say_point(&o, &q->points[i]);
-    if (q->kind == Q_VERDICT) {
-        SAY(&o, ", %lld requests", (long long)q->points[0].requests);
-        say_percentile(&o, "ttft_p99", &q->points[0].ttft_p99);
-        say_percentile(&o, "tpot_p99", &q->points[0].tpot_p99);
-        say_percentile(&o, "e2e_p99", &q->points[0].e2e_p99);
+    SAY(&o, "%s", functions[c->fn]);
+    if (c->fn == FN_MEASURE || c->fn == FN_STABLE)
+        SAY(&o, ", window from %lld to %lld ns, %zu requests", (long long)c->from_ns,
+            (long long)c->to_ns, c->n_list);
+    if (c->fn == FN_MEASURE || c->fn == FN_VERDICT) say_limits(&o, &c->limits);
+    for (size_t i = 0; i < c->n_list && i < SHOWN; i++) say_request(&o, &c->list[i]);
+    if (c->n_list > SHOWN) SAY(&o, "\n  and %zu more", c->n_list - SHOWN);
+    if (c->fn == FN_REGION) SAY(&o, ", point %zu of", c->at);
+    for (size_t i = 0; i < c->n_points; i++) say_point(&o, &c->points[i]);
+    if (c->fn == FN_VERDICT) {
+        SAY(&o, ", %lld requests", (long long)c->points[0].requests);
+        say_percentile(&o, "ttft_p99", &c->points[0].ttft_p99);
+        say_percentile(&o, "tpot_p99", &c->points[0].tpot_p99);
+        say_percentile(&o, "e2e_p99", &c->points[0].e2e_p99);
     }
-    if (q->kind == Q_CAPACITY)
-        SAY(&o, "(probe, ctx, %g, %g, %g, ...)", q->lo_rps, q->hi_rps, q->resolution);
-    if (q->kind == Q_PLAN) say_view(&o, q);
+    if (c->fn == FN_CAPACITY)
+        SAY(&o, "(probe, ctx, %g, %g, %g, ...)", c->lo_rps, c->hi_rps, c->resolution);
+    if (c->fn == FN_PLAN) say_view(&o, c);
 }
 
-/* A trace has no maximal length: the simulator then takes its longest answer for all of them. Would
- * that make one of them impossible? */
+/* A trace has no max_output_tokens: the simulator takes the longest answer of the trace for all
+ * requests. Whether every request can still run then. */
 static bool plays_as_trace(const struct play *p) {
     int32_t longest = 1;
     for (size_t i = 0; i < p->n; i++)
@@ -102,7 +101,7 @@ static bool plays_as_trace(const struct play *p) {
     return true;
 }
 
-/* The same as a trace in the form of Azure's, and the command that plays it. */
+/* The play as a trace in the form of Azure's, with the command that plays it. */
 static void say_command(struct out *o, const struct play *p) {
     SAY(o, "\nto watch it (`make mine LAB=02` builds the program):\n  printf "
            "'TIMESTAMP,ContextTokens,GeneratedTokens\\n");
@@ -120,7 +119,7 @@ static void say_command(struct out *o, const struct play *p) {
     if (p->batch) SAY(o, "-batch:%d", p->group);
 }
 
-void play_describe(const struct play *p, char *text, size_t cap) {
+void lab02_play_describe(const struct play *p, char *text, size_t cap) {
     enum { ROW = 60, FEW = 8 };
     struct out o = {text, cap};
     text[0] = '\0';
@@ -132,14 +131,14 @@ void play_describe(const struct play *p, char *text, size_t cap) {
         p->kv_blocks, p->token_budget, p->max_running,
         p->ask_always ? "; asked before every iteration" : "");
     for (size_t i = 0; i < p->n; i++) {
-        const struct play_request *q = &p->request[i];
+        const struct play_request *c = &p->request[i];
         if (strlen(text) + 2 * ROW > cap) {
             SAY(&o, "\n  and %zu more", p->n - i);
             break;
         }
-        SAY(&o, "\n  %7lld %11.3f %7d %7d %11d", (long long)play_id(i),
-            (double)q->arrival_ns / NS_PER_MS, q->prompt_tokens, q->output_tokens,
-            q->max_output_tokens);
+        SAY(&o, "\n  %7lld %11.3f %7d %7d %11d", (long long)lab02_play_id(i),
+            (double)c->arrival_ns / NS_PER_MS, c->prompt_tokens, c->output_tokens,
+            c->max_output_tokens);
     }
     if (p->n <= FEW && plays_as_trace(p)) say_command(&o, p);
 }

@@ -1,18 +1,30 @@
-/* evidence.c: see evidence.h. What the findings should say isn't written down anywhere: the
- * simulator runs each setting that the learner states, under the two reference policies, and means
- * and rates are worked out here, with no code that a learner or the reference solution wrote.
+/* evidence.c: examines lab 02's data files, findings.json and protocol.json. No code of a
+ * submission runs.
+ *
+ * The checks, by what follows "evidence." in their id:
+ *   findings_valid       the form is complete (evidence_findings.h) and has the handout's setting
+ *   findings_numbers     each number is what the simulator gives for the setting stated with it
+ *   findings_answers     each yes or no agrees with those numbers, the break-even set-up is one,
+ * and the conclusion names both sides protocol_valid       the form is complete
+ * (evidence_protocol.h) protocol_complete    everything that a benchmark needs is stated
+ *   protocol_consistent  no part contradicts another, one thing varies, no result is claimed
+ * The last two of each file are not run until the first is earned.
+ *
+ * The expected findings are not stored: the simulator runs each setting that the learner states,
+ * under the two reference policies. Means and rates are computed here, with no code of a learner or
+ * of the reference solution.
  */
-#include "lab02/evidence.h"
+#include "lab02/lab02.h"
 
-#include "lab02/findings.h"
-#include "lab02/protocol.h"
+#include "lab02/evidence_findings.h"
+#include "lab02/evidence_protocol.h"
 
-#include "collect.h"
-#include "text.h"
+#include "core/collect.h"
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/lab_todo.h"
+#include "base/text.h"
 #include "sched/policies.h"
 #include "sim/sim.h"
 
@@ -24,7 +36,7 @@
 
 enum { MAX_BYTES = 1024 * 1024 };
 
-/* Two decimals, and a little for how they were rounded. */
+/* two decimals, with room for their rounding */
 static const double TOLERANCE = 0.00501;
 
 static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...)
@@ -39,18 +51,49 @@ static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...
     text_clean(out->message, sizeof out->message, text, strlen(text));
 }
 
-/* One file under examination: its text is kept for the lines. */
+/* One file under examination; its text is kept to find line numbers. */
 struct examined {
     const char *file, *text;
     size_t n;
     const cJSON *doc;
 };
 
+static void lost(struct evidence *out, const struct examined *x, const struct err *e, int more);
+static void examine_findings(const struct examined *x, const char *which, struct evidence *out);
+static void examine_protocol(const struct examined *x, const char *which, struct evidence *out);
+
+void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out) {
+    struct examined x = {.file = def->file};
+    char where[160];
+    struct err e;
+    const char *which = def->id + strlen("evidence.");
+    char *text = collect_read(folder, def->file, MAX_BYTES, &x.n);
+    if (!text) {
+        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
+        return;
+    }
+    x.text = text;
+    cJSON *doc = json_parse(text, x.n, 1, &e);
+    x.doc = doc;
+    if (!doc) {
+        lost(out, &x, &e, 0);
+    } else if (lab_todo_find(doc, where, sizeof where)) {
+        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
+        out->todo = true;
+    } else if (!strcmp(def->file, "findings.json")) {
+        examine_findings(&x, which, out);
+    } else {
+        examine_protocol(&x, which, out);
+    }
+    cJSON_Delete(doc);
+    free(text);
+}
+
 static int line_of(const struct examined *x, const char *field) {
     return json_line_of(x->text, x->n, 1, field);
 }
 
-/* "protocol.json:12: load.arrivals: ...", with how many more faults there are. */
+/* Loses the check: "protocol.json:12: load.arrivals: ...", with the number of further faults. */
 static void lost(struct evidence *out, const struct examined *x, const struct err *e, int more) {
     char text[600], and_more[40] = "";
     struct err at = *e;
@@ -78,7 +121,7 @@ static void note_end(void *ctx, const struct sim_outcome *o) {
     ends->completion_ns[o->request.id] = o->completion_ns;
 }
 
-/* Runs the learner's setting. 0, or -1 with *e: our fault, since the form was checked. */
+/* Runs the learner's setting. 0, or -1 with *e: the grader's fault, since the form was checked. */
 static int simulate(const struct findings *f, const char *policy_text, double setup_ms,
                     struct finding *out, struct err *e) {
     const char *arg;
@@ -132,7 +175,7 @@ static bool has_setup(const struct findings *f, double setup_ms) {
     return false;
 }
 
-/* Is it the handout's setting, with its set-ups and one more? 0, or -1 and *e. */
+/* Whether it is the handout's setting, with its set-ups and one more. 0, or -1 and *e. */
 static int check_setting(const struct findings *f, struct err *e) {
     bool same = f->n_arrivals == HANDOUT_ARRIVALS;
     for (int i = 0; same && i < HANDOUT_ARRIVALS; i++)
@@ -148,7 +191,7 @@ static int check_setting(const struct findings *f, struct err *e) {
     return 0;
 }
 
-/* The first of the three numbers that isn't as it should be, or NULL. */
+/* The name of the first of the three numbers that is wrong, or NULL. */
 static const char *wrong_number(const struct finding *got, const struct finding *want) {
     if (fabs(got->mean_latency_ms - want->mean_latency_ms) > TOLERANCE) return "mean_latency_ms";
     if (fabs(got->first_latency_ms - want->first_latency_ms) > TOLERANCE) return "first_latency_ms";
@@ -179,7 +222,7 @@ static int check_numbers(const struct examined *x, const struct findings *f, str
     return 0;
 }
 
-/* Both sides of the matter in the learner's words? We can only look for the words. */
+/* Whether the conclusion names both sides. Only looks for words. */
 static bool speaks_of_both(const char *conclusion) {
     return strstr(conclusion, "throughput") &&
            (strstr(conclusion, "latency") || strstr(conclusion, "wait"));
@@ -218,7 +261,7 @@ static int check_answers(const struct examined *x, const struct findings *f, str
         return -1;
     if (fabs(single.mean_latency_ms - grouped.mean_latency_ms) > TOLERANCE && wrong++ == 0)
         err_at(&first, 0, "break_even_setup_ms",
-               "is no such set-up: with %g ms the two mean latencies differ",
+               "is not such a set-up: with %g ms the two mean latencies differ",
                f->break_even_setup_ms);
     if (!speaks_of_both(f->conclusion) && wrong++ == 0)
         err_at(&first, 0, "conclusion",
@@ -233,7 +276,7 @@ static void examine_findings(const struct examined *x, const char *which, struct
     struct findings f;
     struct err e;
     int fault = 0;
-    bool valid = findings_read(&f, x->doc, &e) == 0 && check_setting(&f, &e) == 0;
+    bool valid = lab02_findings_read(&f, x->doc, &e) == 0 && check_setting(&f, &e) == 0;
     out->outcome = OUTCOME_EARNED;
     if (!strcmp(which, "findings_valid")) {
         if (!valid) lost(out, x, &e, 0);
@@ -256,7 +299,7 @@ static void examine_findings(const struct examined *x, const char *which, struct
 static void examine_protocol(const struct examined *x, const char *which, struct evidence *out) {
     struct protocol p;
     struct err e;
-    bool valid = protocol_read(&p, x->doc, &e) == 0;
+    bool valid = lab02_protocol_read(&p, x->doc, &e) == 0;
     if (!strcmp(which, "protocol_valid")) {
         out->outcome = OUTCOME_EARNED;
         if (!valid) lost(out, x, &e, 0);
@@ -267,37 +310,8 @@ static void examine_protocol(const struct examined *x, const char *which, struct
             "protocol.json must have its form first (evidence.protocol_valid)");
         return;
     }
-    int faults = !strcmp(which, "protocol_complete") ? protocol_gaps(&p, &e)
-                                                     : protocol_contradictions(&p, &e);
+    int faults = !strcmp(which, "protocol_complete") ? lab02_protocol_gaps(&p, &e)
+                                                     : lab02_protocol_contradictions(&p, &e);
     out->outcome = OUTCOME_EARNED;
     if (faults > 0) lost(out, x, &e, faults - 1);
-}
-
-/* ---- entry ----------------------------------------------------------------------------------- */
-
-void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out) {
-    struct examined x = {.file = def->file};
-    char where[160];
-    struct err e;
-    const char *which = def->id + strlen("evidence.");
-    char *text = collect_read(folder, def->file, MAX_BYTES, &x.n);
-    if (!text) {
-        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
-        return;
-    }
-    x.text = text;
-    cJSON *doc = json_parse(text, x.n, 1, &e);
-    x.doc = doc;
-    if (!doc) {
-        lost(out, &x, &e, 0);
-    } else if (lab_todo_find(doc, where, sizeof where)) {
-        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
-        out->todo = true;
-    } else if (!strcmp(def->file, "findings.json")) {
-        examine_findings(&x, which, out);
-    } else {
-        examine_protocol(&x, which, out);
-    }
-    cJSON_Delete(doc);
-    free(text);
 }

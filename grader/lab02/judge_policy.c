@@ -1,7 +1,7 @@
-/* judge_policy.c: does a policy keep its promises, and how much useful work does it get done? By
- * invariants and by goodput, never by comparing plans. See play.h and lab02.h. */
+/* judge_policy.c: judges a policy by its promises (invariants) and by its goodput, never by
+ * comparing plans. See play.h and lab02.h. */
 #include "lab02/lab02.h"
-#include "lab02/make_plays.h"
+#include "lab02/make_policy.h"
 #include "lab02/oracle.h"
 #include "lab02/play.h"
 
@@ -13,24 +13,48 @@
 
 enum { PAR_PERCENT = 100, MARGIN_PERCENT = 125, BATCH_MARGIN_PERCENT = 110 };
 
-/* What a request must meet to be good, in every play. */
+/* The limits of a good request, in every play. */
 static const struct point_limits limits = {2000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX};
+
+static void judge_same_plan(const struct check_def *def, struct dialogue *d,
+                            struct check_result *r);
+static void judge_refuses(const struct check_def *def, struct dialogue *d, struct check_result *r);
+static void judge_goodput(const struct check_def *def, struct dialogue *d, struct check_result *r);
+static void judge_promises(const struct check_def *def, struct dialogue *d, struct check_result *r);
+
+void lab02_judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r) {
+    switch (def->maker) {
+    case JUDGE_SAME_PLAN:
+        judge_same_plan(def, d, r);
+        break;
+    case JUDGE_REFUSES:
+        judge_refuses(def, d, r);
+        break;
+    case JUDGE_PAR:
+    case JUDGE_MARGIN:
+    case JUDGE_BATCH_MARGIN:
+        judge_goodput(def, d, r);
+        break;
+    default:
+        judge_promises(def, d, r);
+    }
+}
 
 /* ---- violations ------------------------------------------------------------------------------ */
 
-/* For an instructor's seed: what, and nothing of the case. */
+/* For an instructor's seed: the violation, and nothing of the case. */
 static const char *general(enum violation v) {
     static const char *const texts[] = {
         [VIOLATION_DIED] = "plan() ended the program instead of returning",
         [VIOLATION_LOOP] = "plan() didn't come back: an endless loop?",
-        [VIOLATION_STRANGE] = "something that is no plan came through the answer channel",
+        [VIOLATION_STRANGE] = "the bytes on the answer channel are not a plan",
         [VIOLATION_GAVE_UP] = "create() or plan() reports a failure where there is none",
         [VIOLATION_RULE] = "a plan breaks a rule of sched/policy.h",
         [VIOLATION_REFUSED] = "the policy refuses a request that could run",
         [VIOLATION_DIFFERS] = "equal views don't give equal plans",
         [VIOLATION_STUCK] = "the policy stops although requests wait",
         [VIOLATION_ROUND] = "plan after plan, and the work doesn't get done",
-        [VIOLATION_GROUP] = "a group is too large, or somebody joins it late",
+        [VIOLATION_GROUP] = "a group is too large, or a request joins it late",
         [VIOLATION_STARVED] = "a request is overtaken by too many that arrived later"};
     return texts[v];
 }
@@ -45,61 +69,61 @@ static void lose(struct check_result *r, const char *fmt, ...) {
     r->outcome = OUTCOME_LOST;
 }
 
-/* Was this very violation shrunk for another check of this run? Once is enough. */
-static const char *told_before(const struct dialogue *d, const struct check_result *r,
-                               const struct play_result *out) {
+/* The id of a check of this run that has shown the same violation already, or NULL. */
+static const char *shown_before(const struct dialogue *d, const struct check_result *r,
+                                const struct play_result *out) {
     const struct check_result *other = NULL;
     while ((other = dialogue_next_result(d, other))) {
         if (other == r || other->outcome != OUTCOME_LOST || !other->input[0]) continue;
-        if (play_same_words(other->message, out->text, true)) return other->id;
+        if (lab02_play_same_words(other->message, out->text, true)) return other->id;
     }
     return NULL;
 }
 
-static void tell_violation(struct dialogue *d, struct check_result *r, struct play *p,
+static void show_violation(struct dialogue *d, struct check_result *r, struct play *p,
                            struct play_result *out) {
-    const char *before = d->practice ? told_before(d, r, out) : NULL;
+    const char *before = d->practice ? shown_before(d, r, out) : NULL;
     r->endless = out->violation == VIOLATION_LOOP;
-    if (out->violation >= VIOLATION_TODO) return; /* the core says it */
+    if (out->violation >= VIOLATION_TODO) return; /* the core reports it */
     if (!d->practice) {
         lose(r, "%s", general(out->violation));
     } else if (before) {
         lose(r, "%.230s; as in %s, which shows a small workload", out->text, before);
     } else {
-        play_shrink(p, d, out);
+        lab02_play_shrink(p, d, out);
         if (out->violation >= VIOLATION_TODO) return;
         lose(r, "%s", out->text);
-        play_describe(p, r->input, sizeof r->input);
+        lab02_play_describe(p, r->input, sizeof r->input);
         snprintf(r->kind, sizeof r->kind,
                  "%zu request%s, the smallest workload found that shows it", p->n,
                  p->n == 1 ? "" : "s");
     }
 }
 
-/* Plays p; true when nothing was violated. */
+/* Plays p; true when there was no violation. */
 static bool good_play(struct dialogue *d, struct check_result *r, struct play *p,
                       struct play_result *out) {
-    play_remote(p, d, out);
+    lab02_play_remote(p, d, out);
     if (out->violation == VIOLATION_NONE && out->n == p->n) return true;
-    if (out->violation == VIOLATION_NONE) { /* the simulator counts; this can't happen */
+    if (out->violation == VIOLATION_NONE) { /* the simulator counts them; this can't happen */
         out->violation = VIOLATION_STUCK;
         snprintf(out->text, sizeof out->text, "requests are lost");
     }
-    tell_violation(d, r, p, out);
+    show_violation(d, r, p, out);
     return false;
 }
 
 /* ---- promises -------------------------------------------------------------------------------- */
 
 static void case_of(const struct check_def *def, const struct dialogue *d, enum play_kind which,
-                    int k, struct play *p, char kind[KIND_ROOM]) {
+                    int k, struct play *p, char kind[CASE_KIND_BYTES]) {
     struct rng rng;
     rng_seed(&rng, case_sequence(d->seed, def->id, k));
-    make_play(&rng, which, k, p, kind);
+    lab02_make_play(&rng, which, k, p, kind);
     p->ask_always = k % 3 == 1;
     p->batch = def->maker == JUDGE_BATCH || def->maker == JUDGE_BATCH_MARGIN;
     if (def->maker == JUDGE_BATCH) p->group = 1 + k % 9;
-    /* a budget that lets a whole group in at once: then the cache is what is short */
+    /* a budget for a whole group at once, so that the cache is the limit */
     if (def->maker == JUDGE_BATCH && k % 4 == 0) p->token_budget = 512;
 }
 
@@ -130,9 +154,9 @@ static void judge_same_plan(const struct check_def *def, struct dialogue *d,
         case_of(def, d, k % 2 ? PLAY_ROOMY : PLAY_TIGHT, 4 + k, &p, r->kind);
         p.batch = k % 3 == 2;
         p.ask_twice = true;
-        if (k % 2) p.token_budget = 2048; /* so that limits of the policy's own show, too */
+        if (k % 2) p.token_budget = 2048; /* so that the policy's own limits show, too */
         if (!good_play(d, r, &p, &out)) return;
-        /* a second policy in the same process must not know of the first */
+        /* a second policy in the same process must not depend on the first */
         if (!good_play(d, r, &p, &again)) return;
         if (memcmp(out.record, again.record, p.n * sizeof *out.record) != 0) {
             lose(r, "the same workload, played twice, ends differently: something is kept in mind "
@@ -147,17 +171,17 @@ static void judge_same_plan(const struct check_def *def, struct dialogue *d,
 
 /* ---- refusing what can never run ------------------------------------------------------------- */
 
-static bool can_never_run(const struct policy_view *v, const struct policy_request *q) {
-    return policy_blocks_for(q->prompt_tokens + q->max_output_tokens) > v->total_kv_blocks;
+static bool can_never_run(const struct policy_view *v, const struct policy_request *c) {
+    return policy_blocks_for(c->prompt_tokens + c->max_output_tokens) > v->total_kv_blocks;
 }
 
-/* Reads the plan's slots: is exactly that refused which can never run? */
+/* Whether the plan (its slots) refuses exactly the requests that can never run. */
 static bool refuses_rightly(const struct policy_view *v, const int64_t *slots,
                             struct check_result *r) {
     for (size_t i = 0; i < v->n_waiting; i++) {
         bool refused = false, reason = false;
         for (int64_t k = 0; k < slots[PLAN_N]; k++) {
-            const int64_t *s = slots + PLAN_HEAD + k * QUESTION_ACTION_SLOTS;
+            const int64_t *s = slots + PLAN_HEAD + k * CASE_ACTION_SLOTS;
             if (s[1] != v->waiting[i].id || s[0] != POLICY_REJECT) continue;
             refused = true;
             reason = s[3];
@@ -181,19 +205,19 @@ static bool refuses_rightly(const struct policy_view *v, const int64_t *slots,
 static bool refuses_case(const struct check_def *def, struct dialogue *d, int k,
                          struct check_result *r) {
     static unsigned char bytes[WIRE_MAX_PAYLOAD];
-    static int64_t slots[PLAN_HEAD + QUESTION_ACTION_SLOTS * 64];
-    struct question q = {.kind = Q_PLAN, .batch = k % 4 == 3, .group = 4, .fresh = true};
+    static int64_t slots[PLAN_HEAD + CASE_ACTION_SLOTS * 64];
+    struct lab02_case c = {.fn = FN_PLAN, .batch = k % 4 == 3, .group = 4, .fresh = true};
     struct rng rng;
     rng_seed(&rng, case_sequence(d->seed, def->id, k));
-    make_view(&rng, k, (size_t)(k % 3), &q.view);
+    lab02_make_view(&rng, k, (size_t)(k % 3), &c.view);
     struct wire w = wire_writer(bytes, sizeof bytes);
-    int bad = question_codec(&w, &q);
+    int bad = lab02_case_codec(&w, &c);
     enum dialogue_answer a =
         bad ? DIALOGUE_FAULT
-            : dialogue_ask(d, bytes, sizeof bytes - w.left, slots, question_slots(&q), NULL);
+            : dialogue_ask(d, bytes, sizeof bytes - w.left, slots, lab02_case_slots(&c), NULL);
     bool right = a == DIALOGUE_OK && slots[PLAN_CREATED] && slots[PLAN_RC] == 0 &&
                  slots[PLAN_N] >= 0 &&
-                 slots[PLAN_N] <= (int64_t)(q.view.n_waiting + q.view.n_running);
+                 slots[PLAN_N] <= (int64_t)(c.view.n_waiting + c.view.n_running);
     snprintf(r->kind, sizeof r->kind,
              k % 3 ? "a view in which one that waits can never run"
                    : "a view in which all that wait can run");
@@ -201,11 +225,11 @@ static bool refuses_case(const struct check_def *def, struct dialogue *d, int k,
         lose(r, "plan() didn't answer: %.280s", d->why);
     else if (!right)
         lose(r, "plan() failed, or its plan has more actions than its room");
-    else if (!(right = refuses_rightly(&q.view, slots, r)))
+    else if (!(right = refuses_rightly(&c.view, slots, r)))
         lose(r, "what can never run is refused at once, and nothing else is");
-    if (!right) describe_question(&q, r->input, sizeof r->input);
+    if (!right) lab02_describe(&c, r->input, sizeof r->input);
     r->endless = a == DIALOGUE_LATE;
-    question_release(&q);
+    lab02_case_release(&c);
     return right;
 }
 
@@ -222,7 +246,8 @@ static void judge_refuses(const struct check_def *def, struct dialogue *d, struc
 
 static int64_t good_of(const struct play *p, const struct play_result *out) {
     struct operating_point point;
-    oracle_measure(out->record, p->n, 0, p->request[p->n - 1].arrival_ns + 1, &limits, &point);
+    lab02_oracle_measure(out->record, p->n, 0, p->request[p->n - 1].arrival_ns + 1, &limits,
+                         &point);
     return point.good;
 }
 
@@ -231,13 +256,13 @@ struct scores {
     int64_t all, mine, rival[N_RIVALS];
 };
 
-/* The last one is the course's own. */
+/* The last one is the course's own policy. */
 static const char *const rivals[N_RIVALS] = {"static:8", "wait-for-n:8", "continuous", "chunked",
                                              "reference"};
 static const char *const batch_rivals[N_RIVALS] = {"single", "static:8", "wait-for-n:8",
                                                    "wait-for-time:50,8", "reference-batch:8"};
 
-/* Plays all loads. False when a violation, or a fault of ours, has settled the check. */
+/* Plays all loads. False when a violation, or a grader fault, has settled the check. */
 static bool take_scores(const struct check_def *def, struct dialogue *d, struct check_result *r,
                         struct scores *s) {
     static struct play p;
@@ -248,12 +273,12 @@ static bool take_scores(const struct check_def *def, struct dialogue *d, struct 
         case_of(def, d, batch ? PLAY_LIGHT : PLAY_LOAD, k, &p, r->kind);
         p.ask_always = false;
         struct play whole = p;
-        dialogue_fresh(d); /* each load has all the CPU time of a process */
+        dialogue_fresh(d); /* each load gets a process with full CPU time */
         if (!good_play(d, r, &p, &out)) return false;
         s->mine += good_of(&whole, &out);
         s->all += (int64_t)whole.n;
         for (int i = 0; i < N_RIVALS; i++) {
-            if (play_local(&whole, batch ? batch_rivals[i] : rivals[i], &out, &d->err)) {
+            if (lab02_play_local(&whole, batch ? batch_rivals[i] : rivals[i], &out, &d->err)) {
                 d->fault = true;
                 return false;
             }
@@ -300,22 +325,4 @@ static void judge_goodput(const struct check_def *def, struct dialogue *d, struc
          best ? (double)s.mine / (double)best : 0.0, against, percent / 100.0);
     list_scores(def, &s, r->got, sizeof r->got);
     snprintf(r->want, sizeof r->want, "at least %lld", (long long)((best * percent + 99) / 100));
-}
-
-void judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r) {
-    switch (def->maker) {
-    case JUDGE_SAME_PLAN:
-        judge_same_plan(def, d, r);
-        break;
-    case JUDGE_REFUSES:
-        judge_refuses(def, d, r);
-        break;
-    case JUDGE_PAR:
-    case JUDGE_MARGIN:
-    case JUDGE_BATCH_MARGIN:
-        judge_goodput(def, d, r);
-        break;
-    default:
-        judge_promises(def, d, r);
-    }
 }

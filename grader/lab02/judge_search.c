@@ -1,10 +1,9 @@
-/* judge_search.c: does a search find the highest load within the limits? The search runs in the
- * child; each load that it wants measured comes back here and is measured here, on a curve or on a
- * trace that the child never sees. Judged by what was measured: the answer met the limits, and
- * something within the resolution above it did not; then by the truth, which is known.
- */
+/* judge_search.c: judges a search for the highest load within the limits. The search runs in the
+ * child. Each load that it probes is sent here and measured here, on a curve or on a trace that the
+ * child never sees. First the measurements decide: the answer met the limits, and a load within the
+ * resolution above it did not. Then the known truth decides. */
 #include "lab02/lab02.h"
-#include "lab02/make_plays.h"
+#include "lab02/make_policy.h"
 #include "lab02/oracle.h"
 #include "lab02/play.h"
 
@@ -23,7 +22,7 @@ enum bound {
     BY_STABILITY,
     BY_FAILURES,
     BOUNDS,
-    BY_EMPTINESS /* above it nothing arrives: not computable; only among the edges */
+    BY_EMPTINESS /* above it no request arrives: not computable; only in the edge cases */
 };
 
 struct measured {
@@ -32,18 +31,30 @@ struct measured {
     struct operating_point point;
 };
 
-/* One hidden server, and what was asked of it. */
+/* One hidden server, and the loads that were probed. */
 struct server {
-    struct question q;
+    struct lab02_case c;
     bool by_trace;
-    struct play trace; /* arrivals at one request a second */
-    enum bound bound;  /* otherwise a curve, whose verdict changes */
-    double truth_rps;  /* here: met below, missed from here on */
-    int fail_at;       /* the probe with this number fails; 0: none does */
+    struct play trace; /* with arrivals for 1 request/s */
+    enum bound bound;  /* without a trace: a curve with this bound */
+    double truth_rps;  /* the verdict changes here: met below, missed from here on */
+    int fail_at;       /* this probe fails (1, 2, ...); 0: none */
     struct measured asked[CAPACITY_MAX_PROBES + 1];
     int n_asked;
-    char wrong[200]; /* what was asked that nobody may ask */
+    char wrong[200]; /* a probe that is not allowed, in words */
 };
+
+static bool search_case(const struct check_def *def, struct dialogue *d, int k,
+                        struct check_result *r);
+
+void lab02_judge_search(const struct check_def *def, struct dialogue *d, struct check_result *r) {
+    for (int k = 0; k < def->n_cases; k++) {
+        if (!search_case(def, d, k, r)) return; /* the outcome is "lost" until the last case */
+        r->cases_right++;
+    }
+    r->kind[0] = r->got[0] = r->want[0] = '\0';
+    r->outcome = OUTCOME_EARNED;
+}
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
@@ -52,7 +63,7 @@ static struct percentile ordinary_percentile(double ns) {
 }
 
 static void measure_curve(const struct server *s, double rps, struct operating_point *out) {
-    const struct point_limits *l = &s->q.limits;
+    const struct point_limits *l = &s->c.limits;
     double share = fmin(rps / s->truth_rps, 1e3); /* 1 where the verdict changes */
     *out = (struct operating_point){.offered_rps = rps, .requests = 400, .complete = 400};
     out->throughput_rps = share < 1 ? rps : s->truth_rps;
@@ -86,9 +97,9 @@ static void measure_trace(const struct server *s, double rps, struct operating_p
     p = s->trace;
     for (size_t i = 0; i < p.n; i++)
         p.request[i].arrival_ns = (int64_t)((double)s->trace.request[i].arrival_ns / rps);
-    INVARIANT(play_local(&p, "chunked", &r, &e) == 0);
-    oracle_measure(r.record, p.n, p.request[p.n / 10].arrival_ns, p.request[p.n - 1].arrival_ns + 1,
-                   &s->q.limits, out);
+    INVARIANT(lab02_play_local(&p, "chunked", &r, &e) == 0);
+    lab02_oracle_measure(r.record, p.n, p.request[p.n / 10].arrival_ns,
+                         p.request[p.n - 1].arrival_ns + 1, &s->c.limits, out);
 }
 
 static bool measure(const struct server *s, double rps, struct operating_point *out) {
@@ -96,10 +107,10 @@ static bool measure(const struct server *s, double rps, struct operating_point *
         measure_trace(s, rps, out);
     else
         measure_curve(s, rps, out);
-    return oracle_verdict(out, &s->q.limits) == SLO_MET;
+    return lab02_oracle_verdict(out, &s->c.limits) == SLO_MET;
 }
 
-/* The probe, from the channel. */
+/* Answers a probe, which came over the channel. */
 static int serve(void *ctx, const void *bytes, size_t n, void *reply, size_t cap) {
     struct server *s = ctx;
     struct wire r = wire_reader(bytes, n), w = wire_writer(reply, cap);
@@ -124,7 +135,7 @@ static int serve(void *ctx, const void *bytes, size_t n, void *reply, size_t cap
         m->met = measure(s, rps, &m->point);
         out.point = m->point;
     }
-    probe_reply_codec(&w, &out);
+    lab02_probe_reply_codec(&w, &out);
     return w.bad ? -1 : (int)(cap - w.left);
 }
 
@@ -136,45 +147,45 @@ static double uniform(struct rng *r, double lo, double hi) {
 
 static void curve_case(struct rng *r, int k, struct server *s) {
     static const double resolutions[] = {0.01, 0.05, 0.002, 0.1, 0.001, 0.02};
-    struct question *q = &s->q;
+    struct lab02_case *c = &s->c;
     s->bound = (enum bound)(k % BOUNDS);
-    q->lo_rps = uniform(r, 0.2, 4);
-    q->hi_rps = q->lo_rps * uniform(r, 2, 60);
-    q->resolution = resolutions[k % 6];
-    q->limits = (struct point_limits){800 * NS_PER_MS, 80 * NS_PER_MS, 20000 * NS_PER_MS};
-    s->truth_rps = q->lo_rps * pow(q->hi_rps / q->lo_rps, uniform(r, 0.05, 0.95));
+    c->lo_rps = uniform(r, 0.2, 4);
+    c->hi_rps = c->lo_rps * uniform(r, 2, 60);
+    c->resolution = resolutions[k % 6];
+    c->limits = (struct point_limits){800 * NS_PER_MS, 80 * NS_PER_MS, 20000 * NS_PER_MS};
+    s->truth_rps = c->lo_rps * pow(c->hi_rps / c->lo_rps, uniform(r, 0.05, 0.95));
     if (k % 4 == 1) /* just above the lowest, just below the highest */
-        s->truth_rps = k % 8 == 1 ? q->lo_rps * 1.0001 : q->hi_rps * 0.9999;
+        s->truth_rps = k % 8 == 1 ? c->lo_rps * 1.0001 : c->hi_rps * 0.9999;
 }
 
 enum { EDGES = 7 };
 static void edge_case(struct rng *r, int k, struct server *s) {
     curve_case(r, 2 * k, s);
-    struct question *q = &s->q;
+    struct lab02_case *c = &s->c;
     switch (k % EDGES) {
     case 0:
-        s->truth_rps = q->lo_rps * uniform(r, 0.2, 0.9);
+        s->truth_rps = c->lo_rps * uniform(r, 0.2, 0.9);
         break;
     case 1:
-        s->truth_rps = q->hi_rps * uniform(r, 1.1, 4);
+        s->truth_rps = c->hi_rps * uniform(r, 1.1, 4);
         break;
-    case 2: /* exactly at the lowest: it misses */
+    case 2: /* the truth is the lowest load: it misses */
         s->bound = BY_STABILITY;
-        s->truth_rps = q->lo_rps;
+        s->truth_rps = c->lo_rps;
         break;
     case 3: /* lowest and highest are closer than the resolution */
-        q->resolution = 0.05;
-        q->hi_rps = q->lo_rps * 1.02;
-        s->truth_rps = q->lo_rps * 1.01;
+        c->resolution = 0.05;
+        c->hi_rps = c->lo_rps * 1.02;
+        s->truth_rps = c->lo_rps * 1.01;
         break;
     case 4: /* as close, and both meet the limits */
-        q->resolution = 0.05;
-        q->hi_rps = q->lo_rps * 1.02;
-        s->truth_rps = q->lo_rps * 2;
+        c->resolution = 0.05;
+        c->hi_rps = c->lo_rps * 1.02;
+        s->truth_rps = c->lo_rps * 2;
         break;
-    case 5: /* as far as point.h allows: no mean of the two, and no product, gets there */
-        q->lo_rps = 1e-300;
-        q->hi_rps = 1e300;
+    case 5: /* as far apart as point.h allows: the mean and the product of the two overflow */
+        c->lo_rps = 1e-300;
+        c->hi_rps = 1e300;
         s->truth_rps = pow(10, k / EDGES % 2 ? uniform(r, -250, -170) : uniform(r, 170, 250));
         break;
     default:
@@ -182,29 +193,30 @@ static void edge_case(struct rng *r, int k, struct server *s) {
     }
 }
 
-/* On a fine grid, does the verdict change once, well within lo and hi? Then that is the truth. */
+/* Finds the truth on a fine grid. False when the verdict does not change exactly once, well within
+ * lo and hi. */
 static bool trace_truth(struct server *s) {
-    double step = 1 + s->q.resolution / 3, last_met = 0, first_missed = 0;
+    double step = 1 + s->c.resolution / 3, last_met = 0, first_missed = 0;
     struct operating_point p;
-    for (double rps = s->q.lo_rps; rps < s->q.hi_rps; rps *= step) {
+    for (double rps = s->c.lo_rps; rps < s->c.hi_rps; rps *= step) {
         bool met = measure(s, rps, &p);
         if (met && first_missed > 0) return false;
         if (met) last_met = rps;
         if (!met && first_missed <= 0) first_missed = rps;
     }
     s->truth_rps = first_missed;
-    return last_met > 0 && first_missed > 0 && !measure(s, s->q.hi_rps, &p);
+    return last_met > 0 && first_missed > 0 && !measure(s, s->c.hi_rps, &p);
 }
 
 static void trace_case(struct rng *r, int k, struct server *s) {
-    char kind[KIND_ROOM];
+    char kind[CASE_KIND_BYTES];
     s->by_trace = true;
-    s->q.lo_rps = 0.5;
-    s->q.hi_rps = 16;
-    s->q.resolution = 0.05;
-    s->q.limits = (struct point_limits){1200 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX};
+    s->c.lo_rps = 0.5;
+    s->c.hi_rps = 16;
+    s->c.resolution = 0.05;
+    s->c.limits = (struct point_limits){1200 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX};
     for (int tries = 0; tries < 8; tries++) {
-        make_play(r, PLAY_LOAD, k, &s->trace, kind);
+        lab02_make_play(r, PLAY_LOAD, k, &s->trace, kind);
         s->trace.n = 120;
         double rate =
             (double)s->trace.n / ((double)s->trace.request[s->trace.n - 1].arrival_ns / 1e9);
@@ -213,12 +225,12 @@ static void trace_case(struct rng *r, int k, struct server *s) {
                 (int64_t)((double)s->trace.request[i].arrival_ns * rate);
         if (trace_truth(s)) return;
     }
-    s->truth_rps = 0; /* unknown: what was measured decides alone */
+    s->truth_rps = 0; /* unknown: the measurements decide alone */
 }
 
 static void bad_case(struct rng *r, int k, struct server *s) {
     static const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
-    struct question *q = &s->q;
+    struct lab02_case *c = &s->c;
     curve_case(r, k, s);
     switch (k % 8) {
     case 0:
@@ -231,18 +243,18 @@ static void bad_case(struct rng *r, int k, struct server *s) {
         s->fail_at = 4;
         break;
     case 3:
-        q->lo_rps = bad[k / 8 % 3];
+        c->lo_rps = bad[k / 8 % 3];
         break;
     case 4:
-        q->hi_rps = k / 8 % 2 ? q->lo_rps : q->lo_rps / 2;
+        c->hi_rps = k / 8 % 2 ? c->lo_rps : c->lo_rps / 2;
         break;
     case 5:
-        q->resolution = k / 8 % 2 ? 0.0009 : bad[k / 8 % 3];
+        c->resolution = k / 8 % 2 ? 0.0009 : bad[k / 8 % 3];
         break;
     case 6:
-        q->hi_rps = bad[2 + k / 8 % 2];
+        c->hi_rps = bad[2 + k / 8 % 2];
         break;
-    default: /* so that no constant is right */
+    default: /* no constant earns the check */
         break;
     }
 }
@@ -265,14 +277,14 @@ static bool near(double a, double b) {
         return false;                                                                              \
     } while (0)
 
-/* The last time that `rps` was measured, or NULL. */
+/* The last measurement at `rps`, or NULL. */
 static const struct measured *asked_at(const struct server *s, double rps) {
     for (int i = s->n_asked; i-- > 0;)
         if (near(s->asked[i].rps, rps)) return &s->asked[i];
     return NULL;
 }
 
-/* The answer's point is the one that was measured there. */
+/* Whether the answer's point is the one that was measured there. */
 static bool same_point(const int64_t *slots, const struct operating_point *p) {
     const struct percentile *t = &p->ttft_p99;
     return near(real(slots[0]), p->offered_rps) && slots[1] == p->requests &&
@@ -282,7 +294,7 @@ static bool same_point(const int64_t *slots, const struct operating_point *p) {
 }
 
 static bool found_rightly(const struct server *s, const int64_t *slots, struct check_result *r) {
-    double rps = real(slots[FIND_RPS]), top = rps * (1 + s->q.resolution) * (1 + 1e-9);
+    double rps = real(slots[FIND_RPS]), top = rps * (1 + s->c.resolution) * (1 + 1e-9);
     const struct measured *m = isfinite(rps) ? asked_at(s, rps) : NULL;
     bool above = false, higher = false;
     snprintf(r->got, sizeof r->got, "%.6g requests/s after %d measurements", rps, s->n_asked);
@@ -299,8 +311,8 @@ static bool found_rightly(const struct server *s, const int64_t *slots, struct c
             "true answer may be higher");
     if (!same_point(slots + FIND_POINT, &m->point))
         WRONG("the point that it gives isn't the one that was measured at that load");
-    /* on a trace the verdict may waver between two points of the grid that the truth comes from */
-    double room = s->by_trace ? pow(1 + s->q.resolution, 3) : 1 + 1e-9;
+    /* on a trace the verdict may change back and forth between two points of the grid */
+    double room = s->by_trace ? pow(1 + s->c.resolution, 3) : 1 + 1e-9;
     if (s->truth_rps > 0 && !slots[FIND_AT_TOP] &&
         (rps >= s->truth_rps * room || top * room < s->truth_rps))
         WRONG("the load that it found isn't within the resolution of the true one");
@@ -309,7 +321,7 @@ static bool found_rightly(const struct server *s, const int64_t *slots, struct c
 
 static bool not_found_rightly(const struct server *s, const int64_t *slots,
                               struct check_result *r) {
-    const struct measured *lo = asked_at(s, s->q.lo_rps);
+    const struct measured *lo = asked_at(s, s->c.lo_rps);
     if (!lo) WRONG("it says that not even the lowest load meets the limits, and never measured it");
     if (real(slots[FIND_RPS]) != 0) {
         snprintf(r->got, sizeof r->got, "rps %.6g", real(slots[FIND_RPS]));
@@ -321,15 +333,15 @@ static bool not_found_rightly(const struct server *s, const int64_t *slots,
     return true;
 }
 
-/* The truth by the definition, and the answer against it. */
+/* Compares the answer with the truth. */
 static bool right(struct server *s, const int64_t *slots, struct check_result *r) {
     struct operating_point p;
-    bool lo_met = measure(s, s->q.lo_rps, &p), hi_met = measure(s, s->q.hi_rps, &p);
+    bool lo_met = measure(s, s->c.lo_rps, &p), hi_met = measure(s, s->c.hi_rps, &p);
     snprintf(r->want, sizeof r->want, "%s",
              lo_met ? hi_met ? "found, at the top" : "" : "not found");
     if (lo_met && !hi_met && s->truth_rps > 0)
         snprintf(r->want, sizeof r->want, "from %.6g to just under %.6g requests/s",
-                 s->truth_rps / (1 + s->q.resolution), s->truth_rps);
+                 s->truth_rps / (1 + s->c.resolution), s->truth_rps);
     snprintf(r->got, sizeof r->got, "returned %lld", (long long)slots[FIND_RC]);
     if (slots[FIND_RC] != 0) WRONG("the search failed where nothing was wrong");
     snprintf(r->got, sizeof r->got, "found %lld, at_top %lld", (long long)slots[FIND_FOUND],
@@ -344,7 +356,7 @@ static bool right(struct server *s, const int64_t *slots, struct check_result *r
     if (slots[FIND_AT_TOP] != hi_met)
         WRONG(hi_met ? "the highest load meets the limits: the true answer may be higher still"
                      : "the highest load misses the limits: the answer isn't at the top");
-    if (hi_met && !near(real(slots[FIND_RPS]), s->q.hi_rps))
+    if (hi_met && !near(real(slots[FIND_RPS]), s->c.hi_rps))
         WRONG("the highest load meets the limits, and isn't the answer");
     return found_rightly(s, slots, r);
 }
@@ -362,7 +374,7 @@ static bool failed_rightly(const struct server *s, const int64_t *slots, struct 
 }
 
 static void make_server(const struct check_def *def, uint64_t seed, int k, struct server *s,
-                        char kind[KIND_ROOM]) {
+                        char kind[CASE_KIND_BYTES]) {
     static const char *const edges[] = {
         "not even the lowest load meets the limits",
         "the highest load meets the limits",
@@ -381,13 +393,13 @@ static void make_server(const struct check_def *def, uint64_t seed, int k, struc
                                          "nothing is wrong"};
     struct rng rng;
     memset(s, 0, sizeof *s);
-    s->q.kind = Q_CAPACITY;
+    s->c.fn = FN_CAPACITY;
     rng_seed(&rng, case_sequence(seed, def->id, k));
     if (def->maker == JUDGE_SEARCH_FINDS) curve_case(&rng, k, s);
     if (def->maker == JUDGE_SEARCH_EDGES) edge_case(&rng, k, s);
     if (def->maker == JUDGE_SEARCH_TRACE) trace_case(&rng, k, s);
     if (def->maker == JUDGE_SEARCH_FAILS) bad_case(&rng, k, s);
-    snprintf(kind, KIND_ROOM, "%s",
+    snprintf(kind, CASE_KIND_BYTES, "%s",
              def->maker == JUDGE_SEARCH_EDGES   ? edges[k % EDGES]
              : def->maker == JUDGE_SEARCH_FAILS ? faults[k % 8]
              : def->maker == JUDGE_SEARCH_TRACE ? "a simulated server under a hidden trace"
@@ -395,8 +407,8 @@ static void make_server(const struct check_def *def, uint64_t seed, int k, struc
 }
 
 static void describe_server(const struct server *s, char *out, size_t cap) {
-    int n = snprintf(out, cap, "capacity_find(probe, ctx, %g, %g, %g, ...), measured:", s->q.lo_rps,
-                     s->q.hi_rps, s->q.resolution);
+    int n = snprintf(out, cap, "capacity_find(probe, ctx, %g, %g, %g, ...), measured:", s->c.lo_rps,
+                     s->c.hi_rps, s->c.resolution);
     for (int i = 0; i < s->n_asked && n > 0 && (size_t)n < cap; i++)
         n += snprintf(out + n, cap - (size_t)n, "%s%.6g %s", i % 4 ? ", " : "\n  ", s->asked[i].rps,
                       s->asked[i].met ? "met" : "missed");
@@ -410,12 +422,12 @@ static bool search_case(const struct check_def *def, struct dialogue *d, int k,
     make_server(def, d->seed, k, &s, r->kind);
     struct channel_server server = {serve, &s};
     struct wire w = wire_writer(bytes, sizeof bytes);
-    INVARIANT(question_codec(&w, &s.q) == 0 &&
-              question_slots(&s.q) == sizeof slots / sizeof *slots);
+    INVARIANT(lab02_case_codec(&w, &s.c) == 0 &&
+              lab02_case_slots(&s.c) == sizeof slots / sizeof *slots);
     enum dialogue_answer a =
         dialogue_ask(d, bytes, sizeof bytes - w.left, slots, sizeof slots / sizeof *slots, &server);
     bool good = false;
-    r->got[0] = r->want[0] = '\0'; /* the case before left its own */
+    r->got[0] = r->want[0] = '\0'; /* delete those of the case before */
     r->endless = a == DIALOGUE_LATE;
     if (a != DIALOGUE_OK)
         snprintf(r->message, sizeof r->message, "the search gave no answer: %.280s",
@@ -426,13 +438,4 @@ static bool search_case(const struct check_def *def, struct dialogue *d, int k,
         good = right(&s, slots, r);
     if (!good) describe_server(&s, r->input, sizeof r->input);
     return good;
-}
-
-void judge_search(const struct check_def *def, struct dialogue *d, struct check_result *r) {
-    for (int k = 0; k < def->n_cases; k++) {
-        if (!search_case(def, d, k, r)) return; /* the outcome is "lost" until it is earned */
-        r->cases_right++;
-    }
-    r->kind[0] = r->got[0] = r->want[0] = '\0';
-    r->outcome = OUTCOME_EARNED;
 }

@@ -1,5 +1,5 @@
-/* oracle.c: see oracle.h. Every definition is followed word for word, one request at a time; where
- * the learner may sort or sweep, this counts. */
+/* oracle.c: see oracle.h. Each definition is followed word for word, one request at a time; it
+ * counts where the learner may sort or sweep. */
 #include "lab02/oracle.h"
 
 #include "base/clock.h"
@@ -10,19 +10,19 @@
 
 /* ---- one request ----------------------------------------------------------------------------- */
 
-enum point_class oracle_class(const struct point_request *r) {
+enum point_class lab02_oracle_class(const struct point_request *r) {
     if (r->end == POINT_REJECTED) return POINT_SHED;
     if (r->end == POINT_FAILED) return POINT_BROKEN;
     return r->output_tokens >= r->wanted_tokens ? POINT_COMPLETE : POINT_TRUNCATED;
 }
 
-/* Rounds half away from zero; both are positive here. */
+/* Rounds half away from zero; both arguments are positive here. */
 static int64_t nearest(int64_t n, int64_t d) {
-    int64_t q = n / d, rest = n % d;
-    return rest >= d - rest ? q + 1 : q;
+    int64_t c = n / d, rest = n % d;
+    return rest >= d - rest ? c + 1 : c;
 }
 
-void oracle_point_intervals(const struct point_request *r, struct point_intervals *out) {
+void lab02_oracle_point_intervals(const struct point_request *r, struct point_intervals *out) {
     bool done = r->end == POINT_DONE;
     *out = (struct point_intervals){-1, -1, -1, -1};
     if (r->admitted_ns != -1) out->queue_delay_ns = r->admitted_ns - r->arrival_ns;
@@ -39,14 +39,14 @@ static int ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* values[0..n_ok), sorted here, and n_failed infinite ones. */
+/* The percentile of values[0..n_ok), which are sorted here, and n_failed infinite ones. */
 static struct percentile rank(int64_t *values, size_t n_ok, size_t n_failed, int64_t p_milli) {
     size_t n = n_ok + n_failed;
     struct percentile out = {.n = n, .failed = n_failed};
     out.few = (int64_t)n * (100000 - p_milli) < 100000;
     if (n == 0) return out;
     qsort(values, n_ok, sizeof *values, ascending);
-    size_t at = 1; /* the smallest rank with at least p % at or below it */
+    size_t at = 1; /* the smallest rank with at least p % at or below */
     while ((int64_t)at * 100000 < p_milli * (int64_t)n) at++;
     out.present = true;
     out.infinite = at > n_ok;
@@ -58,12 +58,12 @@ static bool inside(int64_t t, int64_t from_ns, int64_t to_ns) {
     return t >= from_ns && t < to_ns;
 }
 
-/* An absent TPOT meets every limit, an absent TTFT only the one that is none. */
+/* An absent TPOT meets every limit; an absent TTFT meets a limit only if there is none. */
 static bool is_good(const struct point_request *r, const struct point_limits *l) {
     struct point_intervals iv;
-    oracle_point_intervals(r, &iv);
+    lab02_oracle_point_intervals(r, &iv);
     bool ttft = iv.ttft_ns == -1 ? l->ttft_below_ns == INT64_MAX : iv.ttft_ns < l->ttft_below_ns;
-    return oracle_class(r) == POINT_COMPLETE && ttft &&
+    return lab02_oracle_class(r) == POINT_COMPLETE && ttft &&
            (iv.tpot_ns == -1 || iv.tpot_ns < l->tpot_below_ns) && iv.e2e_ns < l->e2e_below_ns;
 }
 
@@ -95,9 +95,9 @@ static void take_percentiles(int64_t *values[N_LATENCIES], const size_t n[N_LATE
 static void count_request(const struct point_request *r, const struct point_limits *limits,
                           int64_t *values[N_LATENCIES], size_t n[N_LATENCIES],
                           struct operating_point *out) {
-    enum point_class class = oracle_class(r);
+    enum point_class class = lab02_oracle_class(r);
     struct point_intervals iv;
-    oracle_point_intervals(r, &iv);
+    lab02_oracle_point_intervals(r, &iv);
     out->requests++;
     out->complete += class == POINT_COMPLETE;
     out->shed += class == POINT_SHED;
@@ -110,8 +110,9 @@ static void count_request(const struct point_request *r, const struct point_limi
         if (each[i] != -1) values[i][n[i]++] = each[i];
 }
 
-void oracle_measure(const struct point_request *list, size_t n, int64_t from_ns, int64_t to_ns,
-                    const struct point_limits *limits, struct operating_point *out) {
+void lab02_oracle_measure(const struct point_request *list, size_t n, int64_t from_ns,
+                          int64_t to_ns, const struct point_limits *limits,
+                          struct operating_point *out) {
     int64_t *values[N_LATENCIES];
     size_t counts[N_LATENCIES] = {0};
     int64_t ended = 0, latency = 0;
@@ -122,7 +123,7 @@ void oracle_measure(const struct point_request *list, size_t n, int64_t from_ns,
         INVARIANT(values[i]);
     }
     for (size_t i = 0; i < n; i++) {
-        bool complete = oracle_class(&list[i]) == POINT_COMPLETE;
+        bool complete = lab02_oracle_class(&list[i]) == POINT_COMPLETE;
         if (complete && inside(list[i].end_ns, from_ns, to_ns)) ended++;
         if (!inside(list[i].arrival_ns, from_ns, to_ns)) continue;
         count_request(&list[i], limits, values, counts, out);
@@ -134,13 +135,13 @@ void oracle_measure(const struct point_request *list, size_t n, int64_t from_ns,
     out->mean_latency_ns = out->complete ? (double)latency / (double)out->complete : (double)NAN;
     out->mean_in_system = in_system(list, n, from_ns, to_ns);
     take_percentiles(values, counts, out);
-    out->stable = oracle_stable(list, n, from_ns, to_ns, NULL);
+    out->stable = lab02_oracle_stable(list, n, from_ns, to_ns, NULL);
     for (int i = 0; i < N_LATENCIES; i++) free(values[i]);
 }
 
 /* ---- stable ---------------------------------------------------------------------------------- */
 
-double oracle_slope_over_error(const double *y, int n) {
+double lab02_oracle_slope_over_error(const double *y, int n) {
     double mean_x = (n - 1) / 2.0, mean_y = 0, sxx = 0, sxy = 0, residual = 0;
     for (int i = 0; i < n; i++) mean_y += y[i] / n;
     for (int i = 0; i < n; i++) {
@@ -157,8 +158,8 @@ double oracle_slope_over_error(const double *y, int n) {
     return error < 1e-12 ? (slope > 0 ? (double)INFINITY : -(double)INFINITY) : slope / error;
 }
 
-bool oracle_stable(const struct point_request *list, size_t n, int64_t from_ns, int64_t to_ns,
-                   double *rise) {
+bool lab02_oracle_stable(const struct point_request *list, size_t n, int64_t from_ns, int64_t to_ns,
+                         double *rise) {
     int64_t mid = from_ns + (to_ns - from_ns) / 2, arrived = 0, ended = 0;
     double y[POINT_SAMPLES] = {0};
     if (rise) *rise = 0;
@@ -174,21 +175,22 @@ bool oracle_stable(const struct point_request *list, size_t n, int64_t from_ns, 
             if (list[k].end_ns <= t) y[i]--;
         }
     }
-    double r = oracle_slope_over_error(y, POINT_SAMPLES);
+    double r = lab02_oracle_slope_over_error(y, POINT_SAMPLES);
     if (rise) *rise = r;
     return r <= 3;
 }
 
 /* ---- comparing points ------------------------------------------------------------------------ */
 
-/* Does a percentile miss a limit? */
+/* Whether a percentile misses a limit. */
 static bool misses(const struct percentile *p, int64_t below_ns) {
     if (!p->present) return false;
     if (p->infinite) return true;
     return below_ns != INT64_MAX && p->ns >= below_ns;
 }
 
-enum slo_answer oracle_verdict(const struct operating_point *p, const struct point_limits *l) {
+enum slo_answer lab02_oracle_verdict(const struct operating_point *p,
+                                     const struct point_limits *l) {
     if (p->requests == 0) return SLO_NOT_COMPUTABLE;
     if (!p->stable || misses(&p->ttft_p99, l->ttft_below_ns) ||
         misses(&p->tpot_p99, l->tpot_below_ns) || misses(&p->e2e_p99, l->e2e_below_ns))
@@ -196,18 +198,18 @@ enum slo_answer oracle_verdict(const struct operating_point *p, const struct poi
     return p->ttft_p99.present ? SLO_MET : SLO_NOT_COMPUTABLE;
 }
 
-size_t oracle_knee(const struct operating_point *points, size_t n) {
+size_t lab02_oracle_knee(const struct operating_point *points, size_t n) {
     size_t best = n;
     double power = 0;
-    for (size_t i = n; i-- > 0;) { /* from the back, so that the first of equal ones stays */
-        if (!(points[i].mean_latency_ns > 0)) continue; /* not a number isn't, either */
+    for (size_t i = n; i-- > 0;) { /* from the back, so that the first of equal points stays */
+        if (!(points[i].mean_latency_ns > 0)) continue; /* false for NaN, too */
         double here = points[i].throughput_rps / points[i].mean_latency_ns;
         if (best == n || here >= power) best = i, power = here;
     }
     return best;
 }
 
-size_t oracle_saturation(const struct operating_point *points, size_t n) {
+size_t lab02_oracle_saturation(const struct operating_point *points, size_t n) {
     size_t best = n;
     for (size_t i = n; i-- > 0;)
         if (points[i].stable &&
@@ -216,8 +218,8 @@ size_t oracle_saturation(const struct operating_point *points, size_t n) {
     return best;
 }
 
-enum curve_region oracle_region(const struct operating_point *points, size_t n, size_t at) {
-    size_t knee = oracle_knee(points, n), top = oracle_saturation(points, n);
+enum curve_region lab02_oracle_region(const struct operating_point *points, size_t n, size_t at) {
+    size_t knee = lab02_oracle_knee(points, n), top = lab02_oracle_saturation(points, n);
     if (!points[at].stable) return REGION_OVERLOADED;
     if (top < n && points[at].offered_rps > points[top].offered_rps) return REGION_OVERLOADED;
     if (knee < n && points[at].offered_rps < points[knee].offered_rps) return REGION_UNDERLOADED;
@@ -257,7 +259,7 @@ static void next_percentile(struct wants *w, const char *const names[6],
     next(w, names[0], SLOT_INT, p->present);
     next(w, names[1], SLOT_INT, p->infinite);
     next_ns(w, names[2], p->ns);
-    if (!p->present || p->infinite) w->at[-1].care = false; /* it means nothing then */
+    if (!p->present || p->infinite) w->at[-1].care = false; /* the value has no meaning then */
     next(w, names[3], SLOT_INT, (int64_t)p->n);
     next(w, names[4], SLOT_INT, (int64_t)p->failed);
     next(w, names[5], SLOT_INT, p->few);
@@ -287,53 +289,54 @@ static void point_wants(struct wants *w, const struct operating_point *p) {
     next(w, "stable", SLOT_INT, p->stable);
 }
 
-static void curve_wants(const struct question *q, struct wants *w) {
+static void curve_wants(const struct lab02_case *c, struct wants *w) {
     static const char *const answers[] = {"met", "missed", "not computable"};
     static const char *const regions[] = {"underloaded", "knee", "overloaded"};
-    const struct operating_point *p = q->points;
-    if (q->kind == Q_VERDICT)
-        next_name(w, "verdict", oracle_verdict(p, &q->limits), answers, 3);
-    else if (q->kind == Q_KNEE)
-        next(w, "index", SLOT_INT, (int64_t)oracle_knee(p, q->n_points));
-    else if (q->kind == Q_SATURATION)
-        next(w, "index", SLOT_INT, (int64_t)oracle_saturation(p, q->n_points));
+    const struct operating_point *p = c->points;
+    if (c->fn == FN_VERDICT)
+        next_name(w, "verdict", lab02_oracle_verdict(p, &c->limits), answers, 3);
+    else if (c->fn == FN_KNEE)
+        next(w, "index", SLOT_INT, (int64_t)lab02_oracle_knee(p, c->n_points));
+    else if (c->fn == FN_SATURATION)
+        next(w, "index", SLOT_INT, (int64_t)lab02_oracle_saturation(p, c->n_points));
     else
-        next_name(w, "region", oracle_region(p, q->n_points, q->at), regions, 3);
+        next_name(w, "region", lab02_oracle_region(p, c->n_points, c->at), regions, 3);
 }
 
-void oracle_wants(const struct question *q, struct want *wants) {
+void lab02_oracle(const struct lab02_case *c, struct want *wants) {
     static const char *const classes[] = {"complete", "shed", "truncated", "broken"};
-    size_t n = question_slots(q);
+    size_t n = lab02_case_slots(c);
     struct wants w = {wants};
     struct point_intervals iv;
     struct operating_point p;
     for (size_t i = 0; i < n; i++) wants[i] = (struct want){.name = "slot", .care = false};
-    if (q->memory == QMEM_REPEAT)
+    if (c->memory == MEMORY_REPEAT)
         wants[n - 1] = (struct want){.name = "bytes by which the heap grew", .care = true};
-    switch (q->kind) {
-    case Q_CLASSIFY:
-        next_name(&w, "class", oracle_class(q->list), classes, 4);
+    switch (c->fn) {
+    case FN_CLASSIFY:
+        next_name(&w, "class", lab02_oracle_class(c->list), classes, 4);
         break;
-    case Q_INTERVALS:
-        oracle_point_intervals(q->list, &iv);
+    case FN_INTERVALS:
+        lab02_oracle_point_intervals(c->list, &iv);
         next_ns(&w, "queue_delay_ns", iv.queue_delay_ns);
         next_ns(&w, "ttft_ns", iv.ttft_ns);
         next_ns(&w, "tpot_ns", iv.tpot_ns);
         next_ns(&w, "e2e_ns", iv.e2e_ns);
         break;
-    case Q_MEASURE:
-        oracle_measure(q->list, q->n_list, q->from_ns, q->to_ns, &q->limits, &p);
+    case FN_MEASURE:
+        lab02_oracle_measure(c->list, c->n_list, c->from_ns, c->to_ns, &c->limits, &p);
         next(&w, "returned", SLOT_INT, 0);
         point_wants(&w, &p);
         break;
-    case Q_STABLE:
-        next(&w, "stable", SLOT_INT, oracle_stable(q->list, q->n_list, q->from_ns, q->to_ns, NULL));
+    case FN_STABLE:
+        next(&w, "stable", SLOT_INT,
+             lab02_oracle_stable(c->list, c->n_list, c->from_ns, c->to_ns, NULL));
         break;
-    case Q_VERDICT:
-    case Q_KNEE:
-    case Q_SATURATION:
-    case Q_REGION:
-        curve_wants(q, &w);
+    case FN_VERDICT:
+    case FN_KNEE:
+    case FN_SATURATION:
+    case FN_REGION:
+        curve_wants(c, &w);
         break;
     default:
         break;

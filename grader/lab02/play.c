@@ -1,7 +1,7 @@
 /* play.c: see play.h. */
 #include "lab02/play.h"
 
-#include "lab02/questions.h"
+#include "lab02/cases.h"
 
 #include "base/clock.h"
 #include "sched/policies.h"
@@ -14,32 +14,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct cost_model play_cost = {.kind = COST_TRANSFORMER,
-                                     .memory_fixed_ps = INT64_C(8000000000),
-                                     .memory_per_context_ps = 260000,
-                                     .compute_per_token_ps = 62000000,
-                                     .compute_per_attended_fs = 3000000,
-                                     .overhead_ns = 300000};
+const struct cost_model lab02_play_cost = {.kind = COST_TRANSFORMER,
+                                           .memory_fixed_ps = INT64_C(8000000000),
+                                           .memory_per_context_ps = 260000,
+                                           .compute_per_token_ps = 62000000,
+                                           .compute_per_attended_fs = 3000000,
+                                           .overhead_ns = 300000};
 
 enum { IDS = 1009 }; /* a prime above PLAY_MAX_REQUESTS */
 
-int64_t play_id(size_t index) {
+int64_t lab02_play_id(size_t index) {
     return 2000 + (int64_t)((index * 617 + 5) % IDS);
 }
 
-/* Who plays, and what is known of the game so far. */
+/* The policy that plays, and the state of the play. */
 struct player {
     const struct play *play;
     struct play_result *out;
     struct dialogue *d;           /* a submission's policy */
-    const struct policy_ops *ops; /* or one of ours */
+    const struct policy_ops *ops; /* or a policy of this program */
     void *state;
     bool begun;
     int most_calls;
     int64_t now_ns;
     bool admitted[PLAY_MAX_REQUESTS];
     int overtaken[PLAY_MAX_REQUESTS];
-    size_t group_n, group_began; /* members let in, and outcomes before the first of them */
+    size_t group_n,
+        group_began; /* members that were admitted, and outcomes before the first of them */
 };
 
 static int violate(struct player *p, enum violation v, struct err *e, const char *fmt, ...)
@@ -54,7 +55,7 @@ static int violate(struct player *p, enum violation v, struct err *e, const char
     return err_set(e, "%.300s", p->out->text);
 }
 
-bool play_same_words(const char *a, const char *b, bool begins) {
+bool lab02_play_same_words(const char *a, const char *b, bool begins) {
     for (;; a++, b++) {
         while (isdigit((unsigned char)*a)) a++;
         while (isdigit((unsigned char)*b)) b++;
@@ -65,7 +66,7 @@ bool play_same_words(const char *a, const char *b, bool begins) {
 
 static size_t index_of(int64_t id) {
     for (size_t i = 0; i < PLAY_MAX_REQUESTS; i++)
-        if (play_id(i) == id) return i;
+        if (lab02_play_id(i) == id) return i;
     return SIZE_MAX;
 }
 
@@ -87,8 +88,8 @@ static int no_plan(struct player *p, enum dialogue_answer a, struct err *e) {
     }
 }
 
-/* From the answer's slots to a plan. What no plan can hold is refused here; whether it respects its
- * view is policy_check's business. */
+/* Decodes the answer's slots into a plan. Refuses what no plan can be; policy_check compares the
+ * plan with its view. */
 static int decode(struct player *p, const int64_t *slots, struct policy_plan *plan, struct err *e) {
     if (!slots[PLAN_CREATED])
         return violate(p, VIOLATION_GAVE_UP, e, "create() gave no state, so there is no policy");
@@ -104,7 +105,7 @@ static int decode(struct player *p, const int64_t *slots, struct policy_plan *pl
     plan->validity = (enum policy_validity)slots[PLAN_VALIDITY];
     plan->valid_until_ns = slots[PLAN_UNTIL];
     for (size_t i = 0; i < plan->n_actions; i++) {
-        const int64_t *s = slots + PLAN_HEAD + i * QUESTION_ACTION_SLOTS;
+        const int64_t *s = slots + PLAN_HEAD + i * CASE_ACTION_SLOTS;
         if (s[0] < POLICY_RUN || s[0] > POLICY_REJECT)
             return violate(p, VIOLATION_RULE, e, "an action is neither run, preempt nor reject");
         if (s[2] < INT32_MIN || s[2] > INT32_MAX)
@@ -118,16 +119,16 @@ static int decode(struct player *p, const int64_t *slots, struct policy_plan *pl
 static int ask_remote(struct player *p, const struct policy_view *view, struct policy_plan *plan,
                       struct err *e) {
     static unsigned char bytes[WIRE_MAX_PAYLOAD];
-    static int64_t slots[PLAN_HEAD + QUESTION_ACTION_SLOTS * 2 * QUESTION_MAX_LANE];
+    static int64_t slots[PLAN_HEAD + CASE_ACTION_SLOTS * 2 * CASE_MAX_LANE];
     static int64_t again[sizeof slots / sizeof *slots];
-    struct question q = {.kind = Q_PLAN, .view = *view, .batch = p->play->batch};
-    q.group = p->play->group;
+    struct lab02_case c = {.fn = FN_PLAN, .view = *view, .batch = p->play->batch};
+    c.group = p->play->group;
     for (int round = 0; round <= p->play->ask_twice; round++) {
-        q.fresh = !p->begun;
+        c.fresh = !p->begun;
         p->begun = true;
         struct wire w = wire_writer(bytes, sizeof bytes);
-        if (question_codec(&w, &q)) return violate(p, VIOLATION_OURS, e, "a view is too large");
-        size_t n = question_slots(&q);
+        if (lab02_case_codec(&w, &c)) return violate(p, VIOLATION_OURS, e, "a view is too large");
+        size_t n = lab02_case_slots(&c);
         enum dialogue_answer a =
             dialogue_ask(p->d, bytes, sizeof bytes - w.left, round ? again : slots, n, NULL);
         if (a != DIALOGUE_OK) return no_plan(p, a, e);
@@ -146,7 +147,7 @@ static bool runs(const struct policy_plan *plan, int64_t id) {
     return false;
 }
 
-/* A newcomer was let in: whoever came earlier and still waits was overtaken. */
+/* For a newly admitted request: every earlier arrival that still waits was overtaken. */
 static int count_overtaken(struct player *p, const struct policy_view *v,
                            const struct policy_plan *plan, size_t newcomer, struct err *e) {
     for (size_t i = 0; i < v->n_waiting; i++) {
@@ -162,8 +163,8 @@ static int count_overtaken(struct player *p, const struct policy_view *v,
     return 0;
 }
 
-/* learner-batch:N lets somebody in. A prompt in pieces may leave some members for a later plan; but
- * once one of them has ended, nobody joins until all have. */
+/* For learner-batch:N, which admits a request. With a prompt in pieces, some members may come in a
+ * later plan; once one member has ended, no request joins until all have ended. */
 static int join_group(struct player *p, int64_t id, struct err *e) {
     if (!p->play->batch) return 0;
     size_t ended = p->out->n - p->group_began;
@@ -239,8 +240,8 @@ static void take_outcome(void *ctx, const struct sim_outcome *o) {
                                .end = o->end == SIM_COMPLETED ? POINT_DONE : POINT_REJECTED};
 }
 
-/* Twice what asking before every iteration takes, one request at a time, a prompt in pieces of
- * 32, or of the budget where that is smaller. */
+/* The bound on calls: twice the calls for one request at a time, asked before every iteration, with
+ * prompts in pieces of 32 tokens, or of the budget if that is smaller. */
 static int most_calls(const struct play *p) {
     int32_t piece = p->token_budget < 32 ? p->token_budget : 32;
     int64_t sum = 50;
@@ -254,7 +255,7 @@ static void run(struct player *p) {
     const struct play *play = p->play;
     struct sim_config c = {.policy = &seat,
                            .policy_state = p,
-                           .cost = play_cost,
+                           .cost = lab02_play_cost,
                            .kv_blocks = play->kv_blocks,
                            .token_budget = play->token_budget,
                            .max_running = play->max_running,
@@ -269,13 +270,13 @@ static void run(struct player *p) {
     int rc = s ? 0 : -1;
     for (size_t i = 0; i < play->n && !rc; i++) {
         const struct play_request *r = &play->request[i];
-        struct sim_request q = {.id = play_id(i),
-                                .arrival_ns = r->arrival_ns,
-                                .prompt_tokens = r->prompt_tokens,
-                                .output_tokens = r->output_tokens,
-                                .max_output_tokens = r->max_output_tokens};
+        struct sim_request request = {.id = lab02_play_id(i),
+                                      .arrival_ns = r->arrival_ns,
+                                      .prompt_tokens = r->prompt_tokens,
+                                      .output_tokens = r->output_tokens,
+                                      .max_output_tokens = r->max_output_tokens};
         rc = sim_run_until(s, r->arrival_ns, &e);
-        if (!rc) rc = sim_push(s, &q, &e);
+        if (!rc) rc = sim_push(s, &request, &e);
     }
     if (!rc) rc = sim_finish(s, &e);
     if (rc && !p->out->violation) {
@@ -286,19 +287,19 @@ static void run(struct player *p) {
     sim_free(s);
 }
 
-void play_remote(const struct play *play, struct dialogue *d, struct play_result *out) {
+void lab02_play_remote(const struct play *play, struct dialogue *d, struct play_result *out) {
     struct player p = {.play = play, .out = out, .d = d};
     run(&p);
 }
 
-int play_local(const struct play *play, const char *policy, struct play_result *out,
-               struct err *e) {
+int lab02_play_local(const struct play *play, const char *policy, struct play_result *out,
+                     struct err *e) {
     struct player p = {.play = play, .out = out};
     const char *colon = strchr(policy, ':'), *arg = colon ? colon + 1 : "";
     if (!strncmp(policy, "reference-batch", 15))
-        p.ops = reference_learner_batch();
+        p.ops = lab02_reference_learner_batch();
     else if (!strcmp(policy, "reference"))
-        p.ops = reference_learner();
+        p.ops = lab02_reference_learner();
     else
         p.ops = policy_find(policy, &arg, e);
     if (!p.ops) return -1;

@@ -1,15 +1,18 @@
-/* card.c: `servelab grade 03 --device cuda`: compiles with nvcc, gives each kernel a process that
- * drives the card (card_run.c), waits for it with a limit, prints the table. Gives no points: the
- * counted run does. Not here: anything of CUDA in this process, which a kernel could take along.
- */
+/* card.c: `servelab grade 03 --device cuda`: compiles with nvcc, starts a process for each kernel
+ * that drives the card (card_run.c), waits for it with a limit, and prints the table. Gives no
+ * points; the counted run does. Makes no CUDA call in this process, since a failing kernel would
+ * break its context. */
 #include "lab03/card.h"
 
-#include "build.h"
-#include "build_errors.h"
+#include "core/build.h"
+#include "core/build_errors.h"
+#include "core/grading.h"
+#include "core/render.h"
+#include "lab03/kernel_source.h"
 #include "lab03/lab03.h"
-#include "lab03/source.h"
-#include "run_check.h"
-#include "text.h"
+#include "labs.h"
+
+#include "base/text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,7 +33,7 @@ enum {
 };
 
 struct run {
-    const struct bench *b;
+    const struct grading *g;
     const char *home;
     char nvcc[512], reference[600]; /* the compiler, the reference's folder */
     char given[300];
@@ -38,6 +41,38 @@ struct run {
     struct card_result about;
     int right, lost, absent, faults; /* kernels */
 };
+
+static bool is_chosen(const bool *chosen, const char *kernel);
+static int in_process(struct run *run, const struct card_job *job, struct card_result *r,
+                      struct err *e);
+static int find_nvcc(struct run *run, struct err *e);
+static int give(struct run *run, struct err *e);
+static int run_chosen(struct run *run, const bool *chosen, int n,
+                      void (*progress)(const char *, size_t, size_t), struct err *e);
+
+int lab03_on_card(const struct grading *g, const char *home, const bool *chosen,
+                  void (*progress)(const char *, size_t, size_t), int *status, bool *usage,
+                  struct err *e) {
+    struct run run = {.g = g, .home = home};
+    int n = 0;
+    for (int i = 0; i < kernel_spec_count; i++) n += is_chosen(chosen, kernel_specs[i].name);
+    *usage = true;
+    if (n == 0) return err_at(e, 0, "--check", "chooses no kernel; only kernels run on a GPU");
+    run.shared =
+        mmap(NULL, sizeof *run.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (run.shared == MAP_FAILED) return err_set(e, "no memory");
+    int rc = in_process(&run, NULL, &run.about, e);
+    if (!rc && run.about.verdict != CARD_TIMED)
+        rc = err_set(e, "%.300s. `make grade LAB=03` grades without a GPU", run.about.why);
+    if (!rc) rc = find_nvcc(&run, e);
+    if (!rc) {
+        *usage = false;
+        rc = give(&run, e) || run_chosen(&run, chosen, n, progress, e) ? -1 : 0;
+    }
+    munmap(run.shared, sizeof *run.shared);
+    *status = run.faults ? 4 : run.absent == n ? 3 : run.lost || run.absent ? 1 : 0;
+    return rc;
+}
 
 /* ---- a process that drives the card ---------------------------------------------------------- */
 
@@ -47,7 +82,7 @@ static int64_t now_ns(void) {
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* SERVELAB_GPU_LIMIT_S: seconds one launch may take; the tests' are shorter. */
+/* SERVELAB_GPU_LIMIT_S: how many seconds one launch may take; tests set it. */
 static int64_t launch_limit_ns(void) {
     const char *set = getenv("SERVELAB_GPU_LIMIT_S");
     int s = set ? atoi(set) : 0;
@@ -73,23 +108,24 @@ static void ended_badly(struct card_result *r, bool endless, bool late, int stat
     }
 }
 
-/* Runs job, or only looks at the card, in a process; r is what it left. -1 with *e: our fault. */
-static int in_process(struct run *g, const struct card_job *job, struct card_result *r,
+/* Runs job in a process, or only looks at the card if job is NULL; r is the process's result. -1
+ * with *e: the grader's fault. */
+static int in_process(struct run *run, const struct card_job *job, struct card_result *r,
                       struct err *e) {
-    volatile struct card_result *shared = g->shared;
+    volatile struct card_result *shared = run->shared;
     int64_t begun = now_ns(), limit = launch_limit_ns();
     bool endless = false, late = false;
     int status = 0;
-    memset(g->shared, 0, sizeof *g->shared);
+    memset(run->shared, 0, sizeof *run->shared);
     fflush(NULL);
     pid_t pid = fork();
     if (pid < 0) return err_set(e, "no process for the card: %s", strerror(errno));
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (job)
-            card_run(job, g->shared);
+            lab03_card_run(job, run->shared);
         else
-            card_look(g->shared);
+            lab03_card_look(run->shared);
         _exit(0);
     }
     while (waitpid(pid, &status, WNOHANG) != pid) {
@@ -104,15 +140,16 @@ static int in_process(struct run *g, const struct card_job *job, struct card_res
         nanosleep(&(struct timespec){0, 5000000}, NULL);
     }
     if (sandbox_stopped()) return err_set(e, "interrupted");
-    *r = *g->shared;
+    *r = *run->shared;
     if (status != 0 || r->verdict == CARD_UNFINISHED) ended_badly(r, endless, late, status);
     return 0;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* SERVELAB_NVCC, or the first in PATH. The compiler runs in the sandbox, which shows it /usr. */
-static int find_nvcc(struct run *g, struct err *e) {
+/* SERVELAB_NVCC, or the first nvcc in PATH. The compiler runs in the sandbox, where it sees /usr
+ * only. */
+static int find_nvcc(struct run *run, struct err *e) {
     const char *set = getenv("SERVELAB_NVCC"), *path = getenv("PATH");
     char found[1024] = "", real[4096];
     for (const char *p = path; !set && p && *p && !found[0];) {
@@ -126,12 +163,12 @@ static int find_nvcc(struct run *g, struct err *e) {
     if (!realpath(set ? set : found, real) || access(real, X_OK) || strchr(real, '\''))
         return err_set(e, "nvcc is not installed; it comes with the CUDA toolkit. `make grade "
                           "LAB=03` grades without it");
-    if (g->b->sandbox->mode == SANDBOX_BWRAP && strncmp(real, "/usr/", 5) != 0)
+    if (run->g->sandbox->mode == SANDBOX_BWRAP && strncmp(real, "/usr/", 5) != 0)
         return err_set(e,
                        "nvcc lies outside of /usr (%.300s), where the sandbox can't see it; "
                        "`build/bin/servelab grade 03 --device cuda --sandbox rlimits` uses it",
                        real);
-    if ((size_t)snprintf(g->nvcc, sizeof g->nvcc, "%s", real) >= sizeof g->nvcc)
+    if ((size_t)snprintf(run->nvcc, sizeof run->nvcc, "%s", real) >= sizeof run->nvcc)
         return err_set(e, "the path of nvcc is too long");
     return 0;
 }
@@ -143,27 +180,32 @@ static int make_folder(char *out, size_t cap, const char *parent, const char *na
     return 0;
 }
 
-/* given/card: the interface's header and the reference's files. */
-static int give(struct run *g, struct err *e) {
+/* Fills given/card with the interface's header and the reference's files. */
+static int give(struct run *run, struct err *e) {
     char from[600], to[330], name[64];
-    if (make_folder(g->given, sizeof g->given, g->b->place->given, "card", e) ||
-        make_folder(to, sizeof to, g->given, "backend", e))
+    if (make_folder(run->given, sizeof run->given, run->g->place->given, "card", e) ||
+        make_folder(to, sizeof to, run->given, "backend", e))
         return -1;
-    snprintf(from, sizeof from, "%.500s/common/backend", g->home);
+    snprintf(from, sizeof from, "%.500s/common/backend", run->home);
     if (build_give(from, "kernels.h", to, false, e)) return -1;
-    snprintf(g->reference, sizeof g->reference, "%.500s/solutions/03_kernels", g->home);
+    snprintf(from, sizeof from, "%.500s/common/base", run->home); /* what kernels.h includes */
+    if (make_folder(to, sizeof to, run->given, "base", e) ||
+        build_give(from, "kv_block.h", to, false, e))
+        return -1;
+    snprintf(run->reference, sizeof run->reference, "%.500s/solutions/03_kernels", run->home);
     for (int i = 0; i < kernel_spec_count; i++) {
         snprintf(name, sizeof name, "%s.cu", kernel_specs[i].name);
-        if (build_give(g->reference, name, g->given, false, e)) return -1;
+        if (build_give(run->reference, name, run->given, false, e)) return -1;
     }
     return 0;
 }
 
-/* Both files at once. nvcc writes FILE.cu(17), which build_errors.h reads as FILE.cu:17. */
-static int compile(struct run *g, const char *kernel, struct err *e) {
-    const struct workplace *w = g->b->place;
+/* Compiles both files at once. nvcc writes FILE.cu(17), which build_errors.h expects as FILE.cu:17.
+ */
+static int compile(struct run *run, const char *kernel, struct err *e) {
+    const struct workplace *w = run->g->place;
     char script[6000];
-    const struct gpu_about *a = &g->about.about;
+    const struct gpu_about *a = &run->about.about;
     int n = snprintf(
         script, sizeof script,
         "O='%s' G='%s' K=%s\n: >$O/started\n"
@@ -173,9 +215,9 @@ static int compile(struct run *g, const char *kernel, struct err *e) {
         "  sed 's/^\\([a-z_0-9]*\\.cu\\)(\\([0-9]*\\)): /\\1:\\2: /' \"$O/$2$K.said\" "
         ">\"$O/$2$K.err\"\n"
         "}\none $K.cu '' &\none $G/$K.cu reference_ &\nwait\n",
-        w->out, g->given, kernel, g->nvcc, a->compute_major, a->compute_minor);
+        w->out, run->given, kernel, run->nvcc, a->compute_major, a->compute_minor);
     if (n < 0 || (size_t)n >= sizeof script) return err_set(e, "the compiler's paths are too long");
-    return build_script(g->b->sandbox, w, script, e);
+    return build_script(run->g->sandbox, w, script, e);
 }
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
@@ -185,35 +227,35 @@ static void refuse(struct card_result *r, const char *why) {
     snprintf(r->why, sizeof r->why, "%.390s", why);
 }
 
-/* The same refusals as in the counted run. False: nothing to compile. */
-static bool look_at_text(const struct run *g, const char *kernel, struct card_result *r,
+/* Refuses what the counted run refuses. False: nothing to compile. */
+static bool look_at_text(const struct run *run, const char *kernel, struct card_result *r,
                          bool *absent) {
     char name[64];
     size_t n = 0;
     struct err why;
     snprintf(name, sizeof name, "%.50s.cu", kernel);
     for (size_t i = 0; i < lab03.n_files; i++)
-        if (!strcmp(lab03.files[i].name, name) && g->b->place->file[i].state == FILE_REFUSED)
-            refuse(r, g->b->place->file[i].message);
+        if (!strcmp(lab03.files[i].name, name) && run->g->place->file[i].state == FILE_REFUSED)
+            refuse(r, run->g->place->file[i].message);
     if (r->verdict == CARD_REFUSED) return false;
-    char *text = collect_read(g->b->place->src, name, MAX_SOURCE, &n);
+    char *text = collect_read(run->g->place->src, name, MAX_SOURCE, &n);
     *absent = !text || kernel_not_attempted(text, n);
-    if (!*absent && source_check(name, text, n, &why)) refuse(r, why.text);
+    if (!*absent && lab03_source_check(name, text, n, &why)) refuse(r, why.text);
     free(text);
     return !*absent && r->verdict != CARD_REFUSED;
 }
 
-static int run_kernel(struct run *g, const struct kernel_spec *spec, struct card_result *r,
+static int run_kernel(struct run *run, const struct kernel_spec *spec, struct card_result *r,
                       bool *absent, struct err *e) {
-    const struct workplace *w = g->b->place;
+    const struct workplace *w = run->g->place;
     char module[400], reference[400], launch[400], ours[700], name[64];
     memset(r, 0, sizeof *r);
-    if (!look_at_text(g, spec->name, r, absent)) return 0;
-    if (compile(g, spec->name, e)) return -1;
+    if (!look_at_text(run, spec->name, r, absent)) return 0;
+    if (compile(run, spec->name, e)) return -1;
     snprintf(module, sizeof module, "%s/%s.cubin", w->out, spec->name);
     snprintf(reference, sizeof reference, "%s/reference_%s.cubin", w->out, spec->name);
     snprintf(launch, sizeof launch, "%s/launch.json", w->src);
-    snprintf(ours, sizeof ours, "%s/launch.json", g->reference);
+    snprintf(ours, sizeof ours, "%s/launch.json", run->reference);
     if (access(reference, R_OK))
         return err_set(e, "nvcc doesn't compile the reference's %s.cu for this card", spec->name);
     if (access(module, R_OK)) {
@@ -228,10 +270,10 @@ static int run_kernel(struct run *g, const struct kernel_spec *spec, struct card
                            .launch = launch,
                            .reference_module = reference,
                            .reference_launch = ours,
-                           .seed = g->b->seed,
-                           .practice = g->b->practice,
+                           .seed = run->g->seed,
+                           .practice = run->g->practice,
                            .small = getenv("SERVELAB_GPU_SMALL") != NULL};
-    return in_process(g, &job, r, e);
+    return in_process(run, &job, r, e);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -248,20 +290,21 @@ static void print_head(const struct card_result *r) {
            "speed", "roofline", "verdict");
 }
 
-/* Wrong scores zero before speed is read: no time is shown either. */
-static void print_row(struct run *g, const char *kernel, const struct card_result *r, bool absent) {
+/* A wrong kernel scores zero before its speed is read, so no time is shown. */
+static void print_row(struct run *run, const char *kernel, const struct card_result *r,
+                      bool absent) {
     char why[400];
     bool right = r->verdict >= CARD_NOT_PHYSICAL;
     text_clean(why, sizeof why, r->why, strlen(r->why));
     printf("%-18s ", kernel);
-    g->absent += absent;
+    run->absent += absent;
     if (absent) {
         printf("%-6s %10s %12s %6s %9s  not written yet\n", "-", "-", "-", "-", "-");
         return;
     }
-    g->right += r->verdict >= CARD_NOISY;
-    g->faults += r->verdict < CARD_REFUSED;
-    g->lost += r->verdict >= CARD_REFUSED && r->verdict <= CARD_NOT_PHYSICAL;
+    run->right += r->verdict >= CARD_NOISY;
+    run->faults += r->verdict < CARD_REFUSED;
+    run->lost += r->verdict >= CARD_REFUSED && r->verdict <= CARD_NOT_PHYSICAL;
     if (r->verdict == CARD_TIMED)
         printf("%-6s %10.1f %12.1f %6.2f %7.0f %%  ", "yes", r->yours.median_us,
                r->reference.median_us, r->reference.median_us / r->yours.median_us,
@@ -273,11 +316,10 @@ static void print_row(struct run *g, const char *kernel, const struct card_resul
         printf("%-6s %10s %12s %6s %9s  ", r->verdict < CARD_REFUSED ? "?" : "no", "-", "-",
                r->verdict < CARD_REFUSED ? "-" : "0", "-");
     printf("%s%s%s\n", verdicts[r->verdict], why[0] ? ": " : "", why);
-    fflush(stdout);
 }
 
-static void print_foot(const struct run *g, int kernels) {
-    const struct card_result *r = &g->about;
+static void print_foot(const struct run *run, int kernels) {
+    const struct card_result *r = &run->about;
     printf("\n");
     if (r->copy_gb_s > 0) {
         printf("measured in this run: copy %.0f GB/s", r->copy_gb_s);
@@ -291,7 +333,7 @@ static void print_foot(const struct run *g, int kernels) {
            CARD_ROUNDS);
     printf("%d kernels: %d right, %d not, %d not written yet. Points are given by the "
            "counted run: make grade LAB=03\n",
-           kernels, g->right, g->lost, g->absent);
+           kernels, run->right, run->lost, run->absent);
 }
 
 static bool is_chosen(const bool *chosen, const char *kernel) {
@@ -302,47 +344,22 @@ static bool is_chosen(const bool *chosen, const char *kernel) {
     return false;
 }
 
-/* ---- entry ----------------------------------------------------------------------------------- */
-
-static int run_chosen(struct run *g, const bool *chosen, int n,
+static int run_chosen(struct run *run, const bool *chosen, int n,
                       void (*progress)(const char *, size_t, size_t), struct err *e) {
     size_t done = 0;
-    print_head(&g->about);
+    print_head(&run->about);
     for (int i = 0; i < kernel_spec_count; i++) {
         struct card_result r;
         bool absent = false;
         if (!is_chosen(chosen, kernel_specs[i].name)) continue;
         if (progress) progress(kernel_specs[i].name, done++, (size_t)n);
-        int rc = run_kernel(g, &kernel_specs[i], &r, &absent, e);
+        int rc = run_kernel(run, &kernel_specs[i], &r, &absent, e);
         if (progress) progress(NULL, 0, 0);
         if (rc) return -1;
-        if (r.copy_gb_s > 0) g->about = r;
-        print_row(g, kernel_specs[i].name, &r, absent);
+        if (r.copy_gb_s > 0) run->about = r;
+        print_row(run, kernel_specs[i].name, &r, absent);
+        if (render_flush(e)) return -1;
     }
-    print_foot(g, n);
-    return 0;
-}
-
-int lab03_on_card(const struct bench *b, const char *home, const bool *chosen,
-                  void (*progress)(const char *, size_t, size_t), int *status, bool *usage,
-                  struct err *e) {
-    struct run g = {.b = b, .home = home};
-    int n = 0;
-    for (int i = 0; i < kernel_spec_count; i++) n += is_chosen(chosen, kernel_specs[i].name);
-    *usage = true;
-    if (n == 0) return err_at(e, 0, "--check", "chooses no kernel; only kernels run on a GPU");
-    g.shared =
-        mmap(NULL, sizeof *g.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (g.shared == MAP_FAILED) return err_set(e, "no memory");
-    int rc = in_process(&g, NULL, &g.about, e);
-    if (!rc && g.about.verdict != CARD_TIMED)
-        rc = err_set(e, "%.300s. `make grade LAB=03` grades without a GPU", g.about.why);
-    if (!rc) rc = find_nvcc(&g, e);
-    if (!rc) {
-        *usage = false;
-        rc = give(&g, e) || run_chosen(&g, chosen, n, progress, e) ? -1 : 0;
-    }
-    munmap(g.shared, sizeof *g.shared);
-    *status = g.faults ? 4 : g.absent == n ? 3 : g.lost || g.absent ? 1 : 0;
-    return rc;
+    print_foot(run, n);
+    return render_flush(e);
 }

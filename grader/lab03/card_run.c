@@ -1,9 +1,8 @@
-/* card_run.c: the process that drives the card. See card.h. Everything it allocates goes with it.
- */
+/* card_run.c: the process that drives the card. See card.h. It frees nothing: its end does. */
 #include "lab03/card.h"
 
+#include "lab03/kernel_shapes.h"
 #include "lab03/lab03.h"
-#include "lab03/shapes.h"
 
 #include "backend/kernel_case.h"
 #include "backend/kernel_reference.h"
@@ -15,13 +14,13 @@
 #include <time.h>
 
 enum {
-    WARM = 2,                /* rounds before the first that counts */
+    WARM = 2,                /* rounds that are not counted */
     FLUSH_BYTES = 256 << 20, /* more than any card's L2 cache */
     COPY_BYTES = 512 << 20,
     SGEMM_SIDE = 4096
 };
 
-/* Large enough to fill a card, small enough to be filled afresh every round. */
+/* Timed shapes: large enough to fill a card, small enough to be filled afresh in every round. */
 static const char *const timed_sizes[][2] = {
     {"copy", "n=16777216"},
     {"copy_strided", "rows=4096 cols=1024 stride=2048"},
@@ -40,7 +39,7 @@ static const char *const timed_sizes[][2] = {
     {"sample", "rows=16 vocab=128256 top_k=50"},
 };
 
-const char *card_timed_sizes(const char *kernel) {
+const char *lab03_card_timed_sizes(const char *kernel) {
     for (size_t i = 0; i < sizeof timed_sizes / sizeof *timed_sizes; i++)
         if (!strcmp(timed_sizes[i][0], kernel)) return timed_sizes[i][1];
     return "";
@@ -59,7 +58,7 @@ struct card {
     gpu_pointer flush;
     size_t flush_bytes;
     gpu_event start, end;
-    gpu_pointer pointer[KERNEL_MAX_PARAMS]; /* the data of both, one after the other */
+    gpu_pointer pointer[KERNEL_MAX_PARAMS]; /* the data of both kernels, one after the other */
 };
 
 static int stop(struct card *c, enum card_verdict v, const char *what, const struct err *e) {
@@ -90,8 +89,8 @@ static int64_t now_ns(void) {
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Uploads the case, poison and all, and launches once between events. What the launch does to its
- * process is its side's: FAILED for the learner's, our fault for the reference. */
+/* Uploads the case with its poison and launches once between events. A failed launch is FAILED for
+ * the learner's kernel, and the grader's fault for the reference. */
 static int launch(struct card *c, struct side *s, struct kernel_case *k, float *ms) {
     enum card_verdict bad = s == &c->yours ? CARD_FAILED : CARD_FAULT;
     struct kernel_names names;
@@ -107,7 +106,7 @@ static int launch(struct card *c, struct side *s, struct kernel_case *k, float *
     kernel_case_args(k, pointer, args);
     for (int p = 0; p < kernel_param_count(k->spec); p++) {
         if (!k->tensor[p].n) continue;
-        args[p] = &c->pointer[p]; /* a device's address is 64 bits wide, here too */
+        args[p] = &c->pointer[p]; /* device addresses have 64 bits on this host, too */
         if (gpu_upload(c->pointer[p], k->tensor[p].data, k->tensor[p].bytes, &e))
             return stop(c, CARD_FAULT, "upload", &e);
     }
@@ -123,7 +122,8 @@ static int launch(struct card *c, struct side *s, struct kernel_case *k, float *
 
 /* ---- right or wrong -------------------------------------------------------------------------- */
 
-/* Both kernels may be off by the tolerance, to opposite sides; one alone by half of that. */
+/* Both kernels may be off by the tolerance, in opposite directions; a single one by half of that.
+ */
 static bool passes(const struct comparison *v, double allowed) {
     return v->ok || (!v->fault && v->used <= allowed);
 }
@@ -158,14 +158,14 @@ static int compare(struct card *c, const struct kernel_case *k, double allowed, 
 
 static int check_shapes(struct card *c) {
     const struct kernel_spec *spec = c->job->spec;
-    for (int i = 0; i < shape_count(spec); i++) {
+    for (int i = 0; i < lab03_shape_count(spec); i++) {
         struct shape shape;
         struct kernel_sizes sizes;
         struct kernel_case k;
         struct err e;
         char kind[300];
         float ms;
-        shape_draw(spec, c->job->seed, i, &shape);
+        lab03_shape_draw(spec, c->job->seed, i, &shape);
         if (kernel_sizes_parse(spec, shape.text, &sizes, &e) ||
             kernel_case_init(&k, &sizes, shape.seed, &e) || allocate(c, &k, &e))
             return stop(c, CARD_FAULT, shape.text, &e);
@@ -181,7 +181,7 @@ static int check_shapes(struct card *c) {
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* The reference's outputs become what is wanted. */
+/* Copies the reference's outputs to the wanted values. */
 static int take_wanted(struct card *c, struct kernel_case *k) {
     struct err e;
     for (int p = 0; p < kernel_param_count(k->spec); p++) {
@@ -201,8 +201,9 @@ static int take_wanted(struct card *c, struct kernel_case *k) {
     return 0;
 }
 
-/* The reference runs once more when it comes first, so that the learner's kernel never finds its
- * outputs in memory: they are uploaded as poison before each launch, and compared last. */
+/* If the reference comes first, it is launched again at the end, so that the learner's kernel never
+ * finds its outputs in memory: they are uploaded as poison before each launch, and compared last.
+ */
 static int time_round(struct card *c, struct kernel_case *k, int round) {
     int at = round < WARM ? 0 : round - WARM;
     float *yours = &c->yours.ms[at], *reference = &c->reference.ms[at], untimed;
@@ -245,9 +246,9 @@ static int time_both(struct card *c, struct kernel_sizes *sizes) {
     struct kernel_case k;
     struct err e;
     struct rng rng;
-    shape_draw(spec, c->job->seed, shape_count(spec) - 1, &shape);
-    if (kernel_sizes_parse(spec, c->job->small ? shape.text : card_timed_sizes(spec->name), sizes,
-                           &e))
+    lab03_shape_draw(spec, c->job->seed, lab03_shape_count(spec) - 1, &shape);
+    if (kernel_sizes_parse(spec, c->job->small ? shape.text : lab03_card_timed_sizes(spec->name),
+                           sizes, &e))
         return stop(c, CARD_FAULT, "the timed sizes", &e);
     rng_seed(&rng, shape.seed);
     for (int round = 0; round < WARM + CARD_ROUNDS; round++) {
@@ -262,7 +263,7 @@ static int time_both(struct card *c, struct kernel_sizes *sizes) {
     return 0;
 }
 
-/* What the card does at best, measured in this run: the median again. */
+/* The card's best rate, measured in this run: the median again. */
 static int measure(struct card *c, bool multiply, double *per_ms, struct err *e) {
     int side = c->job->small ? 32 : SGEMM_SIDE;
     size_t bytes = multiply        ? (size_t)side * (size_t)side * 4
@@ -285,7 +286,7 @@ static int measure(struct card *c, bool multiply, double *per_ms, struct err *e)
     return 0;
 }
 
-void card_judge(const struct kernel_sizes *sizes, struct card_result *r) {
+void lab03_card_judge(const struct kernel_sizes *sizes, struct card_result *r) {
     const char *kernel = sizes->spec->name;
     bool tensor = !strcmp(kernel, "gemm") || !strcmp(kernel, "attention_prefill");
     double gb_s = (double)kernel_bytes_min(sizes) / r->yours.median_us * 1e-3;
@@ -306,14 +307,14 @@ void card_judge(const struct kernel_sizes *sizes, struct card_result *r) {
         snprintf(
             r->why, sizeof r->why,
             "half of the launches lie %.0f %% of the median apart, the reference's %.0f %%; at "
-            "most %d %% says something. Is somebody else using the card?",
+            "most %d %% says something. Is another program using the card?",
             100 * r->yours.spread, 100 * r->reference.spread, CARD_SPREAD_PERCENT);
     }
 }
 
 /* ---- the whole of it ------------------------------------------------------------------------- */
 
-void card_look(struct card_result *r) {
+void lab03_card_look(struct card_result *r) {
     struct err e;
     if (gpu_open(&r->about, &e) == 0) {
         r->verdict = CARD_TIMED;
@@ -323,13 +324,13 @@ void card_look(struct card_result *r) {
     snprintf(r->why, sizeof r->why, "%s", e.text);
 }
 
-void card_run(const struct card_job *job, struct card_result *r) {
+void lab03_card_run(const struct card_job *job, struct card_result *r) {
     static struct card c;
     struct kernel_sizes sizes;
     struct err e;
     const char *name = job->spec->name;
     c = (struct card){.job = job, .r = r, .flush_bytes = job->small ? 1 << 12 : FLUSH_BYTES};
-    card_look(r);
+    lab03_card_look(r);
     if (r->verdict == CARD_NO_DEVICE) return;
     r->verdict = CARD_UNFINISHED;
     if (launch_rule_read(job->launch, name, &c.yours.rule, &e)) {
@@ -345,11 +346,11 @@ void card_run(const struct card_job *job, struct card_result *r) {
         stop(&c, CARD_FAULT, "the card or the reference", &e);
         return;
     }
-    r->copy_gb_s *= 1e-6; /* bytes a ms, operations a ms */
+    r->copy_gb_s *= 1e-6; /* from bytes per ms and operations per ms */
     r->sgemm_gflop_s *= 1e-6;
     if (gpu_load(job->module, name, &c.yours.function, &e)) {
         stop(&c, CARD_REFUSED, "the driver doesn't load the compiled file", &e);
         return;
     }
-    if (check_shapes(&c) == 0 && time_both(&c, &sizes) == 0) card_judge(&sizes, r);
+    if (check_shapes(&c) == 0 && time_both(&c, &sizes) == 0) lab03_card_judge(&sizes, r);
 }

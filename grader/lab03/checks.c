@@ -1,9 +1,9 @@
-/* checks.c: lab 03 as the grader's core sees it, and the way from a check and a seed to its
- * questions. The rubric stands in rubric.c, what is asked of kernels in judge.c.
- */
+/* checks.c: lab 03's struct lab, and the cases of a check for a seed. rubric.c lists the checks;
+ * judge_kernel.c judges kernels. */
+#include "lab03/cases.h"
 #include "lab03/lab03.h"
 #include "lab03/oracle.h"
-#include "lab03/questions.h"
+#include "labs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,32 +65,32 @@ const struct lab lab03 = {
     .examine = lab03_examine,
 };
 
-static int encode(struct question *q, struct hidden_case *out, struct err *e) {
+static int encode(struct lab03_case *c, struct hidden_case *out, struct err *e) {
     out->bytes = malloc(WIRE_MAX_PAYLOAD);
     if (!out->bytes) return err_set(e, "no memory for a case");
     struct wire w = wire_writer(out->bytes, WIRE_MAX_PAYLOAD);
-    if (lab03_question_codec(&w, q)) return err_set(e, "a case is larger than the channel allows");
+    if (lab03_case_codec(&w, c)) return err_set(e, "a case is larger than the channel allows");
     out->n_bytes = WIRE_MAX_PAYLOAD - w.left;
     return 0;
 }
 
 static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
                 struct err *e) {
-    static struct question q;
+    static struct lab03_case c;
     struct rng rng;
-    enum ask which = (enum ask)def->maker;
+    enum lab03_maker which = (enum lab03_maker)def->maker;
     int case_k = k;
-    if (which == ASK_ANY) { /* each maker's first cases, one maker after the other */
-        which = (enum ask)(k % ASK_N);
-        case_k = k / ASK_N;
+    if (which == MAKE_ANY) { /* each maker's first cases, one maker after the other */
+        which = (enum lab03_maker)(k % MAKE_N);
+        case_k = k / MAKE_N;
     }
     rng_seed(&rng, case_sequence(seed, def->id, k));
-    lab03_ask(&rng, which, case_k, &q, out->kind, sizeof out->kind);
-    out->n_wants = lab03_question_slots(&q);
+    lab03_make_case(&rng, which, case_k, &c, out->kind, sizeof out->kind);
+    out->n_wants = lab03_case_slots(&c);
     out->wants = calloc(out->n_wants, sizeof *out->wants);
     if (!out->wants) return err_set(e, "no memory for a case");
-    lab03_wants(&q, out->wants);
+    lab03_oracle(&c, out->wants);
     for (size_t i = 0; i < out->n_wants; i++) out->wants[i].care &= def->kind == CHECK_CASES;
-    lab03_describe(&q, out->input, sizeof out->input);
-    return encode(&q, out, e);
+    lab03_describe(&c, out->input, sizeof out->input);
+    return encode(&c, out, e);
 }

@@ -1,44 +1,43 @@
-/* describe.c: a question in words, for someone who reruns it with a practice seed. See lab03.h. */
+/* describe.c: a case as text, for a practice seed. See lab03.h. */
+#include "lab03/cases.h"
 #include "lab03/lab03.h"
-#include "lab03/questions.h"
 
-#include "text.h"
+#include "base/text.h"
 
 #define SAY(...) text_append(out, cap, __VA_ARGS__)
 
-static void say_runs(const struct question *q, char *out, size_t cap) {
+static void say_runs(const struct lab03_case *c, char *out, size_t cap) {
     enum { SHOWN = 12 };
-    for (size_t i = 0; i < q->n_runs && i < SHOWN; i++) {
-        const struct kernel_run *r = &q->runs[i];
+    for (size_t i = 0; i < c->n_runs && i < SHOWN; i++) {
+        const struct kernel_run *r = &c->runs[i];
         SAY("\n  start %lld%s, end %lld%s, launches %d%s", (long long)r->start_ns,
             r->start_clock == KERNEL_CLOCK_HOST ? " (host)" : "", (long long)r->end_ns,
             r->end_clock == KERNEL_CLOCK_HOST ? " (host)" : "", (int)r->launches,
             r->warm_up ? ", warm-up" : "");
     }
-    if (q->n_runs > SHOWN) SAY("\n  and %zu more", q->n_runs - SHOWN);
+    if (c->n_runs > SHOWN) SAY("\n  and %zu more", c->n_runs - SHOWN);
 }
 
-static void say_values(const struct question *q, char *out, size_t cap) {
+static void say_values(const struct lab03_case *c, char *out, size_t cap) {
     enum { SHOWN = 10 };
-    SAY("tolerance %g, n %zu", q->tolerance, q->n_values);
-    for (size_t i = 0; i < q->n_values && i < SHOWN; i++)
-        SAY("\n  got %.9g, want %.17g", (double)q->got[i], q->want[i]);
-    if (q->n_values > SHOWN) SAY("\n  and %zu more", q->n_values - SHOWN);
+    SAY("tolerance %g, n %zu", c->tolerance, c->n_values);
+    for (size_t i = 0; i < c->n_values && i < SHOWN; i++)
+        SAY("\n  got %.9g, want %.17g", (double)c->got[i], c->want[i]);
+    if (c->n_values > SHOWN) SAY("\n  and %zu more", c->n_values - SHOWN);
 }
 
-void lab03_describe(const struct question *q, char *out, size_t cap) {
+void lab03_describe(const struct lab03_case *c, char *out, size_t cap) {
     out[0] = '\0';
-    if (q->kind == Q_COMPARE) {
-        say_values(q, out, cap);
+    if (c->fn == FN_COMPARE) {
+        say_values(c, out, cap);
         return;
     }
-    bool works = q->kind == Q_BANDWIDTH || q->kind == Q_INTENSITY || q->kind >= Q_LEAST;
-    if (works) SAY("bytes %lld, operations %lld", (long long)q->bytes, (long long)q->operations);
-    if (q->kind == Q_BANDWIDTH || q->kind == Q_FRACTION)
-        SAY(", time %lld ns", (long long)q->time_ns);
-    if (q->kind == Q_LIMIT || q->kind == Q_BOUND) SAY("intensity %.17g", q->intensity);
-    if (q->kind >= Q_RIDGE)
-        SAY("%scard: %.17g bytes/s, %.17g operations/s", out[0] ? ", " : "", q->card.bytes_per_s,
-            q->card.operations_per_s);
-    say_runs(q, out, cap);
+    bool works = c->fn == FN_BANDWIDTH || c->fn == FN_INTENSITY || c->fn >= FN_LEAST;
+    if (works) SAY("bytes %lld, operations %lld", (long long)c->bytes, (long long)c->operations);
+    if (c->fn == FN_BANDWIDTH || c->fn == FN_FRACTION) SAY(", time %lld ns", (long long)c->time_ns);
+    if (c->fn == FN_LIMIT || c->fn == FN_BOUND) SAY("intensity %.17g", c->intensity);
+    if (c->fn >= FN_RIDGE)
+        SAY("%scard: %.17g bytes/s, %.17g operations/s", out[0] ? ", " : "", c->card.bytes_per_s,
+            c->card.operations_per_s);
+    say_runs(c, out, cap);
 }

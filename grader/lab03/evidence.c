@@ -1,17 +1,16 @@
-/* evidence.c: reads roofline.json, and works out from kernel_spec.h what it should say for the
- * sizes and the card that the learner states. Two per cent either way: nobody counts the last
- * bytes.
+/* evidence.c: reads roofline.json and computes, with kernel_spec.h, the right values for the sizes
+ * and the card that the learner states. Two per cent of tolerance: the last bytes are not counted.
  */
 #include "lab03/lab03.h"
 
-#include "collect.h"
 #include "base/strict.h"
-#include "text.h"
+#include "core/collect.h"
 
 #include "backend/kernel_case.h"
 #include "backend/kernel_spec.h"
 #include "base/json.h"
 #include "base/lab_todo.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -49,8 +48,37 @@ struct entry {
 
 struct form {
     struct card card;
-    struct entry *entry; /* beside kernel_specs */
+    struct entry *entry; /* parallel to kernel_specs */
 };
+
+static int read_form(const cJSON *doc, struct form *f, struct err *e);
+static void examine_form(const struct check_def *def, const char *text, size_t n,
+                         const struct form *f, struct evidence *out);
+
+void lab03_examine(const struct check_def *def, const char *folder, struct evidence *out) {
+    size_t n = 0;
+    char where[160], shown[600];
+    struct err e;
+    struct form f = {.entry = calloc((size_t)kernel_spec_count, sizeof *f.entry)};
+    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
+    cJSON *doc = text ? json_parse(text, n, 1, &e) : NULL;
+    if (!text || !f.entry) {
+        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
+    } else if (!doc) {
+        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
+    } else if (lab_todo_find(doc, where, sizeof where)) {
+        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
+        out->todo = true;
+    } else if (read_form(doc, &f, &e)) {
+        if (e.line == 0) e.line = json_line_of(text, n, 1, e.field);
+        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
+    } else {
+        examine_form(def, text, n, &f, out);
+    }
+    cJSON_Delete(doc);
+    free(text);
+    free(f.entry);
+}
 
 static const char *const bounds[] = {"memory", "compute", NULL};
 
@@ -120,7 +148,7 @@ static int read_form(const cJSON *doc, struct form *f, struct err *e) {
  */
 
 static bool near(double got, double want) {
-    return fabs(got - want) <= TOLERANCE * fabs(want); /* only 0 is near 0 */
+    return fabs(got - want) <= TOLERANCE * fabs(want); /* for 0, only 0 passes */
 }
 
 static bool card_is_right(const struct card *c) {
@@ -182,29 +210,4 @@ static void examine_form(const struct check_def *def, const char *text, size_t n
         def->maker == EV_BYTES && small
             ? "Take sizes of a server: at least a megabyte to move"
             : "The handout gives the closed forms; put the sizes of this entry in");
-}
-
-void lab03_examine(const struct check_def *def, const char *folder, struct evidence *out) {
-    size_t n = 0;
-    char where[160], shown[600];
-    struct err e;
-    struct form f = {.entry = calloc((size_t)kernel_spec_count, sizeof *f.entry)};
-    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
-    cJSON *doc = text ? json_parse(text, n, 1, &e) : NULL;
-    if (!text || !f.entry) {
-        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
-    } else if (!doc) {
-        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
-    } else if (lab_todo_find(doc, where, sizeof where)) {
-        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
-        out->todo = true;
-    } else if (read_form(doc, &f, &e)) {
-        if (e.line == 0) e.line = json_line_of(text, n, 1, e.field);
-        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
-    } else {
-        examine_form(def, text, n, &f, out);
-    }
-    cJSON_Delete(doc);
-    free(text);
-    free(f.entry);
 }

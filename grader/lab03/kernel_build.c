@@ -1,11 +1,12 @@
 /* kernel_build.c: see kernel_build.h. */
 #include "lab03/kernel_build.h"
 
-#include "build.h"
-#include "build_errors.h"
+#include "core/build.h"
+#include "core/build_errors.h"
 #include "lab03/kernel_object.h"
-#include "lab03/source.h"
-#include "text.h"
+#include "lab03/kernel_source.h"
+
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +24,42 @@ enum {
     LANES = 2 /* compilers at a time: more would only wait for each other on a laptop */
 };
 
+static void look_at_text(const struct lab *lab, struct workplace *w, struct kernel_program *p);
+static int give(const char *home, const char *given, char *cuda, size_t cap, struct err *e);
+static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,
+                     const struct kernel_program *programs,
+                     void (*line)(char *, const struct kernel_program *), struct err *e);
+static void compile_line(char *script, const struct kernel_program *p);
+static void examine(const struct lab *lab, struct workplace *w, struct kernel_program *p);
+static void link_line(char *script, const struct kernel_program *p);
+
+int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                       const char *home, struct kernel_program *programs, struct err *e) {
+    char cuda[320];
+    bool any = false;
+    for (int i = 0; i < kernel_spec_count; i++) {
+        if (programs[i].state != KERNEL_UNWANTED) look_at_text(lab, w, &programs[i]);
+        any |= programs[i].state == KERNEL_BUILT;
+    }
+    if (!any) return 0;
+    if (access("/usr/bin/g++", X_OK) || access("/usr/bin/objcopy", X_OK))
+        return err_set(e, "g++ isn't installed (package g++); `make deps` installs it");
+    if (give(home, w->given, cuda, sizeof cuda, e) ||
+        run_lines(sb, w, cuda, programs, compile_line, e))
+        return -1;
+    for (int i = 0; i < kernel_spec_count; i++)
+        if (programs[i].state == KERNEL_BUILT) examine(lab, w, &programs[i]);
+    if (run_lines(sb, w, cuda, programs, link_line, e)) return -1;
+    for (int i = 0; i < kernel_spec_count; i++) {
+        struct kernel_program *p = &programs[i];
+        if (p->state != KERNEL_BUILT) continue;
+        snprintf(p->path, sizeof p->path, "%s/k_%s", w->out, p->spec->name);
+        if (access(p->path, X_OK))
+            return err_set(e, "%s.cu: its accepted object could not be linked", p->spec->name);
+    }
+    return 0;
+}
+
 /* ---- what is given: simtcc, its headers, the runtime, the prebuilt child --------------------- */
 
 static int make_folder(const char *parent, const char *name, char *out, size_t cap, struct err *e) {
@@ -32,7 +69,7 @@ static int make_folder(const char *parent, const char *name, char *out, size_t c
     return 0;
 }
 
-/* Every file of a folder; folders in it too, one level deep. */
+/* Copies every file of a folder, and of its folders, one level deep. */
 static int give_folder(const char *from, const char *to, int depth, struct err *e) {
     DIR *d = opendir(from);
     int rc = 0;
@@ -53,7 +90,7 @@ static int give_folder(const char *from, const char *to, int depth, struct err *
     return rc ? -1 : 0;
 }
 
-/* given/cuda holds what a kernel file includes, and the tools. */
+/* Fills given/cuda with the headers of kernel files and the tools. */
 static int give(const char *home, const char *given, char *cuda, size_t cap, struct err *e) {
     char bin[500], from[560], to[500], include[560];
     snprintf(bin, sizeof bin, "%s/build/bin", home);
@@ -63,7 +100,11 @@ static int give(const char *home, const char *given, char *cuda, size_t cap, str
     if (build_give(from, "lab03_kernel.a", cuda, false, e)) return -1;
     snprintf(from, sizeof from, "%s/common/backend", home);
     if (make_folder(cuda, "backend", to, sizeof to, e) ||
-        build_give(from, "kernels.h", to, false, e) || make_folder(cuda, "simt", to, sizeof to, e))
+        build_give(from, "kernels.h", to, false, e))
+        return -1;
+    snprintf(from, sizeof from, "%s/common/base", home); /* what kernels.h includes */
+    if (make_folder(cuda, "base", to, sizeof to, e) ||
+        build_give(from, "kv_block.h", to, false, e) || make_folder(cuda, "simt", to, sizeof to, e))
         return -1;
     snprintf(from, sizeof from, "%s/simt", bin);
     if (build_give(from, "libsimt_check.a", to, false, e)) return -1;
@@ -90,7 +131,7 @@ static void refuse(struct kernel_program *p, struct collected *c, const char *wh
     snprintf(c->message, sizeof c->message, "%s", why);
 }
 
-/* Leaves the state KERNEL_BUILT where there is something to compile: that is its goal from here. */
+/* Sets the state KERNEL_BUILT if there is something to compile; compile errors change it later. */
 static void look_at_text(const struct lab *lab, struct workplace *w, struct kernel_program *p) {
     char name[64];
     size_t n = 0;
@@ -101,7 +142,7 @@ static void look_at_text(const struct lab *lab, struct workplace *w, struct kern
     if (!text) return;
     if (kernel_not_attempted(text, n))
         p->state = KERNEL_ABSENT;
-    else if (source_check(name, text, n, &why))
+    else if (lab03_source_check(name, text, n, &why))
         refuse(p, c, why.text);
     else
         p->state = KERNEL_BUILT;
@@ -114,9 +155,9 @@ static const char compile_flags[] =
     "--check -w -fmax-errors=5 -fno-diagnostics-show-caret -fdiagnostics-color=never "
     /* a jump table is a jump through a pointer */
     "-fno-jump-tables "
-    /* it becomes puts where it can */
+    /* the compiler would turn it into puts */
     "-fno-builtin-printf "
-    /* local arrays that never leave a thread aren't seen by the memory hooks */
+    /* the memory hooks do not see local arrays that never leave a thread */
     "-fsanitize=bounds-strict -fno-sanitize-recover=all -save-temps=obj";
 
 static void append(char *script, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -135,8 +176,8 @@ static void compile_line(char *script, const struct kernel_program *p) {
            compile_flags, p->spec->name, p->spec->name, p->spec->name);
 }
 
-/* All of the object's names but the kernel's are hidden first, so that none can stand in for one of
- * ours. */
+/* Hides all names of the object but the kernel's, so that none can replace a function of the
+ * grader. */
 static void link_line(char *script, const struct kernel_program *p) {
     append(script,
            "objcopy --keep-global-symbol=%s $O/%s.o && $G/simtcc --check $O/%s.o "
@@ -144,7 +185,7 @@ static void link_line(char *script, const struct kernel_program *p) {
            p->spec->name, p->spec->name, p->spec->name, p->spec->name, p->spec->name);
 }
 
-/* One line for each program that is still to be built, in LANES rows at a time. */
+/* Runs one line for each program that is still to be built, LANES at a time. */
 static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,
                      const struct kernel_program *programs,
                      void (*line)(char *, const struct kernel_program *), struct err *e) {
@@ -184,39 +225,12 @@ static void examine(const struct lab *lab, struct workplace *w, struct kernel_pr
     if (!text || !elf || !source) {
         build_errors(w, name, c);
         refuse(p, c, strdupa(c->message));
-    } else if (kernel_check_assembly(name, text, n_text, &why) ||
-               kernel_check_symbols(name, p->spec->name, (unsigned char *)elf, n_elf, source,
-                                    n_source, &why)) {
+    } else if (lab03_kernel_check_assembly(name, text, n_text, &why) ||
+               lab03_kernel_check_symbols(name, p->spec->name, (unsigned char *)elf, n_elf, source,
+                                          n_source, &why)) {
         refuse(p, c, why.text);
     }
     free(text);
     free(elf);
     free(source);
-}
-
-int kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
-                 const char *home, struct kernel_program *programs, struct err *e) {
-    char cuda[320];
-    bool any = false;
-    for (int i = 0; i < kernel_spec_count; i++) {
-        if (programs[i].state != KERNEL_UNWANTED) look_at_text(lab, w, &programs[i]);
-        any |= programs[i].state == KERNEL_BUILT;
-    }
-    if (!any) return 0;
-    if (access("/usr/bin/g++", X_OK) || access("/usr/bin/objcopy", X_OK))
-        return err_set(e, "g++ isn't installed (package g++); `make deps` installs it");
-    if (give(home, w->given, cuda, sizeof cuda, e) ||
-        run_lines(sb, w, cuda, programs, compile_line, e))
-        return -1;
-    for (int i = 0; i < kernel_spec_count; i++)
-        if (programs[i].state == KERNEL_BUILT) examine(lab, w, &programs[i]);
-    if (run_lines(sb, w, cuda, programs, link_line, e)) return -1;
-    for (int i = 0; i < kernel_spec_count; i++) {
-        struct kernel_program *p = &programs[i];
-        if (p->state != KERNEL_BUILT) continue;
-        snprintf(p->path, sizeof p->path, "%s/k_%s", w->out, p->spec->name);
-        if (access(p->path, X_OK))
-            return err_set(e, "%s.cu: its accepted object could not be linked", p->spec->name);
-    }
-    return 0;
 }

@@ -1,21 +1,22 @@
-/* kernel_build.h: a learner's .cu files become programs, one each, under the checking runtime.
+/* kernel_build.h: compiles and links a learner's .cu files, each into one program under the
+ * checking runtime.
  *
- * A file's text is examined, then it is compiled in the sandbox, what the compiler wrote is
- * examined, and the accepted object is linked with our half of the process. A file that is refused
- * or doesn't compile takes nothing with it but its own kernel.
+ * A file's text is examined, it is compiled in the sandbox, the compiler's output is examined, and
+ * the accepted object is linked with the child. A file that is refused or does not compile loses
+ * only its own kernel.
  */
 #ifndef SERVELAB_GRADER_LAB03_KERNEL_BUILD_H
 #define SERVELAB_GRADER_LAB03_KERNEL_BUILD_H
 
-#include "collect.h"
-#include "lab.h"
-#include "sandbox.h"
+#include "core/collect.h"
+#include "core/lab.h"
+#include "core/sandbox.h"
 
 #include "backend/kernel_spec.h"
 
 enum kernel_state {
     KERNEL_UNWANTED,
-    KERNEL_ABSENT,  /* no file, or LAB_TODO_KERNEL still stands in it */
+    KERNEL_ABSENT,  /* no file, or LAB_TODO_KERNEL is still in it */
     KERNEL_REFUSED, /* `why`: refused, or it doesn't compile */
     KERNEL_BUILT
 };
@@ -27,10 +28,10 @@ struct kernel_program {
     char path[320]; /* the program, when BUILT */
 };
 
-/* programs: one a kernel, in kernel_specs' order; those in the state KERNEL_ABSENT are built when
- * there is something to build. Refused files get FILE_REFUSED in w->file, too. -1 with *e: our
- * fault. */
-int kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
-                 const char *home, struct kernel_program *programs, struct err *e);
+/* programs: one for each kernel, in kernel_specs' order. Those in the state KERNEL_ABSENT are built
+ * if there is something to build. Refused files get FILE_REFUSED in w->file, too. -1 with *e: the
+ * grader's fault. */
+int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                       const char *home, struct kernel_program *programs, struct err *e);
 
 #endif

@@ -1,9 +1,10 @@
 /* kernel_object.c: see kernel_object.h. */
 #include "lab03/kernel_object.h"
 
-#include "lab03/source.h"
-#include "object.h"
-#include "text.h"
+#include "core/object.h"
+#include "lab03/kernel_source.h"
+
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 struct listing {
     const char *file; /* the learner's */
     char function[200];
-    int own_number; /* of the learner's file among the .file lines; -1: not seen yet */
-    int line;       /* in it, as the last .loc said */
+    int own_number; /* the learner's file's number in the .file lines; -1: not seen yet */
+    int line;       /* the learner's line, from the last .loc */
     struct err *e;
 };
 
@@ -43,7 +44,7 @@ static void note_place(struct listing *l, const char *p) {
     if (file == l->own_number) l->line = (int)line;
 }
 
-/* The one call through a pointer that is ours: the runtime's of the kernel. */
+/* The only permitted indirect call: the runtime calling the kernel. */
 static bool runtime_calls(const struct listing *l) {
     return !strncmp(l->function, "_ZN10simt_typed", 15);
 }
@@ -53,7 +54,8 @@ static int refuse(const struct listing *l, const char *what) {
     return err_set(l->e, "%s: %s", l->file, what);
 }
 
-/* call *%rax, jmp *8(%rbx); blr x3, br x16 on ARM, where a plain return is "ret". */
+/* Indirect calls and jumps: call *%rax, jmp *8(%rbx); blr x3, br x16 on ARM, where a plain return
+ * is "ret". */
 static bool through_pointer(const char *word, size_t n, const char *rest, const char *end) {
     static const char *const arm[] = {"blr", "br", "blraa", "braa", "blraaz", "braaz"};
     bool x86 = (n >= 4 && !memcmp(word, "call", 4)) || (word[0] == 'j' && n >= 3) ||
@@ -96,7 +98,7 @@ static int check_line(struct listing *l, const char *p, const char *end) {
     return 0;
 }
 
-int kernel_check_assembly(const char *file, const char *text, size_t n, struct err *e) {
+int lab03_kernel_check_assembly(const char *file, const char *text, size_t n, struct err *e) {
     struct listing l = {.file = file, .own_number = -1, .e = e};
     const char *end = text + n;
     for (const char *p = text; p < end;) {
@@ -110,7 +112,7 @@ int kernel_check_assembly(const char *file, const char *text, size_t n, struct e
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-/* What CUDA C's device functions come to here, beside the runtime's own. */
+/* What CUDA C's device functions compile to here, and the runtime's functions. */
 static const char *const callable[] = {
     "threadIdx", "blockIdx", "blockDim", "gridDim", "_GLOBAL_OFFSET_TABLE_", "printf", "vprintf",
     "__assert_fail", "memcpy", "memset", "memmove", "__sanitizer_cov_trace_pc",
@@ -122,7 +124,7 @@ static const char *const callable[] = {
     "llround", "log", "log10", "log1p", "log2", "logb", "lrint", "lround", "modf", "nan",
     "nearbyint", "nextafter", "pow", "remainder", "remquo", "rint", "round", "scalbln", "scalbn",
     "sin", "sincos", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1",
-    /* division and such of wide integers */
+    /* division and the like of wide integers */
     "__divti3", "__modti3", "__udivti3", "__umodti3", "__popcountdi2", "__multi3"};
 
 static bool is_callable(const char *name) {
@@ -153,8 +155,8 @@ static void look_global(const char *name, void *ctx) {
     s->defined |= !strcmp(name, s->kernel);
 }
 
-/* Functions that the compiler calls for something that the source says otherwise: what to write
- * instead, and the word to look for ("" where none is sure). */
+/* Functions that the compiler calls in place of other source text: what to write instead, and the
+ * word to look for ("" when it is not certain). */
 static const struct {
     const char *name, *word, *why;
 } compilers_own[] = {
@@ -175,7 +177,7 @@ static int refuse_foreign(const char *file, const char *name, const char *source
             word = compilers_own[i].word;
             why = compilers_own[i].why;
         }
-    int line = word[0] ? source_line_of(source, source_n, word) : 0;
+    int line = word[0] ? lab03_source_line_of(source, source_n, word) : 0;
     if (line) snprintf(place, sizeof place, "%d: ", line);
     if (why) return err_set(e, "%s:%s%s", file, place, why);
     return err_set(e,
@@ -184,8 +186,8 @@ static int refuse_foreign(const char *file, const char *name, const char *source
                    file, place, text_clean(shown, sizeof shown, name, strlen(name)));
 }
 
-int kernel_check_symbols(const char *file, const char *kernel, const unsigned char *elf, size_t n,
-                         const char *source, size_t source_n, struct err *e) {
+int lab03_kernel_check_symbols(const char *file, const char *kernel, const unsigned char *elf,
+                               size_t n, const char *source, size_t source_n, struct err *e) {
     struct symbols s = {.kernel = kernel};
     if (object_each_undefined(elf, n, look_undefined, &s) ||
         object_each_global(elf, n, look_global, &s))

@@ -1,4 +1,4 @@
-/* kernel_wire.c: see kernel_wire.h. Compiled into both sides. */
+/* kernel_wire.c: see kernel_wire.h. Compiled into the grader and the child. */
 #include "lab03/kernel_wire.h"
 
 #include <string.h>
@@ -21,27 +21,27 @@ static void tensor_codec(struct wire *w, struct kernel_wire_param *p) {
     w->left -= room;
 }
 
-void kernel_question_codec(struct wire *w, struct kernel_question *q) {
-    wire_text(w, q->kernel, sizeof q->kernel);
-    for (int i = 0; i < 3; i++) wire_i32(w, &q->grid[i]);
-    for (int i = 0; i < 3; i++) wire_i32(w, &q->block[i]);
-    wire_i32(w, &q->shared_bytes);
-    wire_i32(w, &q->n_params);
-    if (q->n_params < 0 || q->n_params > KERNEL_WIRE_PARAMS) w->bad = true;
-    for (int i = 0; i < q->n_params && !w->bad; i++) {
-        wire_i32(w, &q->param[i].kind);
-        if (q->param[i].kind < KWIRE_INPUT || q->param[i].kind > KWIRE_SCALAR)
+void lab03_launch_codec(struct wire *w, struct lab03_launch *launch) {
+    wire_text(w, launch->kernel, sizeof launch->kernel);
+    for (int i = 0; i < 3; i++) wire_i32(w, &launch->grid[i]);
+    for (int i = 0; i < 3; i++) wire_i32(w, &launch->block[i]);
+    wire_i32(w, &launch->shared_bytes);
+    wire_i32(w, &launch->n_params);
+    if (launch->n_params < 0 || launch->n_params > KERNEL_WIRE_PARAMS) w->bad = true;
+    for (int i = 0; i < launch->n_params && !w->bad; i++) {
+        wire_i32(w, &launch->param[i].kind);
+        if (launch->param[i].kind < KWIRE_INPUT || launch->param[i].kind > KWIRE_SCALAR)
             w->bad = true;
-        else if (q->param[i].kind >= KWIRE_SIZE)
-            wire_i32(w, &q->param[i].size);
+        else if (launch->param[i].kind >= KWIRE_SIZE)
+            wire_i32(w, &launch->param[i].size);
         else
-            tensor_codec(w, &q->param[i]);
+            tensor_codec(w, &launch->param[i]);
     }
 }
 
-size_t kernel_question_slots(const struct kernel_question *q) {
+size_t lab03_launch_slots(const struct lab03_launch *launch) {
     size_t n = 1;
-    for (int i = 0; i < q->n_params; i++)
-        if (q->param[i].kind < KWIRE_SIZE) n += kernel_wire_slots(q->param[i].bytes);
+    for (int i = 0; i < launch->n_params; i++)
+        if (launch->param[i].kind < KWIRE_SIZE) n += kernel_wire_slots(launch->param[i].bytes);
     return n;
 }

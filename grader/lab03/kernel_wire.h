@@ -1,20 +1,21 @@
-/* kernel_wire.h: one launch on its way to the process that runs a kernel. Both sides include it.
+/* kernel_wire.h: one launch as a question to the process that runs a kernel, and the shape of its
+ * answer. Grader and child include it.
  *
- * The question carries the launch shape, the sizes and scalars, and the contents of the tensors
- * that go in; the answer is the launch's error number and then every tensor, inputs too, as it was
- * afterwards: each takes its bytes rounded up to whole slots. What counted and checked the kernel
- * sends its report when the process ends.
+ * The question has the launch shape, the sizes and scalars, and the contents of the input tensors.
+ * The answer is the launch's error number and then every tensor, inputs too, as it was afterwards;
+ * each tensor takes its bytes rounded up to whole slots. The checking runtime sends its report when
+ * the process ends.
  */
 #ifndef SERVELAB_GRADER_LAB03_KERNEL_WIRE_H
 #define SERVELAB_GRADER_LAB03_KERNEL_WIRE_H
 
-#include "wire.h"
+#include "core/wire.h"
 
 enum { KERNEL_WIRE_PARAMS = 16, KERNEL_WIRE_REPORT_BYTES = 1 << 20 };
 
 enum kernel_wire_kind {
     KWIRE_INPUT,  /* a tensor with contents */
-    KWIRE_OUTPUT, /* a tensor that nobody has written yet */
+    KWIRE_OUTPUT, /* a tensor without contents */
     KWIRE_SIZE,
     KWIRE_SCALAR
 };
@@ -23,22 +24,22 @@ struct kernel_wire_param {
     int32_t kind;
     int32_t size;     /* KWIRE_SIZE; a scalar's bits */
     size_t bytes;     /* of a tensor */
-    const void *data; /* of KWIRE_INPUT; on reading, a place in the question's bytes */
+    const void *data; /* of KWIRE_INPUT; when reading, a place in the question's bytes */
 };
 
-struct kernel_question {
+struct lab03_launch {
     char kernel[32];
     int32_t grid[3], block[3], shared_bytes, n_params;
     struct kernel_wire_param param[KERNEL_WIRE_PARAMS];
 };
 
-/* Writes or reads, as w says; w->bad afterwards where it didn't fit or is no question. */
-void kernel_question_codec(struct wire *w, struct kernel_question *q);
+/* Writes or reads, as w says; w->bad afterwards when it did not fit or is not a launch. */
+void lab03_launch_codec(struct wire *w, struct lab03_launch *launch);
 
 static inline size_t kernel_wire_slots(size_t bytes) {
     return (bytes + 7) / 8;
 }
-/* Of the answer to q. */
-size_t kernel_question_slots(const struct kernel_question *q);
+/* The number of slots of the answer. */
+size_t lab03_launch_slots(const struct lab03_launch *launch);
 
 #endif

@@ -1,11 +1,11 @@
-/* rubric.c: lab 03's checks and what each is worth. Hints go from where to look, over what to ask
- * oneself, to an example worked by hand, and never say what to write.
+/* rubric.c: lab 03's checks with their points. The three hints of a check say where to look, what
+ * to ask oneself, and give an example worked by hand; none says what to write.
  *
  * Intervals: from event stamps to a fraction of the roofline. Quality: the kernels against sums in
  * double, and the comparator. SLO: the counted budgets of the kernels' versions. Evidence: the
- * roofline worked out before anything is measured. Safety: the memory and race checks.
+ * roofline, computed before anything is measured. Safety: the memory and race checks.
  *
- * Not formatted by clang-format: a table of one field a line could not be read.
+ * Not formatted by clang-format: it would put one field on each line.
  */
 #include "lab03/lab03.h"
 
@@ -15,74 +15,74 @@
 #define FILES   "Your two data files: roofline.json"
 
 #define RIGHT(KERNEL, POINTS, HINT)                                                                \
-    {"quality." KERNEL, DIM_QUALITY, POINTS, KERNEL " is right, whatever its sizes", "Kernel: " KERNEL, \
-     CHECK_OWN, 4, ASK_KERNEL_RIGHT, 0, KERNEL ".cu",                                              \
+    {"quality." KERNEL, DIM_QUALITY, POINTS, KERNEL " is right for all sizes", "Kernel: " KERNEL, \
+     CHECK_OWN, 4, JUDGE_KERNEL_RIGHT, 0, KERNEL ".cu",                                              \
      {"backend/kernels.h says what goes in, what comes out, and what sizes may be.", HINT,         \
       "Take the smallest size that the header allows and go through one block by hand."}}
 #define VERSION(KERNEL, N, HINT)                                                                   \
     {"slo." KERNEL ".v" #N, DIM_SLO, 1, KERNEL " meets the budgets up to version " #N, "Kernel: " KERNEL, \
-     CHECK_OWN, 1, ASK_KERNEL_VERSION + N, 0, KERNEL ".cu",                                        \
+     CHECK_OWN, 1, JUDGE_KERNEL_VERSION + N, 0, KERNEL ".cu",                                        \
      {"The handout's table has the budget, and the idea that meets it.", HINT,                     \
       "simtcc --annotate shows the counts line by line: which line has more than its share?"}}
 #define CLEAN(NAME, TITLE, FILE, SECTION)                                                          \
-    {"safety." NAME, DIM_SAFETY, 1, TITLE, SECTION, CHECK_OWN, 4, ASK_KERNEL_CLEAN, 0, FILE,       \
+    {"safety." NAME, DIM_SAFETY, 1, TITLE, SECTION, CHECK_OWN, 4, JUDGE_KERNEL_CLEAN, 0, FILE,       \
      {"The message names the line and both threads.",                                              \
-      "Which barrier, or which comparison with a size, stands between the two?",                   \
+      "Which barrier, or which comparison with a size, is between the two?",                   \
       "Two threads, one word, and at least one of them writes: what orders them?"}}
 
 const struct check_def lab03_checks[LAB03_CHECKS] = {
     /* ---- intervals: 30 ---- */
-    {"intervals.launch_time", DIM_INTERVALS, 3, "one launch's time", "Exercise 1: kernel_run_ns", CHECK_CASES, 16, ASK_RUN, 0, "kernel_time.c",
+    {"intervals.launch_time", DIM_INTERVALS, 3, "one launch's time", "Exercise 1: kernel_run_ns", CHECK_CASES, 16, MAKE_RUN, 0, "kernel_time.c",
      {"kernel_time.h: (end - start) / launches, to the nearest nanosecond.",
       "Whole numbers only: which remainder is a half or more?",
       "15 ns for 10 launches: 1 or 2?"}},
-    {"intervals.not_timed", DIM_INTERVALS, 2, "repetitions that say nothing", "Exercise 1: kernel_run_ns", CHECK_CASES, 22, ASK_RUN_EMPTY, 0, "kernel_time.c",
+    {"intervals.not_timed", DIM_INTERVALS, 2, "repetitions that say nothing", "Exercise 1: kernel_run_ns", CHECK_CASES, 22, MAKE_RUN_EMPTY, 0, "kernel_time.c",
      {"kernel_time.h lists them in one sentence.",
       "What does the host's clock know about when a launch began?",
-      "A start of 0 is a stamp. Which number stands for one that isn't there?"}},
-    {"intervals.median", DIM_INTERVALS, 3, "the median", "Exercise 1: kernel_time_ns", CHECK_CASES, 20, ASK_TIME, 0, "kernel_time.c",
+      "A start of 0 is a stamp. Which number is an absent one?"}},
+    {"intervals.median", DIM_INTERVALS, 3, "the median", "Exercise 1: kernel_time_ns", CHECK_CASES, 20, MAKE_TIME, 0, "kernel_time.c",
      {"Lab 01's nearest rank: an observation, never a mean of two.",
       "Of 4 times, which one is the smallest with at least half at or below it?",
       "10, 20, 30, 40: 20."}},
-    {"intervals.mixed", DIM_INTERVALS, 3, "the median of what says something", "Exercise 1: kernel_time_ns", CHECK_CASES, 20, ASK_TIME_FEW, 0, "kernel_time.c",
+    {"intervals.mixed", DIM_INTERVALS, 3, "the median of what says something", "Exercise 1: kernel_time_ns", CHECK_CASES, 20, MAKE_TIME_FEW, 0, "kernel_time.c",
      {"Repetitions that say nothing don't count as zeros either.",
       "What is the median when none says anything?",
       "A warm-up of 90, then 10 and 12: of which two is it the median?"}},
-    {"intervals.spread", DIM_INTERVALS, 3, "the spread", "Exercise 1: kernel_spread", CHECK_CASES, 20, ASK_SPREAD, 0, "kernel_time.c",
+    {"intervals.spread", DIM_INTERVALS, 3, "the spread", "Exercise 1: kernel_spread", CHECK_CASES, 20, MAKE_SPREAD, 0, "kernel_time.c",
      {"(greatest - smallest) / median, of the same repetitions as the median's.",
       "One repetition has a spread. Which?",
       "100, 104, 110: 10 over what?"}},
-    {"intervals.bandwidth", DIM_INTERVALS, 2, "effective bandwidth", "Exercise 2: effective_bandwidth", CHECK_CASES, 16, ASK_BANDWIDTH, 0, "kernel_time.c",
+    {"intervals.bandwidth", DIM_INTERVALS, 2, "effective bandwidth", "Exercise 2: effective_bandwidth", CHECK_CASES, 16, MAKE_BANDWIDTH, 0, "kernel_time.c",
      {"Bytes per second; the time is in nanoseconds.",
       "What can be said when the time is 0 or absent?",
       "4000 bytes in 2 ns are 2000 GB/s: as a double, 2e12."}},
-    {"intervals.intensity", DIM_INTERVALS, 2, "arithmetic intensity", "Exercise 2: arithmetic_intensity", CHECK_CASES, 16, ASK_INTENSITY, 0, "kernel_time.c",
+    {"intervals.intensity", DIM_INTERVALS, 2, "arithmetic intensity", "Exercise 2: arithmetic_intensity", CHECK_CASES, 16, MAKE_INTENSITY, 0, "kernel_time.c",
      {"Operations over bytes, as doubles.",
       "A copy has an intensity. Has a kernel that moves nothing?",
       "5 operations for 8 bytes: 0.625."}},
-    {"intervals.ridge", DIM_INTERVALS, 1, "the ridge", "Exercise 2: roofline_ridge", CHECK_CASES, 8, ASK_RIDGE, 0, "kernel_time.c",
+    {"intervals.ridge", DIM_INTERVALS, 1, "the ridge", "Exercise 2: roofline_ridge", CHECK_CASES, 8, MAKE_RIDGE, 0, "kernel_time.c",
      {"Where the two lines of the roofline meet.",
       "Which of the card's two numbers is the numerator, by its unit?",
       "10 TFLOP/s and 1 TB/s: 10 operations a byte."}},
-    {"intervals.limit", DIM_INTERVALS, 2, "the most that the card allows", "Exercise 2: roofline_limit", CHECK_CASES, 18, ASK_LIMIT, 0, "kernel_time.c",
+    {"intervals.limit", DIM_INTERVALS, 2, "the most that the card allows", "Exercise 2: roofline_limit", CHECK_CASES, 18, MAKE_LIMIT, 0, "kernel_time.c",
      {"The smaller of two rates.",
       "Both are in operations per second: how does a bandwidth become one?",
       "1 TB/s at 0.25 operations a byte: 250 GFLOP/s."}},
-    {"intervals.bound", DIM_INTERVALS, 2, "which limit holds it back", "Exercise 2: kernel_bound", CHECK_CASES, 21, ASK_BOUND, 0, "kernel_time.c",
+    {"intervals.bound", DIM_INTERVALS, 2, "which limit holds it back", "Exercise 2: kernel_bound", CHECK_CASES, 21, MAKE_BOUND, 0, "kernel_time.c",
      {"Compare the intensity with the ridge.",
       "kernel_time.h says what happens at the ridge itself.",
       "Decoding one token reads each weight for two operations: on which side is that?"}},
-    {"intervals.least_time", DIM_INTERVALS, 2, "the least time", "Exercise 2: roofline_time_ns", CHECK_CASES, 16, ASK_LEAST_TIME, 0, "kernel_time.c",
+    {"intervals.least_time", DIM_INTERVALS, 2, "the least time", "Exercise 2: roofline_time_ns", CHECK_CASES, 16, MAKE_LEAST_TIME, 0, "kernel_time.c",
      {"Moving and computing overlap: the longer one decides.",
       "In nanoseconds, not rounded.",
       "1 GB at 1 TB/s and 1 GFLOP at 1 TFLOP/s: 1e6 ns."}},
-    {"intervals.fraction", DIM_INTERVALS, 2, "fraction of the roofline", "Exercise 2: roofline_fraction", CHECK_CASES, 18, ASK_FRACTION, 0, "kernel_time.c",
+    {"intervals.fraction", DIM_INTERVALS, 2, "fraction of the roofline", "Exercise 2: roofline_fraction", CHECK_CASES, 18, MAKE_FRACTION, 0, "kernel_time.c",
      {"The least time over the time it took.",
       "Does it still mean something for a copy, which computes nothing?",
       "Least 80 ns, took 100 ns: 0.8."}},
-    {"intervals.verdict", DIM_INTERVALS, 3, "may the timing be believed", "Exercise 2: kernel_time_verdict", CHECK_CASES, 28, ASK_VERDICT, 0, "kernel_time.c",
+    {"intervals.verdict", DIM_INTERVALS, 3, "may the timing be believed", "Exercise 2: kernel_time_verdict", CHECK_CASES, 28, MAKE_VERDICT, 0, "kernel_time.c",
      {"kernel_time.h gives the order in which the verdicts are asked.",
-      "Noisy and impossible at once: which is said?",
+      "Noisy and impossible at once: which is reported?",
       "A fraction of 1.2 means that something wasn't done, or wasn't timed."}},
 
     /* ---- quality: 25 ---- */
@@ -96,28 +96,28 @@ const struct check_def lab03_checks[LAB03_CHECKS] = {
     RIGHT("gemm", 2, "m is free: what do tiles do at the edges, in loads and in stores?"),
     RIGHT("gemv", 1, "Every lane has a part of the row's sum: who adds them up, and who writes?"),
     RIGHT("gemv_int8", 1, "Where does the row's scale go, inside the sum or after it?"),
-    RIGHT("attention_prefill", 2, "Token t stands at pos0 + t. How many keys does it see, and in which block is each?"),
+    RIGHT("attention_prefill", 2, "Token t is at position pos0 + t. How many keys does it see, and in which block is each?"),
     RIGHT("attention_decode", 2, "What does a split leave that has no keys?"),
     RIGHT("attention_merge", 1, "A split with a sum of 0 has no maximum either."),
     RIGHT("argmax", 1, "On a tie the lowest index wins: also between warps."),
     RIGHT("sample", 1, "Which tokens are kept when several have the weight at the border?"),
-    {"quality.compare.tolerance", DIM_QUALITY, 1, "right and wrong by the tolerance", COMPARE, CHECK_CASES, 24, ASK_COMPARE, 0, "kernel_compare.c",
+    {"quality.compare.tolerance", DIM_QUALITY, 1, "right and wrong by the tolerance", COMPARE, CHECK_CASES, 24, MAKE_COMPARE, 0, "kernel_compare.c",
      {"kernel_compare.h: relative to the greatest |want|, not to each.",
       "A small value among large ones: how far off may it be?",
       "want 1000 and 0.001, got 1000 and 0: an error of 1e-6."}},
-    {"quality.compare.worst", DIM_QUALITY, 1, "the worst element", COMPARE, CHECK_CASES, 15, ASK_COMPARE_WORST, 0, "kernel_compare.c",
+    {"quality.compare.worst", DIM_QUALITY, 1, "the worst element", COMPARE, CHECK_CASES, 15, MAKE_COMPARE_WORST, 0, "kernel_compare.c",
      {"The greatest |got - want|; the first on a tie.",
       "Differences in double: got is a float, want is not.",
       "Nothing off: which element is the worst?"}},
-    {"quality.compare.finite", DIM_QUALITY, 1, "NaN and infinities never pass", COMPARE, CHECK_CASES, 24, ASK_COMPARE_FINITE, 0, "kernel_compare.c",
+    {"quality.compare.finite", DIM_QUALITY, 1, "NaN and infinities never pass", COMPARE, CHECK_CASES, 24, MAKE_COMPARE_FINITE, 0, "kernel_compare.c",
      {"Every comparison with NaN is false; `diff > tolerance` too.",
       "Which bits of a float are all ones in NaN and infinity, and in nothing else?",
       "The largest float is finite, and so is a denormal."}},
-    {"quality.compare.zeros", DIM_QUALITY, 1, "zeros don't pass for small numbers", COMPARE, CHECK_CASES, 18, ASK_COMPARE_ZEROS, 0, "kernel_compare.c",
+    {"quality.compare.zeros", DIM_QUALITY, 1, "zeros don't pass for small numbers", COMPARE, CHECK_CASES, 18, MAKE_COMPARE_ZEROS, 0, "kernel_compare.c",
      {"An absolute tolerance lets zeros pass wherever the numbers are small.",
       "What is the error of all zeros, relative to the greatest |want|?",
       "want 1e-20, got 0: an error of 1."}},
-    {"quality.compare.no_answer", DIM_QUALITY, 1, "references that tell nothing", COMPARE, CHECK_CASES, 18, ASK_COMPARE_NO_ANSWER, 0, "kernel_compare.c",
+    {"quality.compare.no_answer", DIM_QUALITY, 1, "references that tell nothing", COMPARE, CHECK_CASES, 18, MAKE_COMPARE_NO_ANSWER, 0, "kernel_compare.c",
      {"kernel_compare.h names three of them.",
       "What is divided by, when all wanted values are 0?",
       "want holds a NaN and got doesn't: who is wrong?"}},
@@ -181,7 +181,7 @@ const struct check_def lab03_checks[LAB03_CHECKS] = {
     CLEAN("argmax", "argmax without races and stray accesses", "argmax.cu", "Kernel: argmax"),
     CLEAN("sample", "sample without races and stray accesses", "sample.cu", "Kernel: sample"),
     CLEAN("others", "the other kernels without races and stray accesses", NULL, "Safety"),
-    {"safety.memory", DIM_SAFETY, 1, "the C functions under the sanitizers", "Safety", CHECK_SURVIVES, 54, ASK_ANY, 0, NULL,
+    {"safety.memory", DIM_SAFETY, 1, "the C functions under the sanitizers", "Safety", CHECK_SURVIVES, 54, MAKE_ANY, 0, NULL,
      {"The message names the line.",
       "Arrays may have no element at all.",
       "n is 0: what is runs[0] then?"}},

@@ -1,9 +1,10 @@
-/* submission.h: folders that tests hand in: a lab's reference, with one file or another
- * replaced. Included by the test programs; every failure ends the test. */
+/* submission.h: makes folders that tests hand in: a lab's reference, with some files replaced.
+ * Every failure ends the test. */
 #ifndef SERVELAB_GRADER_TESTS_SUBMISSION_H
 #define SERVELAB_GRADER_TESTS_SUBMISSION_H
 
-#include "collect.h"
+#include "core/collect.h"
+#include "labs.h"
 
 #include "testing/check_main.h"
 
@@ -19,7 +20,7 @@
 
 struct submission {
     char path[64];
-    const char *reference; /* what it is a copy of */
+    const char *reference; /* the folder it was copied from */
 };
 
 static inline void submission_write(const struct submission *s, const char *name, const char *text,
@@ -81,7 +82,7 @@ static inline void submission_attack(const struct submission *s, const char *fil
     FILE *f = open_memstream(&all, &len);
     fprintf(f, "%.*s\n#define %s %s\n%s\n#undef %s\n", (int)(mark - text), text, function, other,
             reference, function);
-    /* the header has declared the other name only */
+    /* the header declared the other name only */
     fprintf(f, "#include \"objective/percentile.h\"\n__typeof__(%s) %s;\n%s", other, function,
             strchr(mark + 1, '\n'));
     fclose(f);
@@ -101,7 +102,8 @@ static inline void submission_remove(const struct submission *s) {
     rmdir(s->path);
 }
 
-/* Has this process a child that nobody waited for? Whatever a run leaves behind becomes one. */
+/* Whether this process has a child that was not waited for. Every process that a run leaves behind
+ * becomes one. */
 static inline bool submission_processes_left(void) {
     bool found = false;
     DIR *d = opendir("/proc");

@@ -1,25 +1,26 @@
-/* test_attacks.c: every file of attacks/ (lab 01) and attacks02/ is handed in as anybody would.
- * Those that the examination of objects refuses are handed in again with the examination switched
- * off and without bubblewrap, so that the process's own walls must hold; and those that fight the
- * machine (G2, G10, G11) a third time, with bubblewrap. No unearned point, no hang, no crash,
- * nothing left behind, a message that says what happened; and what the rest of the submission
- * earned, it keeps.
+/* test_attacks.c: grades every file of lab01/attacks and lab02/attacks. An attack that the
+ * examination of objects refuses is graded again with the examination switched off and without
+ * bubblewrap, so that the limits of the process alone must hold. An attack that exhausts the
+ * machine or writes to the channel runs a third time, in bubblewrap. Expected each time: no
+ * unearned point, no hang, no crash, no process left behind, a message with the reason, and the
+ * points of the other files kept.
  *
  * An attack is a file of the lab (percentile.c or policy.c, if it says nothing else) with a comment
  * on top:
- *   watch: ID           the check that it is after (slo.percentile_rank, quality.keeps_rules)
- *   examined: OUTCOME; says: A|B    what becomes of it, and a part of the message;
+ *   watch: ID           the check that it attacks (slo.percentile_rank, quality.keeps_rules)
+ *   examined: OUTCOME; says: A|B    the check's outcome, and alternative parts of the message;
  *                       "refused" is not_run, with the file named among the problems
- *   trusted: earned     behind the examination, it would have been right; or "nothing"; or "fault"
- * where the examination is the only wall: code that runs before main looks like a program that
- * could not be started The line "//reference F G" stands for the reference file with its function F
- * called G, so that an attack can give right answers first.
+ *   trusted: earned     with the examination off, its answers are right; or "nothing"; or "fault":
+ *                       code that runs before main looks like a program that could not be started
+ *   trusted: nothing; also in bubblewrap    runs the third time, too
+ * The line "//reference F G" is replaced by the reference file with its function F renamed to G, so
+ * that an attack can give right answers first.
  */
-#include "collect.h"
-#include "grade.h"
-#include "lab01/lab01.h"
-#include "lab02/lab02.h"
-#include "render.h"
+/* servelab-test: long */
+#include "core/collect.h"
+#include "core/grade.h"
+#include "core/render.h"
+#include "labs.h"
 #include "tests/submission.h"
 
 #include "base/clock.h"
@@ -33,15 +34,15 @@ enum { MAX_ATTACKS = 128 };
 
 enum walls { EXAMINED, TRUSTED, TRUSTED_RLIMITS };
 
-/* Whose attacks stand where, and what the rest of the submission keeps. */
+/* Each lab's attacks, and the checks that the other files still earn. */
 struct target {
     const struct lab *lab;
     const char *reference, *folder, *file, *watch, *keeps, *keeps_too, *keeps_file;
 };
 static const struct target targets[] = {
-    {&lab01, REFERENCE, "grader/tests/attacks", "percentile.c", "slo.percentile_rank",
+    {&lab01, REFERENCE, "grader/tests/lab01/attacks", "percentile.c", "slo.percentile_rank",
      "intervals.rounding", "slo.strict", "slo.c"},
-    {&lab02, REFERENCE02, "grader/tests/attacks02", "policy.c", "quality.keeps_rules",
+    {&lab02, REFERENCE02, "grader/tests/lab02/attacks", "policy.c", "quality.keeps_rules",
      "intervals.ttft", "slo.limits", "capacity.c"},
 };
 
@@ -62,7 +63,7 @@ static void find_attacks(const struct target *target) {
     if (d) closedir(d);
 }
 
-/* "key: value" from the comment on top, into out. */
+/* Copies the value of "key: value" in the opening comment to out. */
 static bool header(const char *text, const char *key, char *out, size_t cap) {
     char line[64];
     snprintf(line, sizeof line, "\n * %s: ", key);
@@ -75,7 +76,7 @@ static bool header(const char *text, const char *key, char *out, size_t cap) {
     return true;
 }
 
-/* Is one of the parts "A|B" within the text? */
+/* Whether the text contains one of the parts "A|B". */
 static bool says(const char *text, const char *parts) {
     for (const char *p = parts; *p;) {
         char part[80];
@@ -93,7 +94,7 @@ static const struct check_result *find(const struct grade_verdict *v, const char
     return NULL;
 }
 
-/* Nothing in a rendering may move a cursor or look like a second line of ours. */
+/* A rendering has no control bytes and no forged line of a verdict. */
 static void check_renderings(const struct grade_verdict *v, const struct lab *lab) {
     char *text = NULL;
     size_t n = 0;
@@ -188,8 +189,7 @@ START_TEST(there_are_attacks) {
 }
 END_TEST
 
-/* Functions that answer the same to every question: what does a constant earn? Safe it is, and
- * quiet. */
+/* Functions that return the same constant for every case: they earn nothing. */
 static const char lazy_intervals[] =
     "#include \"record/intervals.h\"\n#include <string.h>\n"
     "struct interval interval_between(const struct record *r, const struct event *s, const struct "
@@ -279,12 +279,15 @@ static bool refused_by_examination(const struct attack *a) {
     return !strcmp(expect, "refused");
 }
 
-static bool fights_the_machine(const char *name) {
-    return !strncmp(name, "g02", 3) || !strncmp(name, "g10", 3) || !strncmp(name, "g11", 3);
+static bool also_in_bubblewrap(const struct attack *a) {
+    size_t n = 0;
+    char *text = collect_read(a->target->folder, a->name, 65536, &n);
+    bool also = text && strstr(text, "; also in bubblewrap\n");
+    free(text);
+    return also;
 }
 
-/* Each attack is a test case of its own, so that its name, with the G number, stands in the
- * results. */
+/* One test case for each attack, so that the results show its name. */
 static void add(Suite *suite, const char *label, const TTest *test, int i) {
     static char kept[3 * MAX_ATTACKS][96]; /* Check keeps the pointer */
     static int n_kept;
@@ -306,11 +309,10 @@ int main(void) {
     tcase_add_loop_test(tc, constants_earn_nothing, 0, 9);
     suite_add_tcase(suite, tc);
     for (int i = 0; i < n_attacks; i++) {
-        bool fights = fights_the_machine(attacks[i].name);
+        bool both = also_in_bubblewrap(&attacks[i]);
         add(suite, "examined", examined, i);
-        if (fights || refused_by_examination(&attacks[i]))
-            add(suite, "rlimits", trusted_rlimits, i);
-        if (fights) add(suite, "trusted", trusted, i);
+        if (both || refused_by_examination(&attacks[i])) add(suite, "rlimits", trusted_rlimits, i);
+        if (both) add(suite, "trusted", trusted, i);
     }
     return check_main(suite);
 }

@@ -1,9 +1,7 @@
-/* test_fuzz_lab03.c: some thousand fixed mutations of kernel files and of a report, for `make
- * test`.
- */
+/* test_fuzz_lab03.c: fixed mutations of kernel files, of a report and of lab 03's cases, for `make
+ * test`. */
 #include "fuzz_lab03.c"
-
-#include "testing/check_main.h"
+#include "tests/fuzz_bytes.h"
 
 #include <stdio.h>
 
@@ -26,7 +24,7 @@ static const char assembly[] = "\t.file 1 \"copy.cu\"\ncopy:\n\t.loc 1 7 5 view 
 START_TEST(any_bytes_are_refused_or_within_bounds) {
     static const char *const names[] = {"solutions/03_kernels/copy.cu",
                                         "solutions/03_kernels/softmax.cu",
-                                        "grader/tests/honest/lab03/softmax_structure.cu"};
+                                        "grader/tests/lab03/honest/softmax_structure.cu"};
     enum { FILES = sizeof names / sizeof *names };
     const char *seeds[FILES + 3];
     for (int i = 0; i < FILES; i++) {
@@ -45,11 +43,17 @@ START_TEST(any_bytes_are_refused_or_within_bounds) {
 }
 END_TEST
 
+START_TEST(cases) {
+    fuzz_cases(&lab03);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("fuzz_lab03");
     TCase *t = tcase_create("fuzz_lab03");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, any_bytes_are_refused_or_within_bounds);
+    tcase_add_test(t, cases);
     suite_add_tcase(s, t);
     return check_main(s);
 }

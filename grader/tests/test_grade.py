@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""test_grade.py: `servelab grade` as a person meets it: feedback, evidence, both renderings, hidden seeds, exit statuses,
-messages, surroundings. Folders as they are handed in: test_grade_folders.py. Only the standard library. Prints TAP."""
+"""test_grade.py: the command line of `servelab grade`: feedback, evidence, both renderings, hidden seeds, exit statuses,
+messages, surroundings. test_grade_folders.py has the folders that are handed in. Only the standard library. Prints TAP."""
 
+# servelab-test: waits long
 import concurrent.futures
+import glob
 import json
 import os
 import re
@@ -13,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from grading import (QUICK, REFERENCE, SERVELAB, TMP, TOP, WORK, check, grade, main, reference, run,
+from grading import (CODE, QUICK, REFERENCE, SERVELAB, TMP, TOP, WORK, check, grade, main, reference, run,
                      submission, wrong_percentile)
 
 
@@ -134,7 +136,7 @@ static void tell(const int64_t *obs, size_t n, size_t failed, int32_t p) {
 """
 
 
-def test_g24_a_hidden_seed_shows_nothing():
+def test_a_hidden_seed_shows_nothing():
     text = wrong_percentile()
     text = text.replace("    struct percentile p = {.n", "    tell(obs_ns, n_ok, n_failed, percentile_milli);\n"
                         "    struct percentile p = {.n", 1)
@@ -167,7 +169,7 @@ def test_g24_a_hidden_seed_shows_nothing():
     assert run("01", "--seed-file", seed, "--", folder).returncode == 2
 
 
-def test_g24_an_exit_status_tells_nothing_with_a_hidden_seed():
+def test_an_exit_status_tells_nothing_with_a_hidden_seed():
     text = reference("percentile.c").replace(
         "    struct percentile p = {.n",
         "    if (n_ok > 3) exit((int)(obs_ns[0] & 0x7f) + 1);\n    struct percentile p = {.n", 1)
@@ -261,7 +263,7 @@ def test_lab02_broken_policy_leaves_the_rest():
     for f in ["analysis.c", "capacity.c", "findings.json", "protocol.json"]:
         shutil.copy(os.path.join(LAB02, f), folder)
     with open(os.path.join(folder, "policy.c"), "w", encoding="utf-8") as f:
-        f.write("this is no C\n")
+        f.write("this is not C\n")
     v = lab02(folder)
     # policy.c's own: 13 points of quality, 7 of SLO, 3 of safety; and the 4 that ask all three files
     assert v["exit_status"] == 1 and v["points_earned"] == 100 - 13 - 7 - 3 - 4, v["points_earned"]
@@ -292,7 +294,43 @@ def test_renderings_agree():
         assert key in v, key
 
 
-def test_g15_locale():
+def cut_off(*args, stdout):
+    """Exit status and stderr of a run whose standard output goes to a device."""
+    with open(stdout, "wb") as out:
+        p = subprocess.run([SERVELAB, "grade", *args], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE,
+                           timeout=300, env={**os.environ, "TMPDIR": WORK}, check=False)
+    return p.returncode, p.stderr.decode()
+
+
+def test_a_verdict_that_cannot_be_written_is_exit_4():
+    lost = submission("unwritten", percentile_c=wrong_percentile())
+    missing = os.path.join(TMP, "no folder", "verdict")
+    full = "No space left on device"
+    for folder in (REFERENCE, lost):  # full marks and lost points
+        few = ["01", "--seed", "5", "--check", "slo.strict,slo.percentile_rank", "--", folder]
+        for form in ("text", "json"):
+            for path, why in (("/dev/full", full), (missing, "No such file")):
+                p = run("--format", f"{form}={path}", *few)
+                err = p.stderr.decode()
+                assert p.returncode == 4 and path in err and why in err, (form, path, p.returncode, err)
+            status, err = cut_off("--format", form, *few, stdout="/dev/full")
+            assert status == 4 and full in err and "standard output" in err, (form, status, err)
+        # the other formats are written all the same, whichever comes first
+        for order in ("json=/dev/full,text", "text,json=/dev/full"):
+            p = run("--format", order, *few)
+            assert p.returncode == 4 and b" points" in p.stdout and full.encode() in p.stderr, (order, p)
+    # longer than any buffer
+    status, err = cut_off("--json", "--seed", "5", "01", "--", REFERENCE, stdout="/dev/full")
+    assert status == 4 and err.count(full) == 1, (status, err)
+    p = run("01", "--seed", "5", "--format", "json=/dev/full", "--", REFERENCE)
+    assert p.returncode == 4 and full.encode() in p.stderr, p
+    # a lab that is not attempted
+    status, err = cut_off("01", os.path.join(TOP, "labs/01_request_record"), stdout="/dev/full")
+    assert status == 4 and full in err, (status, err)
+    assert cut_off("01", "--list", stdout="/dev/full")[0] == 4
+
+
+def test_locale():
     folder = submission("locale", slo_c=reference("slo.c").replace("price / 3600", "price / 36"))
     plain = grade(folder, "--check", "slo")
     comma = grade(folder, "--check", "slo", env={"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"})
@@ -336,21 +374,24 @@ def test_a_label_stands_apart_from_its_text():
     assert re.search(r"^      printed loud", shown, re.M), shown
 
 
+def endless(file):
+    """The reference's file with an endless loop at the beginning of each function."""
+    return re.sub(r"^(\w[^;=]*\) \{)$", r"\1 for (volatile int i = 1; i;) {}", reference(file), flags=re.M)
+
+
 def test_an_interrupted_grading_leaves_nothing():
-    folder = submission("interrupted", percentile_c=reference("percentile.c").replace(
-        "    struct percentile p = {.n", "    for (volatile int i = 1; i;) {}\n    struct percentile p = {.n", 1))
-    for sig in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]:
+    # each function costs two seconds of CPU time, so the states that are waited for last until the signal
+    folder = submission("interrupted", **{f.replace(".", "_"): endless(f) for f in CODE})
+    compiling, running = "*", "*/out/run"
+    for sig, state in [(signal.SIGTERM, compiling), (signal.SIGINT, running), (signal.SIGHUP, compiling)]:
         own = tempfile.mkdtemp(dir=WORK)
         os.chmod(own, 0o1777)
         with subprocess.Popen([SERVELAB, "grade", "01", "--", folder], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env={**os.environ, "TMPDIR": own}) as p:
-            until = time.monotonic() + 60
-            while not os.listdir(own) and time.monotonic() < until:
+            while not glob.glob(os.path.join(own, state)):
+                assert p.poll() is None, p.communicate()
                 time.sleep(0.01)
-            assert os.listdir(own)
-            if sig == signal.SIGINT:
-                time.sleep(1)  # another moment of the run
             p.send_signal(sig)
             out, err = p.communicate(timeout=60)
         assert p.returncode == -sig and not out and not err, (sig, p.returncode, out, err)
@@ -369,7 +410,7 @@ def test_a_temporary_folder_that_nobody_can_reach():
     assert not os.listdir(os.path.join(closed, "tmp"))
 
 
-def test_g7_own_fault_is_not_a_verdict():
+def test_own_fault_is_not_a_verdict():
     p = run("01", REFERENCE, env={"SERVELAB_HOME": os.path.join(TMP, "nowhere")})
     assert p.returncode == 4 and b"make build" in p.stderr, (p.returncode, p.stderr)
     assert b"points" not in p.stdout
@@ -412,7 +453,7 @@ def test_both_sandboxes_and_an_ordinary_user():
         assert "nobody" not in v["sandbox"]
 
 
-def test_g26_two_at_once():
+def test_two_at_once():
     folder = submission("at once", percentile_c=wrong_percentile())
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         a, b = pool.map(lambda _: grade(folder, "--check", QUICK), range(2))

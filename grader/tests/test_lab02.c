@@ -1,10 +1,8 @@
-/* test_lab02.c: lab 02's questions, and the plays that policies are judged by: what travels comes
- * back the same, nothing is earned by a constant, the margins divide the policies as the handout
- * says, and a play through the channel is quick.
- */
-#include "grade.h"
+/* test_lab02.c: lab 02's cases and plays: cases survive the codec, a constant earns nothing, the
+ * margins separate the policies as the handout says, violations are shown small. */
+#include "core/grade.h"
 #include "lab02/lab02.h"
-#include "lab02/make_plays.h"
+#include "lab02/make_policy.h"
 #include "lab02/oracle.h"
 #include "lab02/play.h"
 #include "tests/submission.h"
@@ -22,25 +20,24 @@ static bool made_here(const struct check_def *def) {
     return def->kind != CHECK_EVIDENCE && def->kind != CHECK_DIALOGUE;
 }
 
-/* Every case of every check: decodes to the same bytes, asks for something, says what kind it is.
- */
+/* Every case of every check decodes to the same bytes, asks for something, and names its kind. */
 START_TEST(questions_survive_the_codec) {
     static unsigned char again[WIRE_MAX_PAYLOAD];
     for (size_t i = 0; i < lab02.n_checks; i++) {
         const struct check_def *def = &lab02.checks[i];
         for (int k = 0; made_here(def) && k < def->n_cases; k++) {
             struct hidden_case h = {0}, twin = {0};
-            struct question q;
+            struct lab02_case q;
             struct err e;
             ck_assert_int_eq(lab02.make(def, 5, k, &h, &e), 0);
             ck_assert_int_eq(lab02.make(def, 5, k, &twin, &e), 0);
             ck_assert_msg(h.n_bytes == twin.n_bytes && !memcmp(h.bytes, twin.bytes, h.n_bytes),
                           "%s: one seed, two cases", def->id);
             struct wire w = wire_reader(h.bytes, h.n_bytes);
-            ck_assert_int_eq(question_codec(&w, &q), 0);
-            ck_assert_uint_eq(question_slots(&q), h.n_wants);
+            ck_assert_int_eq(lab02_case_codec(&w, &q), 0);
+            ck_assert_uint_eq(lab02_case_slots(&q), h.n_wants);
             struct wire out = wire_writer(again, sizeof again);
-            ck_assert_int_eq(question_codec(&out, &q), 0);
+            ck_assert_int_eq(lab02_case_codec(&out, &q), 0);
             ck_assert_uint_eq(sizeof again - out.left, h.n_bytes);
             ck_assert(!memcmp(again, h.bytes, h.n_bytes));
             bool asks = false;
@@ -49,11 +46,11 @@ START_TEST(questions_survive_the_codec) {
                           def->id, k);
             ck_assert(h.kind[0] && h.input[0]);
             for (size_t cut = 0; cut < h.n_bytes; cut += 1 + h.n_bytes / 20) {
-                struct question part;
+                struct lab02_case part;
                 struct wire r = wire_reader(h.bytes, cut);
-                ck_assert_int_eq(question_codec(&r, &part), -1);
+                ck_assert_int_eq(lab02_case_codec(&r, &part), -1);
             }
-            question_release(&q);
+            lab02_case_release(&q);
             hidden_case_release(&h);
             hidden_case_release(&twin);
         }
@@ -61,7 +58,7 @@ START_TEST(questions_survive_the_codec) {
 }
 END_TEST
 
-/* A check whose answers are all alike would be earned by a constant. */
+/* A check in which all answers are equal would be earned by a constant. */
 START_TEST(no_check_is_earned_by_a_constant) {
     for (size_t i = 0; i < lab02.n_checks; i++) {
         const struct check_def *def = &lab02.checks[i];
@@ -94,11 +91,11 @@ static int64_t good(uint64_t seed, enum play_kind which, int k, const char *poli
     struct operating_point point;
     struct rng rng;
     struct err e;
-    char kind[KIND_ROOM];
+    char kind[CASE_KIND_BYTES];
     rng_seed(&rng, case_sequence(seed, "slo.goodput_margin", k));
-    make_play(&rng, which, k, &p, kind);
-    ck_assert_msg(play_local(&p, policy, &out, &e) == 0, "%s", e.text);
-    oracle_measure(out.record, p.n, 0, p.request[p.n - 1].arrival_ns + 1, &limits, &point);
+    lab02_make_play(&rng, which, k, &p, kind);
+    ck_assert_msg(lab02_play_local(&p, policy, &out, &e) == 0, "%s", e.text);
+    lab02_oracle_measure(out.record, p.n, 0, p.request[p.n - 1].arrival_ns + 1, &limits, &point);
     return point.good;
 }
 
@@ -114,8 +111,8 @@ static double margin(uint64_t seed, enum play_kind which, const char *policy) {
     return (double)mine / (double)(fixed > groups ? fixed : groups);
 }
 
-/* Over many seeds: the course's own policies are far above what full marks ask for, and what
- * mustn't reach it stays below. */
+/* Over many seeds: the course's own policies are far above the margin for full marks, and the
+ * others stay below it. */
 START_TEST(margins_divide_the_policies) {
     static const char *const below[] = {"static:8",       "wait-for-n:8",       "single",
                                         "shortest-first", "wait-for-time:50,8", "static:16"};
@@ -142,8 +139,8 @@ START_TEST(margins_divide_the_policies) {
 }
 END_TEST
 
-/* The named policies keep what the handout promises of them in the plays, and the reference does in
- * all of them: otherwise a play would ask for the impossible. */
+/* In the plays, the named policies keep what the handout says about them, and the reference keeps
+ * every promise: so no play asks for the impossible. */
 START_TEST(the_reference_keeps_every_promise) {
     static const enum play_kind kinds[] = {PLAY_ROOMY, PLAY_TIGHT, PLAY_CROWD};
     static struct play p;
@@ -151,15 +148,16 @@ START_TEST(the_reference_keeps_every_promise) {
     for (uint64_t seed = 1; seed <= 40; seed++)
         for (int k = 0; k < 24; k++)
             for (size_t i = 0; i < 3; i++) {
-                char kind[KIND_ROOM], name[32];
+                char kind[CASE_KIND_BYTES], name[32];
                 struct rng rng;
                 struct err e;
                 rng_seed(&rng, case_sequence(seed, "plays", k));
-                make_play(&rng, kinds[i], k, &p, kind);
+                lab02_make_play(&rng, kinds[i], k, &p, kind);
                 p.ask_always = k % 3 == 1;
                 snprintf(name, sizeof name, "reference-batch:%d", 1 + k % 9);
-                ck_assert_msg(play_local(&p, "reference", &out, &e) == 0, "%s: %s", kind, e.text);
-                ck_assert_msg(play_local(&p, name, &out, &e) == 0, "%s: %s", kind, e.text);
+                ck_assert_msg(lab02_play_local(&p, "reference", &out, &e) == 0, "%s: %s", kind,
+                              e.text);
+                ck_assert_msg(lab02_play_local(&p, name, &out, &e) == 0, "%s: %s", kind, e.text);
             }
 }
 END_TEST
@@ -188,7 +186,7 @@ static void grade_policy(const char *text, const char *check, bool practice,
     submission_remove(&s);
 }
 
-/* Continuous batching without a look at the cache. */
+/* Continuous batching that ignores the cache. */
 static const char no_look[] =
     "#include \"sched/policy.h\"\n"
     "static int nothing;\n"
@@ -215,8 +213,8 @@ static const char no_look[] =
     "const struct policy_ops *policy_learner(void) { return &ops; }\n"
     "const struct policy_ops *policy_learner_batch(void) { return &ops; }\n";
 
-/* A cache that overflows takes two requests, or one that grows: the workload is that small, and the
- * same each time. With an instructor's seed nothing of it is shown. */
+/* Two requests, or one that grows, overflow a cache: the workload is that small, and the same each
+ * time. With an instructor's seed none of it is shown. */
 START_TEST(a_violation_is_shown_small) {
     struct grade_verdict v, again;
     grade_policy(no_look, "quality.keeps_cache", true, &v);
@@ -276,7 +274,7 @@ START_TEST(references_under_another_name_miss_the_margin) {
 }
 END_TEST
 
-/* What was measured is said though it is earned; the course's own doesn't beat itself. */
+/* The measurement is shown though the check is earned; the course's policy does not beat itself. */
 START_TEST(goodput_is_noted) {
     struct grade_verdict v;
     grade_policy(NULL, "slo.goodput_margin", true, &v);

@@ -1,10 +1,10 @@
-/* test_lab02_evidence.c: lab 02's findings.json and protocol.json: the reference's are whole, and
- * each of many bad ones is refused by the check that should, with the field, the line and a reason.
+/* test_lab02_evidence.c: lab 02's findings.json and protocol.json: the reference's are complete,
+ * and each of many bad ones is refused by the right check, with the field, the line and a reason.
  */
-#include "collect.h"
-#include "lab02/evidence.h"
-#include "lab02/findings.h"
-#include "lab02/protocol.h"
+#include "core/collect.h"
+#include "lab02/evidence_findings.h"
+#include "lab02/evidence_protocol.h"
+#include "lab02/lab02.h"
 
 #include "testing/check_main.h"
 
@@ -47,7 +47,7 @@ static char *reference(const char *name) {
     return text;
 }
 
-/* The reference's file with the first `from` after `behind` replaced by `to`; *line is where. */
+/* The reference's file with the first `from` after `behind` replaced by `to`; *line is its line. */
 static char *edited(const char *file, const char *behind, const char *from, const char *to,
                     int *line) {
     char *text = reference(file), *start = strstr(text, behind);
@@ -89,7 +89,7 @@ END_TEST
 
 struct bad {
     const char *check, *behind, *from, *to;
-    const char *field, *says; /* what the message must hold */
+    const char *field, *says; /* what the message must contain */
 };
 
 /* clang-format off */
@@ -118,7 +118,7 @@ static const struct bad findings[] = {
     {"findings_numbers", "\"setup_ms\": 2", "\"first_latency_ms\": 9", "\"first_latency_ms\": 6", "runs[1].wait_for_n_4.first_latency_ms", "--policy wait-for-n:4 --setup-ms 2"},
     {"findings_numbers", "", "571.43", "571.42", "runs[2].wait_for_n_4.throughput_rps", "simulator"},
     {"findings_numbers", "", "\"throughput_rps\": 1000", "\"throughput_rps\": 1", "runs[2].single.throughput_rps", "simulator"},
-    /* a set-up of one's own is run as stated: its numbers are now those of another */
+    /* another set-up is simulated as stated: the numbers now belong to a different one */
     {"findings_numbers", "\"setup_ms\": 1", "1", "1.5", "runs[3].single.mean_latency_ms", "(and 1 more)"},
     {"findings_answers", "", "\"batching_lowers_mean\": true", "\"batching_lowers_mean\": false", "runs[0].batching_lowers_mean", "set-up of 4 ms"},
     {"findings_answers", "\"setup_ms\": 2", "\"batching_lowers_mean\": false", "\"batching_lowers_mean\": true", "runs[1].batching_lowers_mean", "set-up of 2 ms"},
@@ -167,7 +167,7 @@ static const struct bad protocols[] = {
     {"protocol_complete", "", "\"client_ttft\", \"percentile\": 99", "\"client_ttft\", \"percentile\": 95", "percentiles", "first token at p99"},
     {"protocol_complete", "", "\"tpot\", \"percentile\": 99", "\"tpot\", \"percentile\": 90", "percentiles", "per output token"},
 
-    {"protocol_consistent", "", "\"fixed\": {", "\"fixed\": {\"policy\": \"static:8\",", "fixed.policy", "varied.factor says"},
+    {"protocol_consistent", "", "\"fixed\": {", "\"fixed\": {\"policy\": \"static:8\",", "fixed.policy", "varied.factor varies it"},
     {"protocol_consistent", "", "\"static:8\"", "\"learner\"", "varied.values[1]", "nothing varies"},
     {"protocol_consistent", "", "\"same_for_every_run\": true", "\"same_for_every_run\": false", "prompts.same_for_every_run", "vary together with policy"},
     {"protocol_consistent", "", "\"count\": 1400", "\"count\": 100", "prompts.count", "cold"},
@@ -184,7 +184,7 @@ static const struct bad protocols[] = {
     {"protocol_consistent", "", "\"think_s\": 0", "\"think_s\": null", "load.think_s", "0 is an answer"},
     {"protocol_consistent", "", "\"closed\"", "\"open\"", "load.offered_rps", "at which rates"},
     {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null", "\"loop\": \"open\", \"concurrency\": null, \"think_s\": null, \"offered_rps\": [1, 2, 3]", "load.arrivals", "how do requests arrive"},
-    {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null,\n    \"arrivals\": null", "\"loop\": \"open\", \"concurrency\": [4], \"think_s\": null, \"offered_rps\": [1, 2, 3], \"arrivals\": \"poisson\"", "load.concurrency", "in an open loop nobody can"},
+    {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null,\n    \"arrivals\": null", "\"loop\": \"open\", \"concurrency\": [4], \"think_s\": null, \"offered_rps\": [1, 2, 3], \"arrivals\": \"poisson\"", "load.concurrency", "in an open loop that can't be fixed"},
     {"protocol_consistent", "", "\"loop\": \"closed\",\n    \"concurrency\": [1, 2, 4, 8, 16, 32, 64],\n    \"think_s\": 0,\n    \"offered_rps\": null,\n    \"arrivals\": null", "\"loop\": \"open\", \"concurrency\": null, \"think_s\": null, \"offered_rps\": [1, 3, 2], \"arrivals\": \"gamma\"", "load.offered_rps[2]", "from low to high"},
     {"protocol_consistent", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 4, 2, 64]", "load.concurrency[2]", "from low to high"},
     {"protocol_consistent", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 4, 4, 64]", "load.concurrency[2]", "each level once"},
@@ -221,8 +221,8 @@ static void refused(const struct bad *b) {
     int told = 0;
     ck_assert_msg(sscanf(got.message + strlen(file_of(b->check)), ":%d:", &told) == 1 && told >= 1,
                   "no line: %s", got.message);
-    /* a fault of the form keeps the other checks of the file from running; any other leaves the
-     * form's points alone */
+    /* after a fault of the form the file's other checks are not run; any other fault leaves the
+     * form's points */
     for (int i = 0; i < N_CHECKS; i++) {
         if (file_of(checks[i]) != file_of(b->check) || !strcmp(checks[i], b->check)) continue;
         struct evidence other = examine_text(checks[i], text, strlen(text));
@@ -246,7 +246,7 @@ START_TEST(bad_protocols_are_refused) {
 }
 END_TEST
 
-/* The line is the one on which the fault stands. */
+/* The message has the line of the fault. */
 START_TEST(lines_are_right) {
     static const struct bad some[] = {
         {"findings_valid", "", "363.64", "null", "", ""},
@@ -327,11 +327,11 @@ START_TEST(hostile_bytes) {
             ck_assert(got.outcome == OUTCOME_LOST || got.outcome == OUTCOME_NOT_RUN);
             ck_assert(got.message[0] && !strchr(got.message, '\n'));
         }
-    /* a name that would paint the terminal */
+    /* a name with terminal escape codes */
     struct evidence got = examine_text("protocol_valid", "{\"\\u001b[31m\\u202e\": 1}", 24);
     ck_assert(got.outcome == OUTCOME_LOST && !strchr(got.message, 0x1b) &&
               !strstr(got.message, "\xe2\x80\xae"));
-    /* a list far too long */
+    /* a list that is far too long */
     size_t n = 600000;
     char *text = malloc(n + 64);
     int len = sprintf(text, "{\"schema\": \"servelab.findings.v1\", \"arrivals_ms\": [");

@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
-"""test_lab03.py [all]: lab 03 as a learner meets it: starters, versions, honest variants, messages, and the handout.
+"""test_lab03.py [all]: lab 03 for a learner: starters, versions, honest variants, messages, and the handout.
 
 Each earlier version of a kernel (solutions/03_kernels/steps) is handed in and must reach exactly the version that it is:
 some of them here, every one with `all` (make check-mutants). TAP."""
 
+# servelab-test: waits long
 import concurrent.futures
 import filecmp
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 from lab03_submission import REFERENCE, SERVELAB, TOP, Submission, step, steps
 
 SIMTCC = os.path.join(os.path.dirname(SERVELAB), "simtcc")
-HONEST = os.path.join(TOP, "grader/tests/honest/lab03")
+HONEST = os.path.join(TOP, "grader/tests/lab03/honest")
 SOME = [("rmsnorm", 2), ("rmsnorm", 3), ("gemm", 3), ("gemm", 4), ("softmax", 2), ("attention_decode", 2), ("copy", 1), ("rope", 1)]
 count = failures = 0
 
@@ -118,7 +119,7 @@ def check_starters():
         report(p.returncode == 3 and "not attempted" in p.stdout and "copy.cu" in p.stdout,
                "the starters as they are: not attempted, and where to begin", p.stdout)
         p = subprocess.run([SERVELAB, "grade", "03", labs, "--check", "evidence"], capture_output=True, text=True, check=False)
-        report(p.returncode == 3 and 'roofline.json still has a "TODO"' in p.stdout, "a chosen check says what it waits for itself",
+        report(p.returncode == 3 and 'roofline.json still has a "TODO"' in p.stdout, "a chosen check names its own missing file",
                p.stdout)
         shutil.copy(os.path.join(REFERENCE, "copy.cu"), labs)
         p = subprocess.run([SERVELAB, "grade", "03", labs, "--seed", "1", "--check", "copy", "--json"], capture_output=True,
@@ -169,7 +170,7 @@ def check_messages():
     for kernel, grid in (("copy", 64), ("swiglu", 64), ("gemv", 16), ("embedding", 64), ("gemm", 4)):
         one, v = message_of(kernel, None, f"quality.{kernel}", launch={kernel: {"grid": [grid], "block": [256]}})
         report(v["points_earned"] == 0 and "is as it was before the launch (NaN)" in one["message"],
-               f"{kernel} with a grid of {grid} whatever the size: what isn't written is told", one)
+               f"{kernel} with a grid of {grid} for every size: the unwritten element is reported", one)
 
     one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["rows"], "block": [2048]}})
     report(one["outcome"] == "lost" and "launch.json: rmsnorm: block" in one["message"], "a block of 2048 threads is named", one)
@@ -186,18 +187,18 @@ def check_messages():
         one, v = message_of("rmsnorm", lambda t: t.replace("+ eps", ""), "quality.rmsnorm", seed_file=f.name)
         text = json.dumps(v)
         report("rows=" not in text and not one.get("got") and not one.get("input") and not one.get("rerun"),
-               "with an instructor's seed neither sizes nor values are told", text)
+               "with an instructor's seed neither sizes nor values are shown", text)
 
     with Submission(only=["rmsnorm.cu"]) as s:
         v = s.grade("rmsnorm")
-    report(v["points_earned"] == 0 and "launch.json" in json.dumps(v), "without a launch.json, that is what is said", v)
+    report(v["points_earned"] == 0 and "launch.json" in json.dumps(v), "without a launch.json, that is reported", v)
 
 
 # ---- the handout ----------------------------------------------------------------------------------------------------------
 
 
 def check_annotate():
-    """The handout's two commands about counts, as they stand there: KEEP=1, and --annotate with the file's own path."""
+    """The handout's two commands about counts, word for word: KEEP=1, and --annotate with the file's own path."""
     with Submission(only=["launch.json", "rmsnorm.cu"]) as s:
         p = subprocess.run([SERVELAB, "grade", "03", "--check", "rmsnorm", "--keep", "--", s.path], capture_output=True,
                            text=True, check=False)
@@ -209,7 +210,7 @@ def check_annotate():
                             os.path.join(s.path, "rmsnorm.cu")], capture_output=True, text=True, check=False)
         shutil.rmtree(kept.group(1))
     report(q.returncode == 0 and "kernel rmsnorm: 1 launches" in q.stdout and re.search(r"\d+ x 16\.0 .*r4\[i\] = ", q.stdout) is not None,
-           "the counts of a kept work folder stand beside the learner's lines", q.stdout + q.stderr)
+           "the counts of a kept work folder are shown at the learner's lines", q.stdout + q.stderr)
 
 
 def check_handout():
@@ -231,7 +232,7 @@ def check_handout():
         sections = {c["section"] for c in s.grade()["checks"]}
     headings = set(re.findall(r"^#+ (.*)$", handout, re.M))
     wanted = {x.split(": ", 1)[1] if x.startswith("Exercise") else x for x in sections}
-    report(len(wanted) > 20 and wanted <= headings, "every check's section stands in the handout", wanted - headings)
+    report(len(wanted) > 20 and wanted <= headings, "every check's section is in the handout", wanted - headings)
 
 
 def check_kernels_command():
@@ -252,20 +253,17 @@ def check_kernels_command():
 
 
 def check_speed():
-    """The best of three: a busy machine isn't the grader's fault."""
-    best = 1e9
+    """Processor time, which a busy machine hardly changes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Submission() as s:
-        for _ in range(3):
-            started = time.monotonic()
-            s.grade("rmsnorm")
-            best = min(best, time.monotonic() - started)
-            if best < 5:
-                break
-    report(best < 5, f"one kernel is graded in {best:.1f} s, below 5")
+        s.grade("rmsnorm")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    report(0.05 < took < 5, f"one kernel is graded in {took:.1f} s of processor time, below 5")
 
 
 def main():
-    everything = "all" in sys.argv[1:]
+    everything = "all" in (os.environ.get("MUTANTS"), *sys.argv[1:])
     check_handout()
     check_annotate()
     check_starters()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""test_lab03_attacks.py [NAME...]: hostile and broken kernel files: no point of copy's, the reason said, no hang.
+"""test_lab03_attacks.py [NAME...]: hostile and broken kernel files get no point of copy's, a message with the reason, and do not hang.
 
-attacks/lab03/NAME.cu is handed in as copy.cu. Its comment says `expect: TEXT`: one of the texts (parted by |) stands in
+lab03/attacks/NAME.cu is handed in as copy.cu. Its comment says `expect: TEXT`: one of the texts (parted by |) stands in
 what the grader says; and `points: N` where it isn't 0, for those that are right and only hope to be counted less. TAP.
 """
 
+# servelab-test: waits long
 import concurrent.futures
 import glob
 import os
@@ -14,7 +15,7 @@ import time
 
 from lab03_submission import REFERENCE, TOP, Submission
 
-FOLDER = os.path.join(TOP, "grader/tests/attacks/lab03")
+FOLDER = os.path.join(TOP, "grader/tests/lab03/attacks")
 SLOWEST_S = 60  # on a busy machine; an endless launch is ended after eight
 
 

@@ -1,5 +1,5 @@
-/* test_lab03_card.c: what times on a GPU are worth: too noisy, not physically possible, or a
- * figure; and the timed sizes are sizes. No GPU needed. */
+/* test_lab03_card.c: the verdict on times measured on a GPU: too noisy, not physically possible, or
+ * a figure; and the timed sizes are valid. No GPU needed. */
 #include "testing/check_main.h"
 
 #include "lab03/card.h"
@@ -14,13 +14,13 @@ static struct kernel_sizes sizes_of(const char *kernel, const char *text) {
     return s;
 }
 
-/* A card that copies 1000 GB/s and multiplies 10000 GFLOP/s; a kernel that takes us. */
+/* A result on a card that copies 1000 GB/s and multiplies 10000 GFLOP/s; the kernel takes `us`. */
 static struct card_result judged(const struct kernel_sizes *s, double us, double spread,
                                  double reference_spread) {
     struct card_result r = {.copy_gb_s = 1000, .sgemm_gflop_s = 10000};
     r.yours = (struct card_time){us, spread};
     r.reference = (struct card_time){us, reference_spread};
-    card_judge(s, &r);
+    lab03_card_judge(s, &r);
     return r;
 }
 
@@ -33,7 +33,8 @@ START_TEST(bandwidth_bounds_a_copy) {
     ck_assert_int_eq(judged(&s, 40.1, 0, 0).verdict, CARD_TIMED); /* twice */
     ck_assert_int_eq(judged(&s, 39.9, 0, 0).verdict, CARD_NOT_PHYSICAL);
     ck_assert_int_eq(judged(&s, 0, 0, 0).verdict, CARD_NOT_PHYSICAL);
-    ck_assert_int_eq(judged(&s, 39.9, 1, 1).verdict, CARD_NOT_PHYSICAL); /* whatever the noise */
+    ck_assert_int_eq(judged(&s, 39.9, 1, 1).verdict,
+                     CARD_NOT_PHYSICAL); /* independent of the noise */
 }
 END_TEST
 
@@ -66,7 +67,7 @@ END_TEST
 
 START_TEST(timed_sizes_are_sizes) {
     for (int i = 0; i < kernel_spec_count; i++)
-        sizes_of(kernel_specs[i].name, card_timed_sizes(kernel_specs[i].name));
+        sizes_of(kernel_specs[i].name, lab03_card_timed_sizes(kernel_specs[i].name));
 }
 END_TEST
 

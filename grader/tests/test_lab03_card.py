@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """test_lab03_card.py: `servelab grade 03 --device cuda` without a GPU: the driver is fake_cuda_driver.c, over simtcc's
-runtime on the CPU, with a clock of its own; nvcc is a script that calls simtcc. TAP."""
+runtime on the CPU, with a simulated clock; nvcc is a script that calls simtcc. TAP."""
 
+# servelab-test: long
 import os
 import re
 import shutil
@@ -52,15 +53,15 @@ def set_up():
                    check=True)
 
 
-def grade(folder, check="copy", lab="03", flags=(), **env):
+def grade(folder, check="copy", lab="03", flags=(), stdout=subprocess.PIPE, **env):
     """(exit status, the kernel's row, everything)"""
     fake = os.path.join(work, "libfake.so")
     e = dict(os.environ, SERVELAB_LIBCUDA=fake, SERVELAB_LIBCUBLAS=fake, SERVELAB_NVCC=os.path.join(work, "nvcc"),
-             SERVELAB_GPU_SMALL="1", SERVELAB_GPU_LIMIT_S="2", **{"SIMT_THREADS": "2"})
+             SERVELAB_GPU_SMALL="1", SERVELAB_GPU_LIMIT_S="60", **{"SIMT_THREADS": "2"})
     e.update(env)
     p = subprocess.run([SERVELAB, "grade", lab, "--device", "cuda", "--sandbox", "rlimits", "--check", check, *flags, "--", folder],
-                       capture_output=True, text=True, env=e, stdin=subprocess.DEVNULL, timeout=120, check=False)
-    out = p.stdout + p.stderr
+                       stdout=stdout, stderr=subprocess.PIPE, text=True, env=e, stdin=subprocess.DEVNULL, timeout=120, check=False)
+    out = (p.stdout or "") + p.stderr
     row = re.search(rf"^{check} .*$", out, re.M)
     return p.returncode, re.sub(" +", " ", row.group(0)) if row else "", out
 
@@ -105,7 +106,7 @@ def verdicts():
     expect_copy("a launch that fails", 1, r"no - - 0 - the launch failed: .*launch", right, FAKE_CUDA="fail")
     expect_copy("a kernel that crashes takes its process only", 1, r"no - - 0 - the launch failed", "out[(size_t)i << 40] = in[0];")
     expect_copy("a kernel that never ends is ended", 1, r"no - - 0 - comes to no end: ",
-                "volatile float *p = out; while (p[0] != 12345.0f) {}")
+                "volatile float *p = out; while (p[0] != 12345.0f) {}", SERVELAB_GPU_LIMIT_S="2")
     expect_copy("a module that the driver refuses", 1, r"no - - 0 - refused: the driver doesn't load", right, "// no-module")
 
 
@@ -124,13 +125,21 @@ def refusals():
     with Submission(launch={"copy": {"grid": ["0"], "block": [256]}}) as s:
         expect("a launch shape that is none", 1, r"refused: launch\.json: grid", s.path)
     expect("starters aren't attempted", 3, r"^copy - - - - - not written yet$", os.path.join(TOP, "labs/03_kernels"))
-    expect("without a driver: said, with the next step", 2, r"no CUDA driver here .*`make grade LAB=03`", REFERENCE, text=True,
+    expect("without a driver: reported with the next step", 2, r"no CUDA driver here .*`make grade LAB=03`", REFERENCE, text=True,
            SERVELAB_LIBCUDA="/nonexistent/libcuda.so")
-    expect("without nvcc: said, with the next step", 2, r"nvcc is not installed.*CUDA toolkit.*`make grade LAB=03`", REFERENCE,
+    expect("without nvcc: reported with the next step", 2, r"nvcc is not installed.*CUDA toolkit.*`make grade LAB=03`", REFERENCE,
            text=True, SERVELAB_NVCC="/nonexistent/nvcc")
     expect("a check without a kernel", 2, r"--check: chooses no kernel", REFERENCE, "intervals", text=True)
     expect("another lab", 2, r"--device cuda is for lab 03", REFERENCE, lab="01", text=True)
     expect("no verdict, no JSON", 2, r"leave --format and --json out", REFERENCE, flags=["--json"], text=True)
+
+
+def full_disk():
+    e = {"FAKE_CUDA": "200"}
+    with copy_kernel("if (i < n) out[i] = in[i];") as s, open("/dev/full", "wb") as full:
+        status, _, out = grade(s.path, stdout=full, **e)
+        report(status == 4 and out.count("can't be written to standard output: No space left") == 1,
+               "a table that can't be written is exit 4", f"{status} {out}")
 
 
 def secrets():
@@ -149,6 +158,7 @@ try:
     refusals()
     real_compiler()
     secrets()
+    full_disk()
 finally:
     shutil.rmtree(work)
 print(f"1..{count}")

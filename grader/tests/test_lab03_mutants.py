@@ -4,8 +4,9 @@
 mutate.py makes the mutants by rule, of the kernels and of the two C files; a fixed seed draws some of each for
 `make test`, and more of the kernels' and every one of the C files' with `all` (or MUTANTS=all; `make check-mutants`).
 Mutants that don't compile, or compile to the very same code, are none. A mutant that keeps full marks must be listed in
-lab03_survivors.txt with the reason why that is right; one that isn't listed fails the test. TAP."""
+lab03/survivors.txt with the reason why that is right; one that isn't listed fails the test. TAP."""
 
+# servelab-test: long
 import concurrent.futures
 import os
 import random
@@ -17,7 +18,6 @@ import tempfile
 import mutate
 from lab03_submission import REFERENCE, TOP, Submission
 
-SURVIVORS = os.path.join(TOP, "grader/tests/lab03_survivors.txt")
 SIMTCC = os.path.join(TOP, "build/bin/simtcc")
 DRAW_SEED = 1129
 A_KERNEL, A_C_FILE = 1, 8  # drawn for `make test`
@@ -66,17 +66,6 @@ def try_mutant(file, text, original):
     return "survived"
 
 
-def listed_survivors():
-    out = {}
-    with open(SURVIVORS, encoding="utf-8") as f:
-        for line in f:
-            if line.strip() and not line.startswith("#"):
-                name, reason = line.rstrip("\n").split("\t")
-                assert len(reason) > 10, line
-                out[name] = reason
-    return out
-
-
 def draw(everything):
     todo, names = [], set()
     for file in sorted(f for f in os.listdir(REFERENCE) if f.endswith((".c", ".cu"))):
@@ -97,7 +86,7 @@ def draw(everything):
 def main():
     everything = "all" in (os.environ.get("MUTANTS"), *sys.argv[1:])
     todo, names = draw(everything)
-    listed, count, bad, n = listed_survivors(), {}, 0, 0
+    listed, count, bad, n = mutate.listed_survivors("03"), {}, 0, 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         futures = {pool.submit(try_mutant, *t[1:]): t[0] for t in todo}
         for future in concurrent.futures.as_completed(futures):
@@ -108,12 +97,12 @@ def main():
             n += 1
             wrong = (result == "survived") != (name in listed)
             bad += wrong
-            note = " (not in lab03_survivors.txt)" if wrong and result == "survived" else ""
-            note = " (but lab03_survivors.txt lists it)" if wrong and result == "killed" else note
+            note = " (not in lab03/survivors.txt)" if wrong and result == "survived" else ""
+            note = " (but lab03/survivors.txt lists it)" if wrong and result == "killed" else note
             print(f"{'not ok' if wrong else 'ok'} {n} - {result}{note}: {name}".replace("#", "+"), flush=True)
     gone = sorted(set(listed) - names)
     killed = count.get("killed", 0)
-    for ok, what in [(not gone, f"lab03_survivors.txt lists mutants that exist {gone}"),
+    for ok, what in [(not gone, f"lab03/survivors.txt lists mutants that exist {gone}"),
                      (killed >= AT_LEAST[everything], f"{killed} mutants lose points, at least {AT_LEAST[everything]}")]:
         n += 1
         bad += not ok

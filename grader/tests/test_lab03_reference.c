@@ -1,11 +1,12 @@
 /* test_lab03_reference.c: lab 03's reference with 20 seeds: every kernel right, clean, and at its
- * last version; the C functions with full marks. The kernels are built once, as their build has no
- * seed. LAB03_SEEDS sets another number.
- */
-#include "grade.h"
+ * last version; the C functions with full marks. The kernels are built once, since their build does
+ * not depend on the seed. LAB03_SEEDS sets another number. */
+/* servelab-test: long */
+#include "core/grade.h"
 #include "lab03/kernel_build.h"
+#include "lab03/kernel_trial.h"
 #include "lab03/lab03.h"
-#include "lab03/trial.h"
+#include "labs.h"
 
 #include "testing/check_main.h"
 
@@ -24,10 +25,10 @@ static int seeds(void) {
     return set ? atoi(set) : 20;
 }
 
-static void assert_trial(const struct bench *b, const struct kernel_program *p) {
+static void assert_trial(const struct grading *b, const struct kernel_program *p) {
     static struct trial t;
     const struct kernel_budget *missed = NULL;
-    trial_run(b, p, &t);
+    lab03_trial_run(b, p, &t);
     ck_assert_msg(!t.fault.text[0], "%s: our fault: %s", p->spec->name, t.fault.text);
     ck_assert_msg(t.right && t.shapes_right == t.shapes, "%s, seed %llu: %s (%s)", p->spec->name,
                   (unsigned long long)b->seed, t.wrong, t.input);
@@ -48,12 +49,12 @@ START_TEST(kernels_are_right_clean_and_fast) {
     ck_assert_msg(collect(&w, &lab03, REFERENCE, &e) == 0, "%s", e.text);
     for (int i = 0; i < kernel_spec_count; i++)
         programs[i] = (struct kernel_program){.spec = &kernel_specs[i], .state = KERNEL_ABSENT};
-    ck_assert_msg(kernel_build(&sb, &lab03, &w, ".", programs, &e) == 0, "%s", e.text);
+    ck_assert_msg(lab03_kernel_build(&sb, &lab03, &w, ".", programs, &e) == 0, "%s", e.text);
     for (int i = 0; i < kernel_spec_count; i++)
         ck_assert_msg(programs[i].state == KERNEL_BUILT, "%s: %s", kernel_specs[i].name,
                       programs[i].why);
     for (int s = 0; s < seeds(); s++) {
-        struct bench b = {
+        struct grading b = {
             .lab = &lab03, .sandbox = &sb, .place = &w, .seed = seed_number(s), .practice = true};
         for (int i = 0; i < kernel_spec_count; i++) assert_trial(&b, &programs[i]);
     }

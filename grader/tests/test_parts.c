@@ -1,11 +1,11 @@
-/* test_parts.c: the grader's small parts: totals and rubric, escaping, what an object may contain,
- * the codec, and the comparison of cases for one seed. */
-#include "grade.h"
-#include "lab01/cases.h"
+/* test_parts.c: the small parts of the grader's core: totals and rubric, escaping, what an object
+ * may contain; and lab 01's codec and cases. */
+#include "core/grade.h"
+#include "core/object.h"
 #include "lab01/lab01.h"
-#include "object.h"
-#include "text.h"
+#include "labs.h"
 
+#include "base/text.h"
 #include "testing/check_main.h"
 
 #include <limits.h>
@@ -25,7 +25,7 @@ START_TEST(four_outcomes) {
     struct grade_verdict v = {.checks = c, .n = 4, .attempted = true};
     struct totals t = verdict_totals(&v);
     ck_assert_int_eq(t.earned, 30);
-    ck_assert_int_eq(t.total, 80); /* only our own fault leaves the total */
+    ck_assert_int_eq(t.total, 80); /* only a grader fault leaves the total */
     ck_assert_int_eq(t.faults, 20);
     ck_assert(!t.complete);
     ck_assert_int_eq(verdict_exit_status(&v), 4);
@@ -39,20 +39,20 @@ START_TEST(four_outcomes) {
 }
 END_TEST
 
-START_TEST(g06_g07_nothing_examined_is_no_pass) {
+START_TEST(nothing_examined_is_no_pass) {
     struct grade_verdict v = {.attempted = true};
     struct err e;
     ck_assert_int_eq(verdict_exit_status(&v), 4);
     ck_assert(!verdict_totals(&v).complete);
     ck_assert_int_eq(verdict_check_rubric(lab01.checks, 0, &e), -1);
     struct check_def none = lab01.checks[0];
-    none.n_cases = 0; /* G6: a check that asserts nothing */
+    none.n_cases = 0; /* a check that asserts nothing */
     ck_assert_int_eq(verdict_check_rubric(&none, 1, &e), -1);
     ck_assert_ptr_nonnull(strstr(e.text, "without cases"));
 }
 END_TEST
 
-START_TEST(g09_duplicate_ids_are_refused) {
+START_TEST(duplicate_ids_are_refused) {
     struct check_def defs[LAB01_CHECKS];
     struct err e;
     memcpy(defs, lab01.checks, sizeof defs);
@@ -61,7 +61,7 @@ START_TEST(g09_duplicate_ids_are_refused) {
     ck_assert_int_eq(verdict_check_rubric(defs, LAB01_CHECKS, &e), -1);
     ck_assert_ptr_nonnull(strstr(e.text, defs[2].id));
     memcpy(defs, lab01.checks, sizeof defs);
-    defs[3].points++; /* G14: points are integers and add up to 100 */
+    defs[3].points++; /* points are integers and add up to 100 */
     ck_assert_int_eq(verdict_check_rubric(defs, LAB01_CHECKS, &e), -1);
     defs[3].points = 0;
     ck_assert_int_eq(verdict_check_rubric(defs, LAB01_CHECKS, &e), -1);
@@ -99,7 +99,7 @@ static void cleans(const char *from, size_t n, const char *want) {
     ck_assert_str_eq(text_clean(buf, sizeof buf, from, n), want);
 }
 
-START_TEST(g04_g11_escaping) {
+START_TEST(escaping) {
 #define CLEANS(text, want) cleans(text, sizeof text - 1, want)
     CLEANS("plain, with \"quotes\" and \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
            "plain, with \"quotes\" and \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
@@ -150,7 +150,7 @@ END_TEST
 
 /* ---- what an object may contain -------------------------------------------------------------- */
 
-START_TEST(g05_includes) {
+START_TEST(includes) {
     struct err e;
     static const char *const good[] = {
         "x.o: intervals.c /usr/include/stdc-predef.h \\\n /w/given/record/record.h \\\n "
@@ -172,7 +172,7 @@ START_TEST(g05_includes) {
 }
 END_TEST
 
-START_TEST(g05_assembly) {
+START_TEST(assembly) {
     struct err e;
     static const char good[] =
         "\t.file\t\"a;b.c\"\n\t.text\n\t.globl\tf\nf:\n.LFB0:\n\t.cfi_startproc\n"
@@ -212,25 +212,24 @@ END_TEST
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* Every case of every check: decodes to the same bytes, asks for something, says what kind it is.
- */
+/* Every case of every check decodes to the same bytes, asks for something, and names its kind. */
 START_TEST(cases_survive_the_codec) {
     static unsigned char again[WIRE_MAX_PAYLOAD];
     for (size_t i = 0; i < lab01.n_checks; i++) {
         const struct check_def *def = &lab01.checks[i];
         for (int k = 0; k < def->n_cases; k++) {
             struct hidden_case h = {0}, twin = {0};
-            struct case_in c;
+            struct lab01_case c;
             struct err e;
             ck_assert_int_eq(lab01.make(def, 5, k, &h, &e), 0);
             ck_assert_int_eq(lab01.make(def, 5, k, &twin, &e), 0);
             ck_assert_msg(h.n_bytes == twin.n_bytes && !memcmp(h.bytes, twin.bytes, h.n_bytes),
                           "%s: one seed, two cases", def->id);
             struct wire w = wire_reader(h.bytes, h.n_bytes);
-            ck_assert_int_eq(case_codec(&w, &c), 0);
-            ck_assert_uint_eq(case_slots(&c), h.n_wants);
+            ck_assert_int_eq(lab01_case_codec(&w, &c), 0);
+            ck_assert_uint_eq(lab01_case_slots(&c), h.n_wants);
             struct wire out = wire_writer(again, sizeof again);
-            ck_assert_int_eq(case_codec(&out, &c), 0);
+            ck_assert_int_eq(lab01_case_codec(&out, &c), 0);
             ck_assert_uint_eq(sizeof again - out.left, h.n_bytes);
             ck_assert(!memcmp(again, h.bytes, h.n_bytes));
             bool asks = false;
@@ -239,11 +238,11 @@ START_TEST(cases_survive_the_codec) {
             ck_assert(h.kind[0] && h.input[0]);
             for (size_t cut = 0; cut < h.n_bytes;
                  cut += 1 + h.n_bytes / 40) { /* truncated: refused */
-                struct case_in part;
+                struct lab01_case part;
                 struct wire r = wire_reader(h.bytes, cut);
-                ck_assert_int_eq(case_codec(&r, &part), -1);
+                ck_assert_int_eq(lab01_case_codec(&r, &part), -1);
             }
-            case_release(&c);
+            lab01_case_release(&c);
             hidden_case_release(&h);
             hidden_case_release(&twin);
         }
@@ -251,7 +250,7 @@ START_TEST(cases_survive_the_codec) {
 }
 END_TEST
 
-/* A check whose answers are all alike would be earned by a constant. */
+/* A check in which all answers are equal would be earned by a constant. */
 START_TEST(no_check_is_earned_by_a_constant) {
     for (size_t i = 0; i < lab01.n_checks; i++) {
         const struct check_def *def = &lab01.checks[i];
@@ -282,15 +281,15 @@ int main(void) {
     TCase *tc = tcase_create("parts");
     tcase_set_timeout(tc, 240);
     tcase_add_test(tc, four_outcomes);
-    tcase_add_test(tc, g06_g07_nothing_examined_is_no_pass);
-    tcase_add_test(tc, g09_duplicate_ids_are_refused);
+    tcase_add_test(tc, nothing_examined_is_no_pass);
+    tcase_add_test(tc, duplicate_ids_are_refused);
     tcase_add_test(tc, every_check_has_its_words);
     tcase_add_test(tc, choosing_checks);
-    tcase_add_test(tc, g04_g11_escaping);
+    tcase_add_test(tc, escaping);
     tcase_add_test(tc, long_texts_are_cut_at_a_character);
     tcase_add_test(tc, first_line_and_numbers);
-    tcase_add_test(tc, g05_includes);
-    tcase_add_test(tc, g05_assembly);
+    tcase_add_test(tc, includes);
+    tcase_add_test(tc, assembly);
     tcase_add_test(tc, libc_list);
     tcase_add_test(tc, cases_survive_the_codec);
     tcase_add_test(tc, no_check_is_earned_by_a_constant);

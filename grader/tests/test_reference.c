@@ -1,10 +1,8 @@
-/* test_reference.c: what is right gets full marks: each lab's reference with 20 seeds, and
- * submissions that do the same in other ways. Run in MODE=asan as well, this
- * watches the grader itself.
- */
-#include "grade.h"
-#include "lab01/lab01.h"
-#include "lab02/lab02.h"
+/* test_reference.c: right submissions get full marks: each lab's reference with 20 seeds, and
+ * honest variants. In MODE=asan this also checks the grader's memory. */
+/* servelab-test: long */
+#include "core/grade.h"
+#include "labs.h"
 #include "tests/submission.h"
 
 static void assert_full(const struct lab *lab, const char *folder, uint64_t seed,
@@ -39,8 +37,8 @@ START_TEST(reference_has_full_marks) {
 }
 END_TEST
 
-/* A seed changes nothing about data files and little about memory: three in four do without those
- * checks. */
+/* A seed does not change the data files' checks, and hardly the memory checks: three seeds in four
+ * run without them. */
 START_TEST(reference_of_lab02_has_full_marks) {
     const char *most = "intervals,quality,slo,safety.same_plan";
     assert_full(&lab02, REFERENCE02, seed_of(_i), _i % 4 ? most : NULL);
@@ -51,13 +49,13 @@ static const struct variant {
     const struct lab *lab;
     const char *reference, *folder;
 } variants[] = {
-    {&lab01, REFERENCE, "honest/counting"},
-    {&lab01, REFERENCE, "honest/wide_and_flat"},
-    {&lab01, REFERENCE, "honest/table_driven"},
-    {&lab01, REFERENCE, "honest/one_helper_for_all"},
-    {&lab02, REFERENCE02, "honest02/reserves_everything"},
-    {&lab02, REFERENCE02, "honest02/other_searches"},
-    {&lab02, REFERENCE02, "honest02/sweeps_and_doubles"},
+    {&lab01, REFERENCE, "lab01/honest/counting"},
+    {&lab01, REFERENCE, "lab01/honest/wide_and_flat"},
+    {&lab01, REFERENCE, "lab01/honest/table_driven"},
+    {&lab01, REFERENCE, "lab01/honest/one_helper_for_all"},
+    {&lab02, REFERENCE02, "lab02/honest/reserves_everything"},
+    {&lab02, REFERENCE02, "lab02/honest/other_searches"},
+    {&lab02, REFERENCE02, "lab02/honest/sweeps_and_doubles"},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 

@@ -1,7 +1,8 @@
 /* test_sandbox.c: what a program in the sandbox can and can't do, with bubblewrap and without; and
- * the child's own wall, seccomp. Programs are shell scripts: the sandbox doesn't know what it runs.
- */
-#include "sandbox.h"
+ * the child's seccomp filter. The programs are shell scripts: the sandbox does not depend on what
+ * it runs. */
+/* servelab-test: waits long */
+#include "core/sandbox.h"
 
 #include "child/child_seccomp.c"
 
@@ -16,8 +17,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* _i of a loop test: 0 bubblewrap (skipped silently where it doesn't work: the probe has a test of
- * its own), 1 rlimits */
+/* _i of a loop test: 0 bubblewrap (passes without a run on a machine without it: probe_says_which
+ * tests the probe), 1 rlimits */
 static bool mode(struct sandbox *sb, int i) {
     sandbox_probe(sb, i == 1);
     return i == 1 || sb->mode == SANDBOX_BWRAP;
@@ -73,9 +74,9 @@ START_TEST(output_status_and_signals) {
     r = run_script(&sb, "kill -SEGV $$", out, sizeof out);
     ck_assert_int_eq(r.end, SANDBOX_SIGNAL);
     ck_assert_int_eq(r.code, SIGSEGV);
-    r = run_script(&sb, "cat; echo end", out, sizeof out); /* G12: stdin is at its end */
+    r = run_script(&sb, "cat; echo end", out, sizeof out); /* stdin is at its end */
     ck_assert_str_eq(out, "end\n");
-    r = run_script(&sb, "exec >&- 2>&-; exit 3", out, sizeof out); /* G12: closed early */
+    r = run_script(&sb, "exec >&- 2>&-; exit 3", out, sizeof out); /* closes its output early */
     ck_assert_int_eq(r.code, 3);
     ck_assert_uint_eq(r.output_seen, 0);
 }
@@ -90,13 +91,13 @@ START_TEST(starts_clean) {
     run_script(&sb, "env | grep -c SECRET; ls /proc/self/fd | tr '\\n' ' '; id -u", out,
                sizeof out);
     close(fd);
-    ck_assert_msg(strstr(out, "0\n0 1 2 3 "), "%s", out); /* 3 is ls's own, on /proc */
+    ck_assert_msg(strstr(out, "0\n0 1 2 3 "), "%s", out); /* 3 is opened by ls, for /proc */
     ck_assert_ptr_null(strstr(out, " 4 "));
     if (geteuid() == 0) ck_assert_ptr_nonnull(strstr(out, "65534")); /* as root: nobody */
 }
 END_TEST
 
-START_TEST(wall_clock_and_cpu) { /* G10 */
+START_TEST(wall_clock_and_cpu) {
     struct sandbox sb;
     const char *argv[4];
     if (!mode(&sb, _i)) return;
@@ -117,7 +118,7 @@ START_TEST(wall_clock_and_cpu) { /* G10 */
 }
 END_TEST
 
-START_TEST(floods) { /* G10, G11: output without end, with and without newlines */
+START_TEST(floods) { /* output without end, with and without newlines */
     struct sandbox sb;
     if (!mode(&sb, _i)) return;
     ck_assert_int_eq(run_script(&sb, "yes score: 100", out, sizeof out).end, SANDBOX_FLOODED);
@@ -130,14 +131,14 @@ START_TEST(floods) { /* G10, G11: output without end, with and without newlines 
 }
 END_TEST
 
-/* How long the strays of this test program sleep: a number that no other program's do. */
+/* How long this program's leftover processes sleep: a number that no other program uses. */
 static const char *nap(void) {
     static char number[24];
     snprintf(number, sizeof number, "98765.%d", (int)getpid());
     return number;
 }
 
-/* A script in which NAP stands for that number. */
+/* The script with NAP replaced by that number. */
 static const char *with_nap(const char *script) {
     static char text[512];
     const char *p = script;
@@ -149,7 +150,7 @@ static const char *with_nap(const char *script) {
     return text;
 }
 
-/* Is a process that sleeps so long alive? */
+/* Whether a process that sleeps so long is alive. */
 static bool alive(void) {
     char command[128];
     snprintf(command, sizeof command, "grep -lsa -e '%s' /proc/[0-9]*/cmdline | grep -v -e self",
@@ -168,7 +169,7 @@ static bool alive(void) {
     return found;
 }
 
-START_TEST(nothing_outlives_a_run) { /* G10 */
+START_TEST(nothing_outlives_a_run) {
     static const char *const scripts[] = {
         "sleep NAP & exit 0", "setsid sleep NAP & exit 0",
         "(setsid sh -c 'sleep NAP & sleep NAP' >&- 2>&- &) ; exit 0",
@@ -183,12 +184,12 @@ START_TEST(nothing_outlives_a_run) { /* G10 */
         run_with(&sb, &job, out, sizeof out);
         ck_assert_int_lt(clock_monotonic_ns() - start, 30 * NS_PER_S);
         ck_assert_msg(!alive(), "script %zu left a process behind", i);
-        ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child of ours, dead or alive */
+        ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child is left, dead or alive */
     }
 }
 END_TEST
 
-START_TEST(fork_bomb) { /* G10 */
+START_TEST(fork_bomb) {
     struct sandbox sb;
     const char *argv[4];
     if (!mode(&sb, _i)) return;
@@ -219,7 +220,7 @@ START_TEST(own_children_are_spared) {
 }
 END_TEST
 
-START_TEST(memory_files_descriptors) { /* G11 */
+START_TEST(memory_files_descriptors) {
     struct sandbox sb;
     char folder[] = "/tmp/servelab-test-XXXXXX", script[256];
     const char *argv[4];
@@ -294,7 +295,7 @@ START_TEST(channel_is_descriptor_three) {
     close(fds[1]);
     ck_assert_int_eq(read(fds[0], got, 6), 6);
     ck_assert_str_eq(got, "hello\n");
-    ck_assert_int_eq(read(fds[0], got, 1), 0); /* nobody holds the other end any more */
+    ck_assert_int_eq(read(fds[0], got, 1), 0); /* no process holds the other end */
     close(fds[0]);
 }
 END_TEST
@@ -322,7 +323,8 @@ START_TEST(probe_says_which) {
     sandbox_probe(&sb, false);
     ck_assert_int_eq(sb.mode, SANDBOX_RLIMITS);
     ck_assert_ptr_nonnull(strstr(sb.text, "bubblewrap isn't installed"));
-    char folder[] = "/tmp/probe-XXXXXX", file[64]; /* one that refuses, as in a container */
+    char folder[] = "/tmp/probe-XXXXXX",
+         file[64]; /* a bubblewrap that refuses, as in a container */
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/bwrap", folder);
     ck_assert_int_eq(symlink("/bin/false", file), 0);
@@ -375,16 +377,16 @@ int main(void) {
     tcase_add_test(tc, probe_says_which);
     tcase_add_test(tc, confined_child_can_only_compute);
     suite_add_tcase(suite, tc);
-    TCase *g10 = tcase_create("G10 processes");
-    tcase_set_timeout(g10, 240);
-    tcase_add_loop_test(g10, wall_clock_and_cpu, 0, 2);
-    tcase_add_loop_test(g10, nothing_outlives_a_run, 0, 2);
-    tcase_add_loop_test(g10, fork_bomb, 0, 2);
-    suite_add_tcase(suite, g10);
-    TCase *g11 = tcase_create("G11 resources");
-    tcase_set_timeout(g11, 240);
-    tcase_add_loop_test(g11, floods, 0, 2);
-    tcase_add_loop_test(g11, memory_files_descriptors, 0, 2);
-    suite_add_tcase(suite, g11);
+    TCase *processes = tcase_create("processes");
+    tcase_set_timeout(processes, 240);
+    tcase_add_loop_test(processes, wall_clock_and_cpu, 0, 2);
+    tcase_add_loop_test(processes, nothing_outlives_a_run, 0, 2);
+    tcase_add_loop_test(processes, fork_bomb, 0, 2);
+    suite_add_tcase(suite, processes);
+    TCase *resources = tcase_create("resources");
+    tcase_set_timeout(resources, 240);
+    tcase_add_loop_test(resources, floods, 0, 2);
+    tcase_add_loop_test(resources, memory_files_descriptors, 0, 2);
+    suite_add_tcase(suite, resources);
     return check_main(suite);
 }

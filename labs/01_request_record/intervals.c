@@ -1,7 +1,7 @@
-/* intervals.c: from timestamps to intervals (record/intervals.h says what each one means).
+/* intervals.c: computes intervals from timestamps. record/intervals.h defines each of them.
  *
- * One rule carries the file: an interval has both of its ends on one clock, and where an end is
- * missing there is no interval. Refuses: to guess, to clamp, to print.
+ * An interval has both of its ends on one clock; if an end is missing, there is no interval.
+ * Nothing is guessed, clamped or printed here.
  */
 #include "record/intervals.h"
 #include "base/lab_todo.h"

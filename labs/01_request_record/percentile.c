@@ -1,7 +1,7 @@
-/* percentile.c: the p-th percentile that some request really had (objective/percentile.h).
+/* percentile.c: the nearest-rank percentile (objective/percentile.h).
  *
- * Nearest rank, no interpolation. A failed request stands at +infinity, behind every success, so
- * that refusing load can't make a percentile better. Refuses: to answer for an empty population.
+ * No interpolation. A failed request counts as +infinity, behind every success, so refusing load
+ * can't improve a percentile. An empty population has no percentile.
  */
 #include "objective/percentile.h"
 #include "base/lab_todo.h"

@@ -1,7 +1,7 @@
-/* slo.c: is the objective met? (objective/slo.h has the rules.)
+/* slo.c: is the objective met? objective/slo.h has the rules.
  *
- * Three answers: met, missed, and "not computable" where the data don't hold what the question
- * needs. Refuses: to turn a missing number into a zero, and to call throughput success while a
+ * Three answers: met, missed, and "not computable" if the data lack something that the question
+ * needs. A missing number never becomes a zero, and throughput never counts as success while a
  * latency limit is missed.
  */
 #include "objective/slo.h"

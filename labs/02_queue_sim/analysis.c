@@ -1,9 +1,8 @@
-/* analysis.c: one measured load: what became of each request, what it waited for, and what all of
- * them together say (objective/point.h has the rules).
+/* analysis.c: measures one load: the class and the intervals of each request, and the figures over
+ * all of them (objective/point.h has the rules).
  *
  * Every request that arrived in the window stays in every denominator: refusing work must never
- * make a server look fast. Refuses: to compare loads (that is capacity.c), and to guess a time that
- * the run didn't record.
+ * make a server look fast. Not here: comparing loads (capacity.c).
  */
 #include "objective/point.h"
 #include "record/intervals.h"

@@ -1,8 +1,8 @@
-/* capacity.c: loads compared: the verdict at one, the knee and saturation of several, and the
- * highest that meets the limits (objective/point.h has the rules).
+/* capacity.c: compares loads: the verdict at one, the knee and saturation of several, and the
+ * highest load that meets the limits (objective/point.h has the rules).
  *
- * A load is a run, and a run is costly: the search asks as rarely as it can. Refuses: to measure
- * (that is analysis.c), and to say more than was measured.
+ * Each load is a costly run: the search needs as few as possible. Not here: measuring a load
+ * (analysis.c).
  */
 #include "objective/point.h"
 #include "base/lab_todo.h"

@@ -1,12 +1,12 @@
-/* policy.c: who runs next (sched/policy.h has the rules). The same file runs in the simulator and
- * in the server.
+/* policy.c: two scheduling policies, for the simulator and the server (sched/policy.h has the
+ * rules).
  *
- * learner-batch:N  groups: whoever goes together shares an iteration's fixed cost
+ * learner-batch:N  groups of up to N, which share an iteration's fixed cost
  * learner          continuous batching that looks at the cache before it admits: each iteration
- *                  decodes all that run and fills up with a piece of prefill
+ *                  decodes all running requests and fills up with a piece of prefill
  *
- * Both refuse at once what can never run, so that its client needn't wait for the bad news. Neither
- * keeps anything in mind: the view says all, so equal views give equal plans.
+ * Both refuse a request that can never run at once, so that its client needn't wait. Neither keeps
+ * state between plans: equal views give equal plans.
  */
 #include "sched/policy.h"
 #include "base/lab_todo.h"

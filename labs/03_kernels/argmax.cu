@@ -1,4 +1,4 @@
-/* argmax.cu: the greatest logit of each row. The contract stands in backend/kernels.h.
+/* argmax.cu: the greatest logit of each row. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin argmax.cu
  */

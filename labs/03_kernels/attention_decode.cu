@@ -1,5 +1,5 @@
-/* attention_decode.cu: attention of one new token of each sequence, the keys split. The contract
- * stands in backend/kernels.h.
+/* attention_decode.cu: attention of one new token of each sequence, the keys split. Defined in
+ * backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_decode.cu
  */

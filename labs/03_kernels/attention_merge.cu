@@ -1,5 +1,4 @@
-/* attention_merge.cu: joins the splits of attention_decode. The contract stands in
- * backend/kernels.h.
+/* attention_merge.cu: joins the splits of attention_decode. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_merge.cu
  */

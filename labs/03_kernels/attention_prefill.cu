@@ -1,4 +1,4 @@
-/* attention_prefill.cu: causal attention of a prompt. The contract stands in backend/kernels.h.
+/* attention_prefill.cu: causal attention of a prompt. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_prefill.cu
  */

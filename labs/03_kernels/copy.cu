@@ -1,4 +1,4 @@
-/* copy.cu: copies n values. The contract stands in backend/kernels.h.
+/* copy.cu: copies n values. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin copy.cu
  */

@@ -1,5 +1,4 @@
-/* copy_strided.cu: copies the first cols columns of a wider matrix. The contract stands in
- * backend/kernels.h.
+/* copy_strided.cu: copies the first cols columns of a wider matrix. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin copy_strided.cu
  */

@@ -1,4 +1,4 @@
-/* embedding.cu: rows of the embedding table, widened. The contract stands in backend/kernels.h.
+/* embedding.cu: rows of the embedding table, widened. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin embedding.cu
  */

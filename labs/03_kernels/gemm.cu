@@ -1,4 +1,4 @@
-/* gemm.cu: matrix product in float. The contract stands in backend/kernels.h.
+/* gemm.cu: matrix product in float. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemm.cu
  */

@@ -1,4 +1,4 @@
-/* gemv.cu: matrix times vector, bf16 weights. The contract stands in backend/kernels.h.
+/* gemv.cu: matrix times vector, bf16 weights. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemv.cu
  */

@@ -1,4 +1,4 @@
-/* gemv_int8.cu: matrix times vector, int8 weights. The contract stands in backend/kernels.h.
+/* gemv_int8.cu: matrix times vector, int8 weights. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemv_int8.cu
  */

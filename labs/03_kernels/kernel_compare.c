@@ -1,4 +1,4 @@
-/* kernel_compare.c: the comparator of lab 03. The definition stands in backend/kernel_compare.h.
+/* kernel_compare.c: the comparator of lab 03. Defined in backend/kernel_compare.h.
  */
 #include "backend/kernel_compare.h"
 

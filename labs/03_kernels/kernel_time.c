@@ -1,5 +1,5 @@
 /* kernel_time.c: event stamps, bytes and operations become time, bandwidth, intensity and a
- * fraction of the roofline. The definitions stand in backend/kernel_time.h.
+ * fraction of the roofline. Defined in backend/kernel_time.h.
  */
 #include "backend/kernel_time.h"
 

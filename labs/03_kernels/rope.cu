@@ -1,5 +1,4 @@
-/* rope.cu: rotary positions, with the write into the paged cache. The contract stands in
- * backend/kernels.h.
+/* rope.cu: rotary positions, with the write into the paged cache. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin rope.cu
  */

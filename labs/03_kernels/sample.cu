@@ -1,5 +1,4 @@
-/* sample.cu: a draw from the top k and the top p of each row. The contract stands in
- * backend/kernels.h.
+/* sample.cu: a draw from the top k and the top p of each row. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin sample.cu
  */

@@ -1,4 +1,4 @@
-/* swiglu.cu: SwiGLU's gate. The contract stands in backend/kernels.h.
+/* swiglu.cu: SwiGLU's gate. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin swiglu.cu
  */

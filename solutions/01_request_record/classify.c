@@ -1,7 +1,7 @@
-/* classify.c: what became of one user request (objective/classify.h has the rules).
+/* classify.c: classifies a user request (objective/classify.h has the rules).
  *
- * The order matters: first whether an answer came whole, then whether a named check accepted it,
- * and only then whether it was fast. Refuses: to look at speed before the answer is known right.
+ * In this order: did the whole answer arrive, did a named check pass it, and only then, was it
+ * within the limits?
  */
 #include "objective/classify.h"
 // BEGIN SOLUTION

@@ -1,7 +1,7 @@
-/* intervals.c: from timestamps to intervals (record/intervals.h says what each one means).
+/* intervals.c: computes intervals from timestamps. record/intervals.h defines each of them.
  *
- * One rule carries the file: an interval has both of its ends on one clock, and where an end is
- * missing there is no interval. Refuses: to guess, to clamp, to print.
+ * An interval has both of its ends on one clock; if an end is missing, there is no interval.
+ * Nothing is guessed, clamped or printed here.
  */
 #include "record/intervals.h"
 // BEGIN SOLUTION
@@ -11,7 +11,8 @@
 
 static const struct interval absent = {INTERVAL_ABSENT, 0, 0};
 
-/* What must be added to a time of clock `from` to read it on clock `to`. */
+/* Finds the offset to add to a time of clock `from` to read it on clock `to`. false: none is
+ * stated. */
 static bool offset_to(const struct record *r, enum clock_id from, enum clock_id to,
                       struct clock_offset *out) {
     for (size_t i = 0; i < r->n_offsets; i++) {
@@ -43,13 +44,13 @@ struct interval interval_between(const struct record *r, const struct event *sta
 int64_t interval_divide(int64_t n, int64_t d) {
     // BEGIN SOLUTION
     //| LAB_TODO("interval_divide");
-    /* C cuts quotients towards zero, so half a divisor is added away from zero first. */
+    /* C truncates quotients towards zero, so half a divisor is added away from zero first. */
     return (n < 0 ? n - d / 2 : n + d / 2) / d;
     // END SOLUTION
 }
 // BEGIN SOLUTION
 
-/* The first and the last token_sent event that carries a token; returns whether they differ. */
+/* The first and the last token_sent event that carry a token. true if there are two. */
 static bool token_ends(const struct record *r, const struct event **first,
                        const struct event **last) {
     *first = *last = NULL;
@@ -81,7 +82,7 @@ static struct interval tpot(const struct record *r, enum tpot_boundary *boundary
     return span;
 }
 
-/* Starts wait in `open` until the end of their range comes by. */
+/* Starts are in `open` until the end of their range is found. */
 static struct interval gpu_execution(const struct record *r) {
     const struct event *open[INTERVALS_MAX_OPEN_RANGES];
     size_t n_open = 0, n_pairs = 0;

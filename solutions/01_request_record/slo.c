@@ -1,7 +1,7 @@
-/* slo.c: is the objective met? (objective/slo.h has the rules.)
+/* slo.c: is the objective met? objective/slo.h has the rules.
  *
- * Three answers: met, missed, and "not computable" where the data don't hold what the question
- * needs. Refuses: to turn a missing number into a zero, and to call throughput success while a
+ * Three answers: met, missed, and "not computable" if the data lack something that the question
+ * needs. A missing number never becomes a zero, and throughput never counts as success while a
  * latency limit is missed.
  */
 #include "objective/slo.h"
@@ -16,7 +16,7 @@ static enum slo_answer met_if(bool met) {
     return met ? SLO_MET : SLO_MISSED;
 }
 
-/* NaN and infinity are no lengths of time. */
+/* Is the interval a finite length above 0? */
 static bool usable_interval(const struct slo_counts *c) {
     return isfinite(c->interval_s) && c->interval_s > 0;
 }
@@ -91,7 +91,8 @@ enum slo_answer slo_objective_value(const struct objective *o, const struct slo_
 }
 // BEGIN SOLUTION
 
-/* Adds a part's answer to the answer so far: missed beats not computable beats met. */
+/* Combines a part's answer with the answer so far: missed has precedence over not computable, and
+ * that over met. */
 static void combine(enum slo_answer *all, enum slo_answer part) {
     if (part == SLO_MISSED || *all == SLO_MET) *all = part;
 }

@@ -1,9 +1,8 @@
-/* analysis.c: one measured load: what became of each request, what it waited for, and what all of
- * them together say (objective/point.h has the rules).
+/* analysis.c: measures one load: the class and the intervals of each request, and the figures over
+ * all of them (objective/point.h has the rules).
  *
  * Every request that arrived in the window stays in every denominator: refusing work must never
- * make a server look fast. Refuses: to compare loads (that is capacity.c), and to guess a time that
- * the run didn't record.
+ * make a server look fast. Not here: comparing loads (capacity.c).
  */
 #include "objective/point.h"
 #include "record/intervals.h"
@@ -53,7 +52,7 @@ static bool is_good(const struct point_intervals *iv, const struct point_limits 
     return ttft && tpot && e2e;
 }
 
-/* What complete requests were observed to take; an absent interval is no observation. */
+/* The intervals of the complete requests; an absent interval isn't an observation. */
 enum { QUEUE_DELAY, TTFT, TPOT, E2E, N_OBSERVED };
 struct observed {
     int64_t *ns[N_OBSERVED];
@@ -106,7 +105,7 @@ static double mean(const int64_t *ns, size_t n) {
     return n > 0 ? sum / (double)n : NAN;
 }
 
-/* For how long the request was in the system within the window. */
+/* How long the request was in the system within the window. */
 static int64_t overlap_ns(const struct point_request *r, int64_t from_ns, int64_t to_ns) {
     int64_t start = r->arrival_ns > from_ns ? r->arrival_ns : from_ns;
     int64_t end = r->end_ns < to_ns ? r->end_ns : to_ns;

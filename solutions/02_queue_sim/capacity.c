@@ -1,8 +1,8 @@
-/* capacity.c: loads compared: the verdict at one, the knee and saturation of several, and the
- * highest that meets the limits (objective/point.h has the rules).
+/* capacity.c: compares loads: the verdict at one, the knee and saturation of several, and the
+ * highest load that meets the limits (objective/point.h has the rules).
  *
- * A load is a run, and a run is costly: the search asks as rarely as it can. Refuses: to measure
- * (that is analysis.c), and to say more than was measured.
+ * Each load is a costly run: the search needs as few as possible. Not here: measuring a load
+ * (analysis.c).
  */
 #include "objective/point.h"
 // BEGIN SOLUTION
@@ -79,7 +79,7 @@ static int check_arguments(double lo_rps, double hi_rps, double resolution, stru
     return 0;
 }
 
-/* A search under way: the probe to ask, and what has been found out. */
+/* The state of a search: the probe, and the result so far. */
 struct search {
     point_probe_fn *probe;
     void *ctx;
@@ -87,8 +87,7 @@ struct search {
     struct capacity *found;
 };
 
-/* Measures one load and says through *met whether it holds the limits; keeps the highest that does.
- */
+/* Measures one load. *met: it is within the limits. Keeps the highest load that is. */
 static int try_load(struct search *s, double rps, bool *met, struct err *e) {
     struct operating_point point;
     s->found->probes++;
@@ -113,8 +112,8 @@ int capacity_find(point_probe_fn *probe, void *ctx, double lo_rps, double hi_rps
     double met_rps = lo_rps, missed_rps = hi_rps;
     while (!out->at_top && missed_rps > met_rps * (1 + resolution) &&
            out->probes < CAPACITY_MAX_PROBES) {
-        /* the geometric mean: each probe halves the *ratio*, so that a range of any width is
-         * searched in a few */
+        /* the geometric mean: each probe halves the *ratio*, so that few probes search a range of
+         * any width */
         double mid_rps = sqrt(met_rps) * sqrt(missed_rps);
         bool met;
         if (try_load(&s, mid_rps, &met, e)) return -1;

@@ -1,12 +1,12 @@
-/* policy.c: who runs next (sched/policy.h has the rules). The same file runs in the simulator and
- * in the server.
+/* policy.c: two scheduling policies, for the simulator and the server (sched/policy.h has the
+ * rules).
  *
- * learner-batch:N  groups: whoever goes together shares an iteration's fixed cost
+ * learner-batch:N  groups of up to N, which share an iteration's fixed cost
  * learner          continuous batching that looks at the cache before it admits: each iteration
- *                  decodes all that run and fills up with a piece of prefill
+ *                  decodes all running requests and fills up with a piece of prefill
  *
- * Both refuse at once what can never run, so that its client needn't wait for the bad news. Neither
- * keeps anything in mind: the view says all, so equal views give equal plans.
+ * Both refuse a request that can never run at once, so that its client needn't wait. Neither keeps
+ * state between plans: equal views give equal plans.
  */
 #include "sched/policy.h"
 // BEGIN SOLUTION
@@ -35,7 +35,7 @@ static void add(struct policy_plan *plan, enum policy_verb verb, int64_t id, int
     plan->actions[plan->n_actions++] = (struct policy_action){verb, id, tokens, reason};
 }
 
-/* Why the request can never run on this machine; NULL when it can. */
+/* Why the request can never run on this machine; NULL: it can. */
 static const char *impossible(const struct policy_view *v, const struct policy_request *r) {
     if (r->prompt_tokens < 1) return "the prompt is empty";
     if ((int64_t)r->prompt_tokens + r->max_output_tokens >
@@ -44,7 +44,7 @@ static const char *impossible(const struct policy_view *v, const struct policy_r
     return NULL;
 }
 
-/* Begins a plan with what can never run. Returns how many those are. */
+/* Begins a plan by refusing the requests that can never run. Returns their number. */
 static size_t refuse_impossible(struct policy_plan *plan, const struct policy_view *v) {
     plan->validity = POLICY_UNTIL_CHANGE;
     plan->valid_until_ns = INT64_MAX;
@@ -57,11 +57,12 @@ static size_t refuse_impossible(struct policy_plan *plan, const struct policy_vi
 
 /* ---- learner-batch:N ------------------------------------------------------------------------- */
 
-/* The longest that the first of a group waits for company. A group saves each of its members a pass
- * over the weights, about 10 ms for a 7B model on an A100; waiting longer can't pay. */
+/* The longest time that the first request waits for its group. A group saves each member a pass
+ * over the weights, about 10 ms for a 7B model on an A100; a longer wait costs more than it saves.
+ */
 static const int64_t GROUP_WAIT_NS = 10 * NS_PER_MS;
 
-/* Runs list[0..n), n at most the token budget, and shares that out evenly. */
+/* Runs list[0..n) and divides the token budget evenly; n is at most the budget. */
 static void run_group(struct policy_plan *plan, const struct policy_view *v,
                       const struct policy_request *list, size_t n) {
     int32_t budget = v->token_budget;
@@ -82,7 +83,7 @@ static int batch_plan(void *state, const struct policy_view *v, struct policy_pl
         return 0;
     }
     if (refused || v->n_waiting == 0) return 0; /* after a refusal we are asked again at once */
-    /* whoever goes gets all the blocks that it may ever need, so that nobody is preempted */
+    /* each member has all the blocks that it may ever need, so that none is preempted */
     int64_t promised = 0;
     size_t n = 0;
     for (; n < v->n_waiting && n < size; n++) {
@@ -115,12 +116,12 @@ static void *batch_create(const char *arg, struct err *e) {
 
 /* ---- learner --------------------------------------------------------------------------------- */
 
-/* The most prefill that an iteration takes on while others decode, since each of those waits for
- * it. 512 tokens of a 7B model take about 33 ms on an A100, where 2,048 would take 133 ms, and are
- * enough to keep its arithmetic busy. */
+/* The most prefill in an iteration with decodes, since those wait for it. 512 tokens of a 7B model
+ * take about 33 ms on an A100 (2,048 would take 133 ms) and are enough to keep its arithmetic busy.
+ */
 enum { CHUNK_TOKENS = 512 };
 
-/* What is left of an iteration while its plan is being made. */
+/* What a plan in the making can still use in this iteration. */
 struct room {
     int32_t prefill_tokens, blocks;
 };
@@ -129,9 +130,9 @@ static int32_t next_block(const struct policy_request *r) {
     return policy_blocks_for(r->computed_tokens + 1) > r->kv_blocks;
 }
 
-/* How far ahead the cache must have room for each that runs: by then others have ended. Room for
- * the longest answers that there could be would leave the cache half empty, since most end far
- * before max_output_tokens; room for the next token only would cost preemptions. */
+/* The cache must have room for this many more tokens of each running request: by then others have
+ * ended. Room for the longest possible answers would leave the cache half empty, since most end far
+ * before max_output_tokens; room for only the next token would cost preemptions. */
 enum { GROWTH_TOKENS = 64 };
 
 static int64_t expected_blocks(const struct policy_request *r) {
@@ -139,9 +140,9 @@ static int64_t expected_blocks(const struct policy_request *r) {
     return policy_blocks_for(r->prompt_tokens + r->generated_tokens + grows);
 }
 
-/* Takes blocks back from those admitted last, which have the least to lose, until each one that
- * decodes can take its next token, and the oldest in any case: it is never preempted, so every run
- * makes progress. Returns how many stay. */
+/* Preempts the requests admitted last, which lose the least work, until each remaining decode can
+ * take its next token. The oldest request is never preempted, so that every run makes progress.
+ * Returns the number that remain. */
 static size_t make_room(struct policy_plan *plan, const struct policy_view *v, struct room *room) {
     size_t stay = v->n_running;
     int64_t need = 0;
@@ -156,7 +157,7 @@ static size_t make_room(struct policy_plan *plan, const struct policy_view *v, s
     return stay;
 }
 
-/* Runs as much of a prefill as there is room for. Returns whether that is anything. */
+/* Runs as much of a prefill as there is room for; false: nothing. */
 static bool prefill(struct policy_plan *plan, struct room *room, const struct policy_request *r) {
     int64_t fits = (int64_t)(r->kv_blocks + room->blocks) * KV_BLOCK_TOKENS - r->computed_tokens;
     int32_t tokens = min32(left_of(r), room->prefill_tokens);
@@ -187,11 +188,11 @@ static int learner_plan(void *state, const struct policy_view *v, struct policy_
         room.blocks -= next_block(r);
         add(plan, POLICY_RUN, r->id, 1, NULL);
     }
-    if (room.prefill_tokens < v->token_budget) /* somebody decodes */
+    if (room.prefill_tokens < v->token_budget) /* some decode */
         room.prefill_tokens = min32(room.prefill_tokens, CHUNK_TOKENS);
     for (size_t i = 0; i < stay; i++)
         if (!decodes(&v->running[i])) prefill(plan, &room, &v->running[i]);
-    if (stay < v->n_running) { /* who was preempted must not come back at once: ask again later */
+    if (stay < v->n_running) { /* a preempted request must not come back at once: ask again later */
         plan->validity = POLICY_ONE_ITERATION;
         return 0;
     }
@@ -200,7 +201,7 @@ static int learner_plan(void *state, const struct policy_view *v, struct policy_
         const struct policy_request *w = &v->waiting[i];
         if (impossible(v, w)) continue;
         promised += expected_blocks(w);
-        /* first come, first served: if this one must wait for blocks, so must those behind it */
+        /* first come, first served: if this one waits for blocks, those behind it wait, too */
         if (promised > v->total_kv_blocks || !prefill(plan, &room, w)) return 0;
         positions--;
     }

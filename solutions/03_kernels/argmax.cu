@@ -1,4 +1,4 @@
-/* argmax.cu: the greatest logit of each row. The contract stands in backend/kernels.h.
+/* argmax.cu: the greatest logit of each row. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin argmax.cu
  */
@@ -8,7 +8,7 @@
 /* Four logits to an access; warps join their candidates by shuffles. A block a row, blocks of 256
  * threads.
  *
- * Moves: 4 bytes a logit, the least there is.
+ * Moves: 4 bytes a logit, the minimum.
  * Does: 1 operation a logit.
  * Counter: requests: 1 for 128 logits instead of 1 for 32; barriers: 1 a row instead of 9.
  */
@@ -18,8 +18,8 @@ enum { THREADS = 256, WARPS = THREADS / 32 };
 typedef unsigned long long candidate;
 
 /* A logit and its index as one number: the greater logit is the greater number, and of equal ones
- * the lower index. (+ 0 makes -0 the same as 0; a negative float's bits are turned over.) So a
- * maximum is all it takes, and no lane of a warp goes its own way. */
+ * the lower index. (+ 0 makes -0 the same as 0; a negative float's bits are inverted.) So a
+ * maximum is enough, and the lanes of a warp don't diverge. */
 static __device__ candidate candidate_of(float logit, int32_t index) {
     unsigned bits = __float_as_uint(logit + 0.0f);
     bits ^= (unsigned)((int32_t)bits >> 31) | 0x80000000u;

@@ -1,5 +1,5 @@
-/* attention_decode.cu: attention of one new token of each sequence, the keys split. The contract
- * stands in backend/kernels.h.
+/* attention_decode.cu: attention of one new token of each sequence, the keys split. Defined in
+ * backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_decode.cu
  */
@@ -29,7 +29,7 @@ struct span {
 };
 
 static __device__ span span_of(int32_t keys, int32_t split, int32_t splits) {
-    int32_t blocks = (keys + KERNEL_BLOCK_TOKENS - 1) / KERNEL_BLOCK_TOKENS;
+    int32_t blocks = (keys + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS;
     int32_t each = (blocks + splits - 1) / splits;
     return {min(split * each, blocks), min((split + 1) * each, blocks), keys};
 }
@@ -39,8 +39,8 @@ enum {
     ROW = KERNEL_MAX_HEAD_DIM / 2 + 2 /* words of a key's row in shared memory */
 };
 
-/* What a lane knows of its warp's query: all lanes the same maximum and sum, each its own values.
- */
+/* A lane's state of its warp's query: the maximum and the sum are the same in all lanes; the values
+ * are the lane's. */
 struct running {
     float greatest, sum;
     float2 v[PAIRS];
@@ -57,7 +57,7 @@ static __device__ float score(const float2 *query, const unsigned (*key)[ROW], i
     return s + __shfl_xor_sync(~0u, s, 1);
 }
 
-/* Takes a block of keys in, of which `keys` count; s is the lane's score. */
+/* Adds a block of keys, of which `keys` count; s is the lane's score. */
 static __device__ void take(running &r, float s, const unsigned (*value)[ROW], int32_t keys,
                             int32_t pairs) {
     int32_t lane = (int32_t)threadIdx.x % 32;
@@ -83,12 +83,11 @@ static __device__ void take(running &r, float s, const unsigned (*value)[ROW], i
     }
 }
 
-/* A KV block, all threads of the block of threads; 8 bytes a thread. */
+/* Loads a KV block with all threads, 8 bytes a thread. */
 static __device__ void load_block(unsigned (*to)[ROW], const bf16 *from, int32_t pairs) {
     const uint2 *in = reinterpret_cast<const uint2 *>(from);
     int32_t a_row = pairs / 2;
-    for (int32_t i = (int32_t)threadIdx.x; i < KERNEL_BLOCK_TOKENS * a_row;
-         i += (int32_t)blockDim.x)
+    for (int32_t i = (int32_t)threadIdx.x; i < KV_BLOCK_TOKENS * a_row; i += (int32_t)blockDim.x)
         reinterpret_cast<uint2 *>(to[i / a_row])[i % a_row] = in[i];
 }
 // END SOLUTION
@@ -99,9 +98,9 @@ KERNEL attention_decode(float *partial, float *split_max, float *split_sum, cons
                         int32_t kv_heads, int32_t head_dim, int32_t splits, float scale) {
     // BEGIN SOLUTION
     //| LAB_TODO_KERNEL("attention_decode");
-    extern __shared__ float2 queries[]; /* a warp's row each */
-    __shared__ __align__(8) unsigned key[KERNEL_BLOCK_TOKENS][ROW];
-    __shared__ __align__(8) unsigned value[KERNEL_BLOCK_TOKENS][ROW];
+    extern __shared__ float2 queries[]; /* one row a warp */
+    __shared__ __align__(8) unsigned key[KV_BLOCK_TOKENS][ROW];
+    __shared__ __align__(8) unsigned value[KV_BLOCK_TOKENS][ROW];
     int32_t lane = (int32_t)threadIdx.x % 32, pairs = head_dim / 2;
     int32_t split = (int32_t)blockIdx.x, kv_head = (int32_t)blockIdx.y, s = (int32_t)blockIdx.z;
     int32_t h = kv_head * (q_heads / kv_heads) + (int32_t)threadIdx.x / 32;
@@ -112,12 +111,12 @@ KERNEL attention_decode(float *partial, float *split_max, float *split_sum, cons
     running r = {-FLT_MAX, 0, {}};
     for (int32_t b = own.first; b < own.end; b++) {
         size_t at = ((size_t)block_tables[(size_t)s * max_blocks + b] * kv_heads + kv_head) *
-                    KERNEL_BLOCK_TOKENS * head_dim;
-        __syncthreads(); /* the block before was used */
+                    KV_BLOCK_TOKENS * head_dim;
+        __syncthreads(); /* the previous block was used */
         load_block(key, kpool + at, pairs);
         load_block(value, vpool + at, pairs);
         __syncthreads();
-        int32_t keys = min(own.keys - b * KERNEL_BLOCK_TOKENS, KERNEL_BLOCK_TOKENS);
+        int32_t keys = min(own.keys - b * KV_BLOCK_TOKENS, KV_BLOCK_TOKENS);
         take(r, score(query, key, pairs) * scale, value, keys, pairs);
     }
     size_t to = ((size_t)s * q_heads + h) * splits + split;

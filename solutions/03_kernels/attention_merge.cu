@@ -1,12 +1,11 @@
-/* attention_merge.cu: joins the splits of attention_decode. The contract stands in
- * backend/kernels.h.
+/* attention_merge.cu: joins the splits of attention_decode. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_merge.cu
  */
 #include "backend/kernels.h"
 // BEGIN SOLUTION
 #include <float.h>
-/* A block a head, a thread a value; every thread computes the few weights for itself, online. Grid:
+/* A block a head, a thread a value; every thread computes all of the few weights, online. Grid:
  * q_heads by seqs. Blocks of head_dim threads.
  *
  * Moves: the partial results once.

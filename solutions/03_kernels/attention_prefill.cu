@@ -1,4 +1,4 @@
-/* attention_prefill.cu: causal attention of a prompt. The contract stands in backend/kernels.h.
+/* attention_prefill.cu: causal attention of a prompt. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin attention_prefill.cu
  */
@@ -8,10 +8,10 @@
 #include <mma.h>
 
 /* A block of four warps has 16 queries of a head and takes 64 keys at a time: a KV block of 16 keys
- * is a tile as the tensor cores want it, straight from the pool. Each warp computes the scores of
- * one KV block; then all threads do the online softmax; then the warps share out the values'
+ * is a tensor-core tile, loaded directly from the pool. Each warp computes the scores of
+ * one KV block; then all threads do the online softmax; then each warp computes some of the values'
  * columns. Queries and weights are split into two bf16 each, whose products add up to 16 bits of
- * precision: keys and values are bf16 anyway, so the result is as good as in float. Grid: q_heads
+ * precision: keys and values are bf16, so the result is as accurate as in float. Grid: q_heads
  * by ceil(tokens / 16). Blocks of 128 threads.
  *
  * Moves: keys and values once for 16 queries and a head.
@@ -72,7 +72,7 @@ struct running {
     float greatest, sum;
 };
 
-/* Scores become weights; returns what the results so far are worth now. `keys` count for this
+/* Turns scores into weights; returns the factor for the results so far. `keys` count for this
  * thread's query; keys beyond weigh 0. */
 static __device__ float weigh(shared_tiles *x, running *r, int32_t keys) {
     int32_t row = (int32_t)threadIdx.x / 8, part = (int32_t)threadIdx.x % 8;
@@ -93,7 +93,7 @@ static __device__ float weigh(shared_tiles *x, running *r, int32_t keys) {
     return keep;
 }
 
-/* One layer's values, as one KV head of one sequence sees them. */
+/* The values of one layer, KV head and sequence. */
 struct value_blocks {
     const bf16 *pool;
     const int32_t *table;
@@ -141,7 +141,7 @@ KERNEL attention_prefill(float *out, const float *q, const bf16 *kpool, const bf
     int32_t blocks = (pos0 + min(t0 + TILE, tokens) - 1) / TILE + 1; /* up to the last query's */
     for (int32_t b = 0; b < blocks; b += WARPS) {
         int32_t n = min(blocks - b, (int32_t)WARPS);
-        __syncthreads(); /* queries are there, and the weights before were used */
+        __syncthreads(); /* queries are loaded, and the previous weights were used */
         if (warp < n) score(&x, kpool + tile_at(v, b + warp), warp * TILE, head_dim);
         __syncthreads();
         float keep = weigh(&x, &mine, min(pos0 + t0 + row + 1, blocks * TILE) - b * TILE);

@@ -1,4 +1,4 @@
-/* copy.cu: copies n values. The contract stands in backend/kernels.h.
+/* copy.cu: copies n values. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin copy.cu
  */
@@ -7,7 +7,7 @@
 // BEGIN SOLUTION
 /* Four values a thread in one access of 16 bytes: a quarter of the instructions for the same bytes.
  *
- * Moves: 8 n bytes, the least there is.
+ * Moves: 8 n bytes, the minimum.
  * Does: nothing.
  * Counter: requests: 2 for every 128 values instead of 2 for every 32.
  */

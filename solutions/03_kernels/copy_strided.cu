@@ -1,14 +1,13 @@
-/* copy_strided.cu: copies the first cols columns of a wider matrix. The contract stands in
- * backend/kernels.h.
+/* copy_strided.cu: copies the first cols columns of a wider matrix. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin copy_strided.cu
  */
 #include "backend/kernels.h"
 
 // BEGIN SOLUTION
-/* The work is counted in fours of the output, whichever row they are in, and not in rows.
+/* Threads are numbered over the fours of the whole output, not row by row.
  *
- * Moves: 8 rows cols bytes, the least there is.
+ * Moves: 8 rows cols bytes, the minimum.
  * Does: nothing.
  * Counter: requests: 2 for every 128 values, also where rows are narrow.
  */

@@ -1,4 +1,4 @@
-/* gemm.cu: matrix product in float. The contract stands in backend/kernels.h.
+/* gemm.cu: matrix product in float. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemm.cu
  */
@@ -36,7 +36,7 @@ KERNEL gemm(float *c, const float *a, const float *b, int32_t m, int32_t n, int3
     __shared__ float4 b_tile[DEPTH][TILE / 4];   /* [l][col] */
     int32_t t = (int32_t)threadIdx.x, tx = t % 16, ty = t / 16;
     int32_t row0 = (int32_t)blockIdx.y * TILE, col0 = (int32_t)blockIdx.x * TILE;
-    int32_t a_row = t / 4, a_l = t % 4 * 4; /* where this thread loads from */
+    int32_t a_row = t / 4, a_l = t % 4 * 4; /* the place that this thread loads */
     int32_t b_l = t / 16, b_col = t % 16 * 4;
     float *a_words = reinterpret_cast<float *>(a_tile);
     float4 sum[4] = {make_float4(0, 0, 0, 0), make_float4(0, 0, 0, 0), make_float4(0, 0, 0, 0),

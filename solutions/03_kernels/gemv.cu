@@ -1,11 +1,11 @@
-/* gemv.cu: matrix times vector, bf16 weights. The contract stands in backend/kernels.h.
+/* gemv.cu: matrix times vector, bf16 weights. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemv.cu
  */
 #include "backend/kernels.h"
 
 // BEGIN SOLUTION
-/* A warp takes four rows, so that what it reads of x serves all of them, and four loads of W are
+/* A warp takes four rows, so that x is read once for all of them, and four loads of W are
  * under way at a time. Blocks of 256 threads.
  *
  * Moves: 2 bytes of W and 1 of x for every weight.

@@ -1,11 +1,11 @@
-/* gemv_int8.cu: matrix times vector, int8 weights. The contract stands in backend/kernels.h.
+/* gemv_int8.cu: matrix times vector, int8 weights. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin gemv_int8.cu
  */
 #include "backend/kernels.h"
 
 // BEGIN SOLUTION
-/* A warp takes four rows, so that what it reads of x serves all of them. Blocks of 256 threads.
+/* A warp takes four rows, so that x is read once for all of them. Blocks of 256 threads.
  *
  * Moves: 1 byte of W and 1 of x for every weight.
  * Does: 2 rows cols operations.

@@ -1,4 +1,4 @@
-/* kernel_compare.c: the comparator of lab 03. The definition stands in backend/kernel_compare.h.
+/* kernel_compare.c: the comparator of lab 03. Defined in backend/kernel_compare.h.
  */
 #include "backend/kernel_compare.h"
 
@@ -22,7 +22,7 @@ static bool double_is_finite(double x) {
     return (bits >> 52 & 0x7ff) != 0x7ff;
 }
 
-/* The greatest |want|; 0 where they can't tell right from wrong. */
+/* The greatest |want|; 0 if they can't decide. */
 static double magnitude_of(const double *want, size_t n) {
     double greatest = 0;
     for (size_t i = 0; i < n; i++) {

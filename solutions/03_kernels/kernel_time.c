@@ -1,5 +1,5 @@
 /* kernel_time.c: event stamps, bytes and operations become time, bandwidth, intensity and a
- * fraction of the roofline. The definitions stand in backend/kernel_time.h.
+ * fraction of the roofline. Defined in backend/kernel_time.h.
  */
 #include "backend/kernel_time.h"
 
@@ -33,10 +33,10 @@ static void count_below(const struct kernel_run *runs, size_t n, int64_t t, size
     }
 }
 
-static size_t count_said(const struct kernel_run *runs, size_t n) {
-    size_t said = 0;
-    for (size_t i = 0; i < n; i++) said += kernel_run_ns(&runs[i]) >= 0;
-    return said;
+static size_t count_valid(const struct kernel_run *runs, size_t n) {
+    size_t valid = 0;
+    for (size_t i = 0; i < n; i++) valid += kernel_run_ns(&runs[i]) >= 0;
+    return valid;
 }
 // END SOLUTION
 
@@ -44,7 +44,7 @@ int64_t kernel_time_ns(const struct kernel_run *runs, size_t n) {
     // BEGIN SOLUTION
     //| LAB_TODO("kernel_time_ns");
     /* Repetitions are few: looking at each without sorting needs no memory. */
-    size_t rank = (count_said(runs, n) + 1) / 2, below, up_to;
+    size_t rank = (count_valid(runs, n) + 1) / 2, below, up_to;
     for (size_t i = 0; i < n; i++) {
         int64_t ns = kernel_run_ns(&runs[i]); /* -1 is below every rank */
         count_below(runs, n, ns, &below, &up_to);

@@ -1,4 +1,4 @@
-/* rmsnorm.cu: RMSNorm with the residual added. The contract stands in backend/kernels.h.
+/* rmsnorm.cu: RMSNorm with the residual added. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin rmsnorm.cu
  */

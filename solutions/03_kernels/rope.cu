@@ -1,5 +1,4 @@
-/* rope.cu: rotary positions, with the write into the paged cache. The contract stands in
- * backend/kernels.h.
+/* rope.cu: rotary positions, with the write into the paged cache. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin rope.cu
  */
@@ -63,11 +62,11 @@ KERNEL rope(float *q, bf16 *kpool, bf16 *vpool, const float *k, const float *v,
         store4(q + from + half, turned.b);
         return;
     }
-    int32_t at = slot[t], block = at / KERNEL_BLOCK_TOKENS;
-    size_t to = (((size_t)block * kv_heads + h % kv_heads) * KERNEL_BLOCK_TOKENS +
-                 at % KERNEL_BLOCK_TOKENS) *
-                    head_dim +
-                pair;
+    int32_t at = slot[t], block = at / KV_BLOCK_TOKENS;
+    size_t to =
+        (((size_t)block * kv_heads + h % kv_heads) * KV_BLOCK_TOKENS + at % KV_BLOCK_TOKENS) *
+            head_dim +
+        pair;
     four_pairs turned = turn(k + from, half, c, s);
     store_bf16(kpool + to, turned.a);
     store_bf16(kpool + to + half, turned.b);

@@ -1,5 +1,4 @@
-/* sample.cu: a draw from the top k and the top p of each row. The contract stands in
- * backend/kernels.h.
+/* sample.cu: a draw from the top k and the top p of each row. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin sample.cu
  */
@@ -18,8 +17,8 @@ enum { THREADS = 256, WARPS = THREADS / 32 };
 
 typedef unsigned long long count; /* of tokens, or of mass */
 
-/* A row, and what turns a logit into a mass: 2^40 exp((logit - greatest) / temperature), a whole
- * number, so that a sum is the same in whatever order it is taken. */
+/* A row, and the conversion of a logit to a mass: 2^40 exp((logit - greatest) / temperature), a
+ * whole number, so that a sum doesn't depend on its order. */
 struct row {
     const float *logits;
     int32_t vocab;
@@ -51,7 +50,7 @@ static __device__ float greatest_of(const float *logits, int32_t vocab) {
     return v;
 }
 
-/* Which tokens stay: those with a greater key, and the first `ties` of those with this one. */
+/* Which tokens are kept: those with a greater key, and the first `ties` of those with this one. */
 struct limit {
     unsigned key;
     count ties;
@@ -78,14 +77,14 @@ static __device__ unsigned find_bin(const count *bin, count want, count *above) 
 }
 
 /* The greatest key such that the tokens at or above it reach `want`, counted one each or by mass;
- * *above is what the tokens above it make. Eight bits of the key a pass over the row. */
+ * *above is the count or mass of the tokens above it. Eight bits of the key a pass over the row. */
 template <bool BY_MASS> static __device__ unsigned find(const row &r, count want, count *above) {
     __shared__ count bin[256], bin_above;
     __shared__ unsigned bin_key;
     unsigned key = 0;
     *above = 0;
     for (int32_t shift = 24; shift >= 0; shift -= 8) {
-        __syncthreads(); /* the pass before was read */
+        __syncthreads(); /* the previous pass was read */
         bin[threadIdx.x] = 0;
         __syncthreads();
         for (int32_t first = (int32_t)threadIdx.x / 32 * 32; first < r.vocab; first += THREADS) {
@@ -93,10 +92,11 @@ template <bool BY_MASS> static __device__ unsigned find(const row &r, count want
             if (i < r.vocab) {
                 float logit = r.logits[i];
                 unsigned k = key_of(logit);
-                if (shift == 24 || (k ^ key) >> (shift + 8) == 0) /* else decided before */
+                if (shift == 24 ||
+                    (k ^ key) >> (shift + 8) == 0) /* else it was decided in an earlier pass */
                     atomicAdd(&bin[k >> shift & 255], BY_MASS ? mass_of(r, logit) : 1);
             }
-            __syncwarp(); /* the warp's next load is one request again */
+            __syncwarp(); /* makes the warp's next load one request */
         }
         __syncthreads();
         if (threadIdx.x < 32) {
@@ -126,7 +126,7 @@ static __device__ int32_t stretch_length(int32_t vocab) {
 static __device__ void measure(const row &r, unsigned key, stretches *s) {
     int32_t warp = (int32_t)threadIdx.x / 32, length = stretch_length(r.vocab);
     count mass = 0, ties = 0;
-    __syncthreads(); /* what was there before was read */
+    __syncthreads(); /* the previous contents were read */
     for (int32_t i = warp * length + (int32_t)threadIdx.x % 32;
          i < min((warp + 1) * length, r.vocab); i += 32) {
         float logit = r.logits[i];
@@ -155,8 +155,8 @@ static __device__ count kept_mass(const row &r, const stretches *s, limit l, int
     return mass + (l.key ? (ties < l.ties ? ties : l.ties) * mass_of(r, logit_of(l.key)) : 0);
 }
 
-/* One warp looks for the token at which the running mass exceeds `target`. `ties`: how many stood
- * at the limit before `first`. */
+/* One warp looks for the token at which the running mass exceeds `target`. `ties`: how many tokens
+ * at the limit come before `first`. */
 static __device__ void draw(const row &r, limit l, count target, count ties, int32_t first,
                             int32_t *out) {
     int32_t lane = (int32_t)threadIdx.x % 32;
@@ -197,7 +197,7 @@ KERNEL sample(int32_t *out, const float *logits, const float *uniform, int32_t r
     __shared__ stretches s;
     const float *own = logits + (size_t)blockIdx.x * vocab;
     row r = {own, vocab, greatest_of(own, vocab), 1 / temperature};
-    limit l = {0, 0}; /* no key is below 1: everything stays */
+    limit l = {0, 0}; /* no key is below 1: all tokens are kept */
     if (top_k > 0 && top_k < vocab) {
         count above;
         l.key = find<false>(r, (count)top_k, &above);

@@ -1,4 +1,4 @@
-/* softmax.cu: softmax of rows. The contract stands in backend/kernels.h.
+/* softmax.cu: softmax of rows. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin softmax.cu
  */

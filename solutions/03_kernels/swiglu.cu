@@ -1,4 +1,4 @@
-/* swiglu.cu: SwiGLU's gate. The contract stands in backend/kernels.h.
+/* swiglu.cu: SwiGLU's gate. Defined in backend/kernels.h.
  *
  * Compile, from this folder: nvcc -std=c++17 -arch=sm_80 -I../../common -cubin swiglu.cu
  */
@@ -7,7 +7,7 @@
 // BEGIN SOLUTION
 /* A thread four values, counted over all rows.
  *
- * Moves: 12 rows d bytes, the least there is.
+ * Moves: 12 rows d bytes, the minimum.
  * Does: 4 rows d operations.
  * Counter: requests: 3 for every 128 values instead of 3 for every 32.
  */

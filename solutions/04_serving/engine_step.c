@@ -1,10 +1,10 @@
 /* engine_step.c: one iteration of the server: plan, blocks, compute, sample, stream
  * (serve/engine.h has the rules; serve/engine_queue.c the pieces).
  *
- * One idea: everything about the queue is decided under the lock, the long computation runs
- * without it, and what came out is handed on under the lock again. A request that was cancelled
- * meanwhile gets no token; the next step drops it. Refuses: to decide who runs (the policy), and to
- * look at text beyond asking whether the answer is over (answer.h).
+ * One idea: the queue changes under the lock, the long computation runs without it, and its results
+ * are handed on under the lock again. A request that is cancelled meanwhile gets no token; the next
+ * step drops it. Not here: which request runs (the policy), and what the text says (answer.h tells
+ * whether the answer is over).
  */
 #include "serve/engine.h"
 // BEGIN SOLUTION
@@ -59,7 +59,7 @@ static struct backend_seq part_of(const struct seq *s, int32_t tokens) {
                                 .pos0 = s->computed,
                                 .block_table = s->kv.blocks,
                                 .n_blocks = s->kv.n_blocks,
-                                /* the last token there is: the next one is asked for */
+                                /* with its last token: the next one is wanted */
                                 .want_logits =
                                     s->computed + tokens == s->n_prompt + s->n_generated};
 }
@@ -99,7 +99,7 @@ static int make_plan(struct engine *g, struct policy_plan *plan, struct err *e) 
 
 /* ---- after the computation, with the lock held ----------------------------------------------- */
 
-/* Hands the text on that the answer releases. False when the request had to be ended. */
+/* Hands the released text to the stream. False when the request had to be ended. */
 static bool deliver(struct engine *g, struct seq *s, const struct answer_piece *piece) {
     if (piece->n == 0 || !stream_push(s->stream, piece->text, piece->n, piece->tokens)) return true;
     engine_end(g, s, STREAM_FAILED, "the client reads too slowly; its answer was dropped");
@@ -127,7 +127,7 @@ static void next_token(struct engine *g, struct seq *s, const float *logits) {
         finish(g, s, "stop");
         return;
     }
-    stamp(g, s, stamp_first_token); /* before its text is made: M7 */
+    stamp(g, s, stamp_first_token); /* before its text is made */
     s->tokens[s->n_prompt + s->n_generated++] = id;
     if (answer_push(&s->answer, id, &piece, &e)) {
         engine_end(g, s, STREAM_FAILED, e.text);
@@ -168,7 +168,7 @@ enum engine_progress engine_step(struct engine *g, int64_t *wake_ns, struct err 
     if (engine_drop_cancelled(g)) progress = ENGINE_WORKED;
     if (g->n_waiting + g->n_running == 0) goto out;
     int32_t n = make_plan(g, &plan, e) ? -1 : carry_out(g, &plan, e);
-    if (n < 0) { /* a policy that can't plan serves nobody: nobody waits for it */
+    if (n < 0) { /* without a plan no request can run: fail them all instead of waiting */
         fail_all(g, g->waiting, e);
         fail_all(g, g->running, e);
         progress = ENGINE_FAULT;

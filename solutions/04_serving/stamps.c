@@ -1,8 +1,8 @@
 /* stamps.c: the server's own events, stamped where they happen (serve/stamps.h has the rules).
  *
- * One idea: read the clock first, then do everything else. What stands between the event and the
- * reading of the clock is measured as if it were the event. Refuses: to decide whether an event
- * happened; the caller calls where it does.
+ * One idea: read the clock first, then do everything else. Work between the event and the reading
+ * of the clock would be measured as part of the interval. Not here: whether an event happened; the
+ * caller calls these functions where it does.
  */
 #include "serve/stamps.h"
 // BEGIN SOLUTION
@@ -17,7 +17,7 @@ static struct event at(const struct clock *c, enum event_kind kind, enum event_s
     return ev;
 }
 
-/* A record that is full keeps what it has: a missing stamp is absent, never invented. */
+/* A record that is full takes no more events: a missing stamp is absent, never invented. */
 static void add(struct record *r, const struct event *ev) {
     (void)record_add_event(r, ev, NULL);
 }

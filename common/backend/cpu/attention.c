@@ -1,9 +1,9 @@
 /* attention.c: blocked attention over the paged cache. See attention.h for the layout and for the
- * order of summation. Not here: rotary positions (ops.c), who owns which block.
+ * order of summation. Not here: rotary positions (ops.c), ownership of blocks.
  *
  * The unit of work is a tile of queries of one KV head's group (prefill: it walks all chunks of
- * keys) or one chunk of keys of a single query (decode: whoever finishes the last chunk joins
- * them). Both compute a chunk with the same function and join chunks with the same function.
+ * keys) or one chunk of keys of a single query (decode: the thread that finishes the last chunk
+ * joins them). Both compute a chunk and join chunks with the same functions.
  */
 #include "backend/cpu/attention.h"
 
@@ -18,7 +18,7 @@
 enum {
     KEY_VECS = KV_BLOCK_TOKENS / VW, /* vectors that hold one value of a block's keys */
     ROWS = VEC_REGISTERS >= 32 && VW == 16 ? 8 : 4, /* queries whose scores fit the registers */
-    VALUE_ROWS = 4, /* queries whose weighted values do, VALUE_VECS vectors at a time */
+    VALUE_ROWS = 4, /* queries whose weighted values fit, VALUE_VECS vectors at a time */
     VALUE_VECS = VEC_REGISTERS >= 32 ? 4 : 2,
     TILE_ROWS_WANTED = 64 /* queries times heads of a prefill tile: 16 KB of state at head_dim 64 */
 };
@@ -197,15 +197,16 @@ VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float
             vf_store(scores + r * ATTENTION_CHUNK + j * VW, acc[r][j]);
 }
 
-/* Few rows: two blocks go together, because a chain of multiply-adds waits four cycles for its own
- * last result. */
+/* Few rows: two blocks at a time, because each multiply-add of a chain waits four cycles for the
+ * one before it. */
 static void scores_of_few(const struct attention *a, const struct attention_span *s,
                           int32_t kv_head, int32_t block0, int32_t blocks, int32_t rows,
                           const float *packed, float *scores) {
     int32_t hd = a->shape.head_dim, last = block0 + blocks - 1;
     for (int32_t b = 0; b < blocks; b += 2) {
         const float *k[2];
-        for (int32_t i = 0; i < 2; i++) { /* past the end: the last one again, not read */
+        for (int32_t i = 0; i < 2;
+             i++) { /* past the end: the last block again; its scores aren't read */
             int32_t at = block0 + b + i < last ? block0 + b + i : last;
             k[i] = block_of(a, a->keys, s, kv_head, at);
         }
@@ -229,7 +230,7 @@ static void scores_of_few(const struct attention *a, const struct attention_span
 static void chunk_scores(const struct attention *a, const struct attention_span *s, int32_t kv_head,
                          int32_t block0, int32_t blocks, int32_t rows, const float *packed,
                          float *scores) {
-    if (rows * 2 * KEY_VECS <= ROWS) { /* what the registers hold */
+    if (rows * 2 * KEY_VECS <= ROWS) { /* the scores of two blocks fit the registers */
         scores_of_few(a, s, kv_head, block0, blocks, rows, packed, scores);
         return;
     }
@@ -331,8 +332,8 @@ static void chunk_values(const struct attention *a, const struct attention_span 
     }
 }
 
-/* One chunk for `rows` packed queries; keys[r] of its keys are visible to row r. Rows past `rows`
- * up to the next copy of the kernels are computed and not read. */
+/* One chunk for `rows` packed queries; row r sees the first keys[r] keys. The kernels may also
+ * compute rows past `rows`; their results aren't read. */
 static void chunk_rows(const struct attention *a, const struct attention_span *s, int32_t kv_head,
                        int32_t chunk, int32_t rows, const int32_t *keys, const float *packed,
                        float *scores, float *max, float *sum, float *o) {
@@ -345,7 +346,7 @@ static void chunk_rows(const struct attention *a, const struct attention_span *s
     chunk_values(a, s, kv_head, block0, most, rows, scores, o);
 }
 
-/* Joins one chunk's row into the running state of that row: the one place where chunks meet. */
+/* Joins one chunk's row into the running state of that row. All chunks are joined here. */
 static __attribute__((noinline)) void join(float *max, float *sum, float *o, float chunk_max,
                                            float chunk_sum, const float *chunk_o, int32_t pad) {
     float m = *max > chunk_max ? *max : chunk_max;
@@ -419,7 +420,7 @@ static void run_tile(struct attention *a, const struct item *it, struct thread_s
                head_of_row(a, it->kv_head, r % a->group));
 }
 
-/* What a chunk of a single query left: (group) maxima, (group) sums, (group, head_pad) values. */
+/* A chunk's result for a single query: (group) maxima, (group) sums, (group, head_pad) values. */
 static float *partial_of(const struct attention *a, const struct item *it, int32_t chunk) {
     size_t i = ((size_t)it->span * (size_t)a->shape.n_kv_heads + (size_t)it->kv_head) *
                    (size_t)a->max_chunks +

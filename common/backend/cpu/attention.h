@@ -5,12 +5,12 @@
  * sum and weighted values; the chunks are then joined in order of position (Milakov and
  * Gimelshein, "Online normalizer calculation for softmax", 2018). A score is one chain of fused
  * multiply-adds over the head's values in order, a weighted value one chain over the chunk's keys.
- * Nothing of that depends on the block table, on the other queries or on the threads: a token's
- * result has the same bits in prefill and in decode, alone and in a batch.
+ * None of this depends on the block table, the other queries or the threads, so a token's result
+ * has the same bits in prefill and in decode, alone and in a batch.
  *
  * The cache of one layer: keys (block, kv_head, head_pad, 16), values (block, kv_head, 16,
- * head_pad), float, head_pad = attention_head_pad(head_dim), zeros in the padding. Keys stand
- * transposed so that one vector holds one value of several keys.
+ * head_pad), float, head_pad = attention_head_pad(head_dim), zeros in the padding. Keys are stored
+ * transposed, so that one vector holds one value of several keys.
  */
 #ifndef SERVELAB_BACKEND_CPU_ATTENTION_H
 #define SERVELAB_BACKEND_CPU_ATTENTION_H
@@ -48,16 +48,17 @@ struct attention_span {
 
 struct attention; /* the work list of a step and each thread's scratch */
 
-/* Limits of every later call. NULL: no memory. */
+/* The arguments are the limits of every later call. NULL: out of memory. */
 struct attention *attention_create(const struct attention_shape *shape, int32_t threads,
                                    int32_t max_spans, int32_t max_queries, int32_t max_seq_tokens);
 void attention_free(struct attention *a);
 
-/* Shares the spans' work out; they must stay until the last attention_run that uses them. */
+/* Divides the spans' work into items; `spans` must stay valid until the last attention_run that
+ * uses them. */
 void attention_plan(struct attention *a, const struct attention_span *spans, int32_t n_spans);
 
-/* One layer. q, out: (rows, stride) with n_heads * head_dim values a row; q is rotated, the new
- * keys and values are in the cache. */
+/* Attention of one layer over the planned spans. q, out: (rows, stride) with n_heads * head_dim
+ * values a row; q is rotated already, and the new keys and values are in the cache already. */
 void attention_run(struct attention *a, struct pool *pool, const float *q, int32_t q_stride,
                    const float *keys, const float *values, float *out, int32_t out_stride);
 

@@ -1,9 +1,8 @@
-/* cpu.c: the native backend's life: creation with its limits, the check of a batch, its end. See
- * cpu.h and backend.h. Not here: the computation (forward.c). */
+/* cpu.c: creates and frees the native backend, and checks each batch. See cpu.h and backend.h. Not
+ * here: the computation (forward.c). */
 #include "backend/cpu/state.h"
 
 #include "backend/cpu/ops.h"
-#include "backend/cpu/vec.h"
 #include "sched/policy.h"
 
 #include <math.h>
@@ -14,35 +13,12 @@
 
 enum {
     /* Pieces of 512 tokens cost no more than pieces of 128 and less than one of 2,048, whose
-     * activations leave the cache (SPEED.md), and let a server answer for progress, a cancel and
-     * other requests several times a second. */
+     * activations leave the cache (SPEED.md), and let a server handle progress, cancels and other
+     * requests several times a second. */
     DEFAULT_STEP_TOKENS = 512,
     MAX_STEP_TOKENS = 1 << 16,
     MAX_SEQS = 4096
 };
-
-const char *backend_weights_name(enum backend_weights w) {
-    static const char *const names[] = {"as-stored", "f32", "bf16", "int8", "int4"};
-    return w >= WEIGHTS_AS_STORED && w <= WEIGHTS_INT4 ? names[w] : "?";
-}
-
-const char *backend_fault_name(enum backend_fault f) {
-    static const char *const names[] = {"none",           "lost-kv-block",    "rope-off-by-one",
-                                        "wrong-head-map", "no-softmax-scale", "skipped-layer"};
-    return f >= FAULT_NONE && f <= FAULT_SKIPPED_LAYER ? names[f] : "?";
-}
-
-const char *backend_cpu_kernels(void) {
-#if VEC_AVX512
-    return "avx512";
-#elif VEC_AVX2
-    return "avx2";
-#elif VEC_NEON
-    return "neon";
-#else
-    return "portable";
-#endif
-}
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -85,18 +61,18 @@ static int choose_limits(struct cpu_backend *b, const struct backend_config *c, 
 static int check_options(const struct cpu_backend *b, struct err *e) {
     const struct backend_cpu_options *o = &b->options;
     const struct model_config *m = &b->config;
-    if (o->weights > WEIGHTS_INT4) return err_at(e, 0, "weights", "has no such precision");
+    if (o->weights > WEIGHTS_INT4) return err_at(e, 0, "weights", "there is no such precision");
     switch (o->fault) {
     case FAULT_LOST_KV_BLOCK:
         if (o->fault_arg < 0 || o->fault_arg >= policy_blocks_for(b->base.info.max_seq_tokens))
-            return err_at(e, 0, "fault_arg", "block %d is none of a sequence's %d blocks",
+            return err_at(e, 0, "fault_arg", "block %d doesn't exist; a sequence has %d blocks",
                           o->fault_arg, policy_blocks_for(b->base.info.max_seq_tokens));
         return 0;
     case FAULT_SKIPPED_LAYER:
         if (m->n_layers < 2)
             return err_at(e, 0, "fault", "the model has one layer; nothing is left without it");
         if (o->fault_arg < 0 || o->fault_arg >= m->n_layers)
-            return err_at(e, 0, "fault_arg", "layer %d is none of the model's %d layers",
+            return err_at(e, 0, "fault_arg", "layer %d doesn't exist; the model has %d layers",
                           o->fault_arg, m->n_layers);
         return 0;
     case FAULT_WRONG_HEAD_MAP:
@@ -110,7 +86,7 @@ static int check_options(const struct cpu_backend *b, struct err *e) {
     case FAULT_NO_SOFTMAX_SCALE:
         return 0;
     }
-    return err_at(e, 0, "fault", "has no such kind");
+    return err_at(e, 0, "fault", "there is no such fault");
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -133,8 +109,8 @@ static int create_kv(struct cpu_backend *b, struct err *e) {
     b->values = map_zeroed(b->kv_bytes);
     if (b->keys && b->values) return 0;
     return err_at(e, 0, "kv_blocks",
-                  "a cache of %d blocks of %d tokens needs %.1f GiB, which the system doesn't "
-                  "give; ask for fewer blocks or shorter sequences",
+                  "a cache of %d blocks of %d tokens needs %.1f GiB, which the system refuses; "
+                  "ask for fewer blocks or shorter sequences",
                   i->kv_blocks, KV_BLOCK_TOKENS, 2 * (double)b->kv_bytes / (1 << 30));
 }
 
@@ -209,17 +185,17 @@ static int check_seq(const struct cpu_backend *b, const struct backend_seq *q, i
                        q->pos0 + q->n_tokens, blocks, q->n_blocks);
     for (int32_t j = 0; j < blocks; j++)
         if (q->block_table[j] < 0 || q->block_table[j] >= i->kv_blocks)
-            return err_set(e, "sequence %d of the batch: block %d is none of the pool's %d", n,
-                           q->block_table[j], i->kv_blocks);
+            return err_set(e, "sequence %d of the batch: block %d doesn't exist; the pool has %d",
+                           n, q->block_table[j], i->kv_blocks);
     for (int32_t j = 0; j < q->n_tokens; j++)
         if (q->tokens[j] < 0 || q->tokens[j] >= i->vocab_size)
-            return err_set(e, "sequence %d of the batch: token id %d is none of the model's %d", n,
-                           q->tokens[j], i->vocab_size);
+            return err_set(e,
+                           "sequence %d of the batch: token id %d doesn't exist; the model has %d",
+                           n, q->tokens[j], i->vocab_size);
     return 0;
 }
 
-/* A wrong batch is the engine's bug; it is cheaper to name it here than to find it in a stray
- * write. */
+/* A wrong batch is the engine's bug; a check here finds it before it becomes a stray write. */
 static int step(struct backend *base, const struct backend_batch *batch, float *logits,
                 struct err *e) {
     struct cpu_backend *b = (struct cpu_backend *)base;
@@ -276,7 +252,8 @@ static int init(struct cpu_backend *b, const struct backend_config *c, struct er
     if (cpu_weights_init(&b->weights, c->model, b->options.weights, e)) return -1;
     b->base.info.weight_bytes = b->weights.bytes;
     if (create_kv(b, e) || create_activations(b, e)) return -1;
-    ops_rope_frequencies(b->frequency, m->head_dim, m->rope_theta, b->weights.rope_factors);
+    ops_rope_frequencies(b->frequency, m->head_dim, m->rope_theta, m->rope_scale,
+                         b->weights.rope_factors);
     return create_workers(b, c->threads ? c->threads : cores(), e);
 }
 

@@ -1,14 +1,14 @@
-/* cpu.h: what the native backend offers beyond backend.h: the precision its weights are held in,
- * and planted faults.
+/* cpu.h: options of the native backend beyond backend.h: the precision of its weights, and planted
+ * faults.
  *
- * Both exist to ask a question of a quality check: does it notice? Re-rounded weights are what a
- * smaller file of the same model would hold. A planted fault is one wrong line of a serving engine,
- * as it happens in practice. The default is the model as it is, and costs nothing.
+ * Both test whether a quality check notices a change. Re-rounded weights are the weights of a
+ * smaller file of the same model. A planted fault is one wrong line of a serving engine, as it
+ * happens in practice. By default the model runs as it is stored, and the options cost nothing.
  *
  * Numerics. Weights are widened to float exactly (dequant.h), activations, keys and values are
  * float, every product is a fused multiply-add in float, in an order that matmul.h and attention.h
- * fix. A token's logits therefore have the same bits whatever else is in the batch, however its
- * prompt was cut into steps, whichever blocks it owns and however many threads there are.
+ * fix. A token's logits therefore have the same bits for every batch, every division of its prompt
+ * into steps, every choice of blocks and every number of threads.
  */
 #ifndef SERVELAB_BACKEND_CPU_CPU_H
 #define SERVELAB_BACKEND_CPU_CPU_H
@@ -27,7 +27,7 @@ enum backend_weights {
 enum backend_fault {
     FAULT_NONE,
     FAULT_LOST_KV_BLOCK,    /* logical block fault_arg of every sequence reads as zeros */
-    FAULT_ROPE_OFF_BY_ONE,  /* queries are rotated as if they stood one position later */
+    FAULT_ROPE_OFF_BY_ONE,  /* queries are rotated by the next position */
     FAULT_WRONG_HEAD_MAP,   /* query head h reads KV head h % n_kv_heads */
     FAULT_NO_SOFTMAX_SCALE, /* scores aren't divided by sqrt(head_dim) */
     FAULT_SKIPPED_LAYER     /* layer fault_arg passes its input on */
@@ -39,9 +39,9 @@ struct backend_cpu_options {
     int32_t fault_arg; /* 0 where the fault takes none */
 };
 
-/* backend_cpu_create with options; NULL options are all defaults. Refused with a reason: widths
- * that are no multiple of 32 for INT8 and INT4, a block or layer that doesn't exist, and a wrong
- * head map where it would change nothing (one query head per KV head, or one KV head). */
+/* backend_cpu_create with options; NULL: the defaults. Refused with a reason: INT8 or INT4 for
+ * widths that aren't multiples of 32, a block or layer that doesn't exist, and a wrong head map
+ * where it would change nothing (one query head per KV head, or one KV head). */
 struct backend *backend_cpu_create_with(const struct backend_config *c,
                                         const struct backend_cpu_options *o, struct err *e);
 

@@ -16,7 +16,7 @@
 #define SERVELAB_BACKEND_CPU_DEQUANT_H
 
 #include "backend/cpu/vec.h"
-#include "model/model.h"
+#include "model/tensor.h"
 
 enum {
     QBLOCK = 32,      /* values per quantisation block, of every blocked type */
@@ -72,7 +72,7 @@ VEC_INLINE vf splat_f16(const uint8_t *p) {
     return (vf)_mm256_broadcastss_ps(h);
 #endif
 }
-/* Two of them that stand side by side. */
+/* Two neighbours in memory. */
 VEC_INLINE void splat_2_f16(const uint8_t *p, vf *a, vf *b) {
     int32_t both;
     memcpy(&both, p, 4);
@@ -136,7 +136,7 @@ VEC_INLINE void widen_u4(const uint8_t *q, vf d, vf m, vf w[QV]) {
 #endif
 }
 
-/* Values 32 b .. 32 b + 31 of a row. `t` must be a constant where speed matters. */
+/* Values 32 b .. 32 b + 31 of a row. For speed, `t` is a constant at the place of the call. */
 VEC_INLINE void dequant_block(enum dtype t, const uint8_t *row, int32_t b, vf w[QV]) {
     switch (t) {
     case DTYPE_F32:
@@ -178,12 +178,13 @@ static inline void dequant_tail(enum dtype t, const uint8_t *row, int32_t b, int
     dequant_block(t, buf, 0, w);
 }
 
-/* A whole row to memory; out has room for cols rounded up to 32, and gets zeros there.
+/* A whole row to memory; out has room for cols rounded up to 32, and the rest becomes zeros.
  * (dequant.c) */
 void dequant_row(const struct tensor *w, int32_t row, float *out);
 
-/* The other way, to any type: row-wise rounding to nearest by each format's own rule. 0, or -1 when
- * cols is no multiple of the type's block. (dequant.c) */
+/* Rounds one row of floats to any type, to nearest by the format's rule. out holds
+ * dtype_row_bytes(t, cols) bytes. 0, or -1 when cols isn't a multiple of the type's block.
+ * (dequant.c) */
 int quant_row(enum dtype t, const float *x, int32_t cols, void *out);
 
 static inline const uint8_t *tensor_row(const struct tensor *w, int32_t row, size_t row_bytes) {

@@ -7,9 +7,9 @@
  *     n = rmsnorm(x);   x = x + Wdown (silu(Wgate n) * (Wup n))
  *   logits = Whead rmsnorm(x)
  *
- * All tokens of all sequences of the step stand below each other as rows of one matrix; only
- * attention knows sequences apart. In the last layer, rows whose logits nobody wants stop once
- * their keys and values are cached.
+ * All tokens of all sequences of the step are rows of one matrix; only attention treats sequences
+ * separately. In the last layer, a row whose logits aren't wanted ends once its keys and values are
+ * cached.
  */
 #include "backend/cpu/state.h"
 
@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { TOKENS_PER_ITEM = 8 }; /* of the cheap loops over tokens: a few microseconds of work */
+enum { TOKENS_PER_ITEM = 8 }; /* in the cheap loops over tokens: a few microseconds of work */
 
 struct step {
     struct cpu_backend *b;
@@ -29,6 +29,58 @@ struct step {
     float *layer_keys, *layer_values;
 };
 
+static void over_rows(struct step *s, pool_fn *fn);
+static void embed_rows(void *ctx, int32_t item, int32_t thread);
+static void norm(struct step *s, const float *weight);
+static void attend(struct step *s, const struct attention_span *last, int32_t n_last);
+static void feed_forward(struct step *s);
+static struct matmul times(const struct step *s, const float *x);
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* Fills the step's flat lists of rows; returns the number of sequences that want logits. */
+static int32_t lay_out(struct cpu_backend *b, const struct backend_batch *batch) {
+    int32_t row = 0, wanted = 0;
+    for (int32_t i = 0; i < batch->n_seqs; i++) {
+        const struct backend_seq *q = &batch->seqs[i];
+        b->spans[i] = (struct attention_span){q->block_table, q->pos0, q->n_tokens, row};
+        for (int32_t j = 0; j < q->n_tokens; j++, row++) {
+            int32_t pos = q->pos0 + j;
+            b->token[row] = q->tokens[j];
+            b->position[row] = pos;
+            b->slot[row] =
+                q->block_table[pos / KV_BLOCK_TOKENS] * KV_BLOCK_TOKENS + pos % KV_BLOCK_TOKENS;
+        }
+        if (!q->want_logits) continue;
+        b->last_spans[wanted] =
+            (struct attention_span){q->block_table, q->pos0 + q->n_tokens - 1, 1, wanted};
+        b->last_row[wanted++] = row - 1;
+    }
+    return wanted;
+}
+
+void cpu_forward(struct cpu_backend *b, const struct backend_batch *batch, float *logits) {
+    int32_t wanted = lay_out(b, batch);
+    struct step s = {.b = b};
+    for (int32_t i = 0; i < batch->n_seqs; i++) s.rows += batch->seqs[i].n_tokens;
+    over_rows(&s, embed_rows);
+    attention_plan(b->attention, b->spans, batch->n_seqs);
+    int32_t n_layers = b->config.n_layers, last = n_layers - 1;
+    if (b->options.fault == FAULT_SKIPPED_LAYER && b->options.fault_arg == last) last--;
+    for (int32_t i = 0; i < n_layers; i++) {
+        if (b->options.fault == FAULT_SKIPPED_LAYER && b->options.fault_arg == i) continue;
+        s.layer = &b->weights.layers[i];
+        s.layer_keys = b->keys + (size_t)i * b->layer_kv;
+        s.layer_values = b->values + (size_t)i * b->layer_kv;
+        attend(&s, i == last ? b->last_spans : NULL, wanted);
+        if (s.rows == 0) return; /* no logits are wanted: the last cache entry was the last work */
+        feed_forward(&s);
+    }
+    norm(&s, b->weights.final_norm);
+    struct matmul head = times(&s, b->normed);
+    matmul(&head, &(struct linear){&b->weights.head, NULL, logits, b->config.vocab_size, false}, 1);
+}
+
 static void over_rows(struct step *s, pool_fn *fn) {
     pool_run(s->b->pool, fn, s, (s->rows + TOKENS_PER_ITEM - 1) / TOKENS_PER_ITEM);
 }
@@ -37,7 +89,7 @@ static int32_t item_end(const struct step *s, int32_t item) {
     return end < s->rows ? end : s->rows;
 }
 
-/* ---- what happens to single rows ------------------------------------------------------------- */
+/* ---- single rows ----------------------------------------------------------------------------- */
 
 static void embed_rows(void *ctx, int32_t item, int32_t thread) {
     struct step *s = ctx;
@@ -137,49 +189,4 @@ static void feed_forward(struct step *s) {
     matmul_swiglu(&in, &y->w_gate, &y->w_up, b->hidden, b->ffn_stride);
     struct matmul out = times(s, b->hidden);
     matmul(&out, &(struct linear){&y->w_down, NULL, b->x, b->d_stride, true}, 1);
-}
-
-/* ---- a step ---------------------------------------------------------------------------------- */
-
-/* The batch as flat lists of rows; returns the number of sequences that want logits. */
-static int32_t lay_out(struct cpu_backend *b, const struct backend_batch *batch) {
-    int32_t row = 0, wanted = 0;
-    for (int32_t i = 0; i < batch->n_seqs; i++) {
-        const struct backend_seq *q = &batch->seqs[i];
-        b->spans[i] = (struct attention_span){q->block_table, q->pos0, q->n_tokens, row};
-        for (int32_t j = 0; j < q->n_tokens; j++, row++) {
-            int32_t pos = q->pos0 + j;
-            b->token[row] = q->tokens[j];
-            b->position[row] = pos;
-            b->slot[row] =
-                q->block_table[pos / KV_BLOCK_TOKENS] * KV_BLOCK_TOKENS + pos % KV_BLOCK_TOKENS;
-        }
-        if (!q->want_logits) continue;
-        b->last_spans[wanted] =
-            (struct attention_span){q->block_table, q->pos0 + q->n_tokens - 1, 1, wanted};
-        b->last_row[wanted++] = row - 1;
-    }
-    return wanted;
-}
-
-void cpu_forward(struct cpu_backend *b, const struct backend_batch *batch, float *logits) {
-    int32_t wanted = lay_out(b, batch);
-    struct step s = {.b = b};
-    for (int32_t i = 0; i < batch->n_seqs; i++) s.rows += batch->seqs[i].n_tokens;
-    over_rows(&s, embed_rows);
-    attention_plan(b->attention, b->spans, batch->n_seqs);
-    int32_t n_layers = b->config.n_layers, last = n_layers - 1;
-    if (b->options.fault == FAULT_SKIPPED_LAYER && b->options.fault_arg == last) last--;
-    for (int32_t i = 0; i < n_layers; i++) {
-        if (b->options.fault == FAULT_SKIPPED_LAYER && b->options.fault_arg == i) continue;
-        s.layer = &b->weights.layers[i];
-        s.layer_keys = b->keys + (size_t)i * b->layer_kv;
-        s.layer_values = b->values + (size_t)i * b->layer_kv;
-        attend(&s, i == last ? b->last_spans : NULL, wanted);
-        if (s.rows == 0) return; /* prefill that wants no logits ends with the last cache entry */
-        feed_forward(&s);
-    }
-    norm(&s, b->weights.final_norm);
-    struct matmul head = times(&s, b->normed);
-    matmul(&head, &(struct linear){&b->weights.head, NULL, logits, b->config.vocab_size, false}, 1);
 }

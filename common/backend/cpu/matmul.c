@@ -1,11 +1,11 @@
 /* matmul.c: the float matrix kernels: a fused one for a single token, a blocked one for many. See
- * matmul.h for the order of summation that both keep.
+ * matmul.h for the order of summation, which is the same in both.
  *
- * One token: four rows at a time, dequantised in registers; the weights are read once from memory
- * and that is the cost.
+ * One token: four rows at a time, dequantised in registers; reading the weights once from memory is
+ * the cost.
  * Many tokens: a panel of rows is dequantised into the second-level cache once; then tiles of
  * TILE_ROWS rows by TILE_TOKENS tokens keep all their partial sums in registers. Long rows are cut
- * into pieces of K_CHUNK columns, between which the partial sums are put aside unreduced.
+ * into pieces of K_CHUNK columns; between pieces the partial sums are stored unreduced.
  */
 #include "backend/cpu/matmul.h"
 
@@ -27,7 +27,7 @@ enum {
     /* Four rows side by side are four short streams, which the hardware's prefetcher doesn't
      * follow; asking this far ahead doubled the speed of decode (SPEED.md). */
     PREFETCH_BYTES = 8192,
-    SHARES_PER_THREAD = 8 /* so that a thread that lost its core leaves little behind */
+    SHARES_PER_THREAD = 8 /* so that a thread that lost its core delays the loop by little */
 };
 
 struct thread_scratch {
@@ -56,7 +56,7 @@ struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols,
             matmul_scratch_free(s);
             return NULL;
         }
-        /* The last tile of a panel may reach over rows that no weight was written to. */
+        /* The last tile of a panel may read rows that hold no weights. */
         memset(s->t[i].panel, 0,
                (size_t)PANEL_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
     }
@@ -122,7 +122,8 @@ VEC_INLINE void gemv_rows(enum dtype t, const struct tensor *w, int32_t row0, in
     size_t bytes = dtype_row_bytes(t, w->cols);
     for (int32_t r = 0; r < n; r += 4) {
         const uint8_t *row[4];
-        for (int32_t i = 0; i < 4; i++) /* past the end: the last row again, thrown away */
+        for (int32_t i = 0; i < 4;
+             i++) /* past the end: the last row again; its result is dropped */
             row[i] = tensor_row(w, row0 + (r + i < n ? r + i : n - 1), bytes);
         put4(k, 0, r, n - r < 4 ? n - r : 4, dot4(t, row, w->cols, x));
     }
@@ -222,7 +223,7 @@ static void gemm(struct thread_scratch *s, const struct tensor *w, int32_t row0,
     }
 }
 
-/* ---- sharing out ----------------------------------------------------------------------------- */
+/* ---- sharing the rows among threads ---------------------------------------------------------- */
 
 struct job {
     const struct matmul *m;

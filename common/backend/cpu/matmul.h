@@ -2,17 +2,17 @@
  *
  * Every output is a dot product summed in one fixed order: VW partial sums in float, partial sum j
  * taking elements j, j + VW, j + 2 VW, ... in turn with fused multiply-adds, and then vf_sum of the
- * partial sums. The order doesn't depend on how many tokens come together, on how rows are shared
- * out or on the number of threads: a token's result has the same bits alone and in any batch.
+ * partial sums. The order doesn't depend on the number of tokens, the division of rows among
+ * threads or the number of threads, so a token's result has the same bits alone and in any batch.
  *
  * Activations: `x` holds one row a token, `stride` floats apart, with stride =
- * matmul_stride(cols); the padding behind the cols values must be zeros.
+ * matmul_stride(cols); the padding after the cols values must be zeros.
  */
 #ifndef SERVELAB_BACKEND_CPU_MATMUL_H
 #define SERVELAB_BACKEND_CPU_MATMUL_H
 
 #include "backend/cpu/pool.h"
-#include "model/model.h"
+#include "model/tensor.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ static inline int32_t matmul_stride(int32_t cols) {
     return (cols + 31) / 32 * 32 + 16;
 }
 
-/* One product: out[t][r] = bias[r] + W[r] . x[t], added to what is there when `add`. */
+/* One product: out[t][r] = bias[r] + W[r] . x[t]; with `add`, out[t][r] += that. */
 struct linear {
     const struct tensor *w;
     const float *bias; /* (w->rows), or NULL */
@@ -34,8 +34,8 @@ struct linear {
 };
 
 struct matmul_scratch; /* one panel of weights a thread */
-/* For matrices of at most max_cols columns and steps of at most max_tokens tokens. NULL: no memory.
- */
+/* For matrices of at most max_cols columns and steps of at most max_tokens tokens. NULL: out of
+ * memory. */
 struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols, int32_t max_tokens);
 void matmul_scratch_free(struct matmul_scratch *s);
 
@@ -50,8 +50,8 @@ struct matmul {
 enum { MATMUL_MAX_LINEARS = 3 };
 void matmul(const struct matmul *m, const struct linear *l, int32_t n);
 
-/* out[t][r] = silu(Wg[r] . x[t]) * (Wu[r] . x[t]), silu(a) = a / (1 + e^-a). gate and up have one
- * shape. */
+/* out[t][r] = silu(Wg[r] . x[t]) * (Wu[r] . x[t]), silu(a) = a / (1 + e^-a). gate and up have the
+ * same shape. */
 void matmul_swiglu(const struct matmul *m, const struct tensor *gate, const struct tensor *up,
                    float *out, int32_t out_stride);
 

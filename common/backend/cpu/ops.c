@@ -33,10 +33,11 @@ void ops_silu_mul(float *gate, const float *up, int32_t n) {
     memcpy(gate + i, g, (size_t)(n - i) * sizeof *g);
 }
 
-void ops_rope_frequencies(float *frequency, int32_t head_dim, float theta, const float *factors) {
+void ops_rope_frequencies(float *frequency, int32_t head_dim, float theta, float scale,
+                          const float *factors) {
     for (int32_t i = 0; i < head_dim / 2; i++) {
         float f = (float)(1.0 / (double)(float)pow(theta, (double)(2 * i) / head_dim));
-        frequency[i] = factors ? f / factors[i] : f;
+        frequency[i] = (factors ? f / factors[i] : f) / scale;
     }
 }
 

@@ -18,14 +18,17 @@ void ops_silu_mul(float *gate, const float *up, int32_t n);
 
 /* The angles of one position: cos and sin of position * frequency[i], i < head_dim / 2. As the
  * models were trained (Hugging Face transformers), frequency and product are rounded to float; cos
- * and sin are then exact to the last bit but one. */
+ * and sin of that angle are then right within one unit in the last place. */
 void ops_rope_angles(float *cosines, float *sines, const float *frequency, int32_t half,
                      int32_t position);
 
-/* frequency[i] = theta^(-2 i / head_dim), divided by factors[i] where factors isn't NULL. */
-void ops_rope_frequencies(float *frequency, int32_t head_dim, float theta, const float *factors);
+/* frequency[i] = theta^(-2 i / head_dim) / scale, divided by factors[i] where factors isn't NULL;
+ * i < head_dim / 2. */
+void ops_rope_frequencies(float *frequency, int32_t head_dim, float theta, float scale,
+                          const float *factors);
 
-/* Turns each pair (a, b) of one head into (a cos - b sin, a sin + b cos). */
+/* Rotates one head of head_dim values in place: each pair (a, b) becomes (a cos - b sin,
+ * a sin + b cos). */
 void ops_rope(float *head, int32_t head_dim, enum rope_pairing pairing, const float *cosines,
               const float *sines);
 

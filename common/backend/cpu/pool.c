@@ -1,8 +1,8 @@
 /* pool.c: parallel for with a spin-then-park hand-over. See pool.h.
  *
  * One 64-bit ticket holds the loop's number (upper half) and how many items are not taken yet
- * (lower half). Taking an item is a compare-and-swap of the ticket. A late thread therefore can
- * never take an item of a loop that is over, and the caller waits for items, never for threads.
+ * (lower half). A thread takes an item by a compare-and-swap of the ticket. A late thread therefore
+ * can't take an item of a loop that is over, and the caller waits for items, not for threads.
  */
 #include "backend/cpu/pool.h"
 
@@ -24,7 +24,7 @@ struct worker {
 };
 
 struct pool {
-    /* Written by the caller before the ticket, read by whoever took an item with it. */
+    /* Written by the caller before the ticket, read by threads that took an item with it. */
     pool_fn *fn;
     void *ctx;
     uint32_t run; /* number of the loop */
@@ -124,6 +124,10 @@ void pool_run(struct pool *p, pool_fn *fn, void *ctx, int32_t n_items) {
 
 int32_t pool_threads(const struct pool *p) {
     return p->n_threads;
+}
+
+int32_t pool_parked(const struct pool *p) {
+    return atomic_load(&p->parked) + atomic_load(&p->caller_parked);
 }
 
 void pool_free(struct pool *p) {

@@ -1,12 +1,11 @@
-/* pool.h: a few threads that share the items of one loop.
+/* pool.h: a parallel for over a few threads.
  *
- * Offers: pool_run, a parallel for. The caller works too; items are taken one at a time from a
- * shared counter, so that a thread that the machine has taken away costs one item's delay and no
- * more. Refuses: to say which thread runs which item (results must not depend on it), nesting, and
- * two callers at once.
+ * The caller works too. Items are taken one at a time from a shared counter, so that a thread that
+ * lost its core delays the loop by one item at most. Which thread runs which item is not fixed, so
+ * results must not depend on it. Loops don't nest, and one thread at a time may call.
  *
- * Between loops the threads spin for about 50 us, because the next loop of a forward pass comes in
- * less, and then park, because an idle server must not burn a core.
+ * Between loops the threads spin for about 50 us, because the next loop of a forward pass begins
+ * sooner, and then park, because an idle server must not use a core.
  */
 #ifndef SERVELAB_BACKEND_CPU_POOL_H
 #define SERVELAB_BACKEND_CPU_POOL_H
@@ -28,7 +27,10 @@ int32_t pool_threads(const struct pool *p);
 typedef void pool_fn(void *ctx, int32_t item, int32_t thread);
 
 /* Calls fn once for every item in [0, n_items), in any order, on any thread; returns when all are
- * done and their writes are visible. One item runs on the caller without waking anybody. */
+ * done and their writes are visible. A single item runs on the caller and wakes no thread. */
 void pool_run(struct pool *p, pool_fn *fn, void *ctx, int32_t n_items);
+
+/* How many threads are parked now, the caller included; it may change at any time. For tests. */
+int32_t pool_parked(const struct pool *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* state.h: the native backend's own state, shared by cpu.c, forward.c and weights.c. */
+/* state.h: the native backend's state, shared by cpu.c, forward.c and weights.c. */
 #ifndef SERVELAB_BACKEND_CPU_STATE_H
 #define SERVELAB_BACKEND_CPU_STATE_H
 
@@ -7,7 +7,7 @@
 #include "backend/cpu/matmul.h"
 #include "backend/cpu/pool.h"
 
-/* A layer's weights, in the mapped file or in memory of ours (weights.c). */
+/* A layer's weights, in the mapped file or re-rounded in allocated memory (weights.c). */
 struct cpu_layer {
     const float *attn_norm, *ffn_norm;  /* (d_model) */
     const float *bq, *bk, *bv;          /* NULL without bias */
@@ -25,6 +25,8 @@ struct cpu_weights {
     int64_t bytes; /* of all matrices */
 };
 
+/* Views on m's weights, or copies in `precision`. m outlives w. 0, or -1 and *e;
+ * cpu_weights_release in both cases. (weights.c) */
 int cpu_weights_init(struct cpu_weights *w, const struct model *m, enum backend_weights precision,
                      struct err *e);
 void cpu_weights_release(struct cpu_weights *w);
@@ -55,7 +57,7 @@ struct cpu_backend {
     float *hidden;              /* (d_ffn) */
     float *frequency;           /* (head_dim / 2) */
     float *cosines, *sines;     /* (max_step_tokens, head_dim / 2) of the new tokens' positions */
-    float *q_cosines, *q_sines; /* those that queries use: the same, but for a planted fault */
+    float *q_cosines, *q_sines; /* those of queries: the same arrays unless a fault is planted */
 
     /* The step as flat lists. */
     struct attention_span *spans, *last_spans; /* (max_seqs) */
@@ -65,7 +67,7 @@ struct cpu_backend {
     int32_t *last_row;                         /* (max_seqs): rows whose logits are wanted */
 };
 
-/* Computes the step; the batch is checked. (forward.c) */
+/* Computes one step of a batch that has been checked. logits as in backend_ops.step. (forward.c) */
 void cpu_forward(struct cpu_backend *b, const struct backend_batch *batch, float *logits);
 
 #endif

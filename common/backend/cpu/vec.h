@@ -1,11 +1,11 @@
-/* vec.h: one vector of floats as wide as the machine has them, and the few operations the kernels
- * need.
+/* vec.h: vectors of floats as wide as the machine's registers, and the few operations that the
+ * kernels need.
  *
- * Written once over the compilers' vector extensions (gcc and clang, x86-64 and ARM64); intrinsics
- * stand only where the extensions have no word for it: the fused multiply-add, so that every path
+ * Written once over the compilers' vector extensions (gcc and clang, x86-64 and ARM64). Intrinsics
+ * are used only for what the extensions don't have: the fused multiply-add, so that every path
  * rounds alike, and the widening of small types. VW is 16 with AVX-512, 8 with AVX2, else 4.
- * `-DSERVELAB_PORTABLE` drops to VW 4 without any intrinsic, which is what a machine that I don't
- * know gets; a test builds it. Not here: loops (matmul.c, attention.c, ops.c).
+ * `-DSERVELAB_PORTABLE` gives VW 4 without intrinsics, as on an unknown machine; a test builds it.
+ * Not here: loops (matmul.c, attention.c, ops.c).
  */
 #ifndef SERVELAB_BACKEND_CPU_VEC_H
 #define SERVELAB_BACKEND_CPU_VEC_H
@@ -64,8 +64,8 @@ VEC_INLINE vi vi_set(int32_t x) {
     return x - (vi){0};
 }
 
-/* Keeps a loaded vector in its register. gcc would rather load it again with every instruction that
- * uses it, and then the load ports are the limit of a matrix product. */
+/* Keeps a loaded vector in its register. Without this, gcc loads it again in every instruction that
+ * uses it, and the load ports limit a matrix product. */
 #if VEC_AVX512
 #define VEC_KEEP(v) __asm__("" : "+v"(v))
 #elif VEC_AVX2
@@ -173,7 +173,7 @@ VEC_INLINE vf vf_exp(vf x) {
     return p * (vf)((e + vi_set(127)) << 23);
 }
 
-/* Small types as floats: exact, every one of them. */
+/* Small types as floats: all exact. */
 static inline float bf16_to_f32(uint16_t h) {
     uint32_t u = (uint32_t)h << 16;
     float f;

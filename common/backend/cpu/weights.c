@@ -1,5 +1,5 @@
-/* weights.c: the model's weights as the kernels take them: as stored, or re-rounded in memory of
- * ours (cpu.h says to what). Not here: the file (model/), the rounding rules (dequant.c). */
+/* weights.c: the model's weights as the kernels take them: as stored in the mapped file, or
+ * re-rounded in allocated memory. Not here: the file (model/), the rounding rules (dequant.c). */
 #include "backend/cpu/state.h"
 
 #include "backend/cpu/dequant.h"
@@ -33,8 +33,8 @@ static int matrix(struct cpu_weights *w, enum backend_weights precision, const s
         size_t row_bytes = dtype_row_bytes(to->dtype, from->cols);
         if (row_bytes == 0)
             return err_set(e,
-                           "weights can't be rounded to %s: a matrix has %d columns, no multiple "
-                           "of 32",
+                           "weights can't be rounded to %s: a matrix has %d columns, which isn't a "
+                           "multiple of 32",
                            backend_weights_name(precision), from->cols);
         uint8_t *data = own(w, row_bytes * (size_t)from->rows, e);
         float *row = malloc(((size_t)from->cols + QBLOCK) * sizeof *row);
@@ -52,7 +52,8 @@ static int matrix(struct cpu_weights *w, enum backend_weights precision, const s
     return 0;
 }
 
-/* A norm, bias or factor as floats; NULL stays NULL. */
+/* A norm, bias or rope factor as floats, copied only where it isn't aligned F32; NULL stays NULL.
+ */
 static int vector(struct cpu_weights *w, const struct tensor *from, const float **to,
                   struct err *e) {
     *to = from->data;

@@ -1,9 +1,9 @@
-/* fake_cuda_driver.c: the driver's functions that gpu_driver.c uses, over the CPU runtime of
- * simtcc: what `make gpu-check DRY=1` and the grader's tests load in place of libcuda.so and of
- * cuBLAS. Built as one shared object, with kernels or without; a module's file that is a shared
- * object of simtcc's brings its own, and one that isn't there stands for the kernels in here.
+/* fake_cuda_driver.c: replaces libcuda.so and cuBLAS with the CPU runtime of simtcc, for
+ * `make gpu-check DRY=1` and the grader's tests. Has the functions that gpu_driver.c uses. Built as
+ * one shared object, with kernels or without. A module's file may be a shared object of simtcc with
+ * kernels; a file that doesn't exist means the kernels in this object.
  *
- * Event times are those of a clock that only work moves on: a launch takes 100 us, copies 1000
+ * Event times come from a clock that only work advances: a launch takes 100 us, copies 1000
  * GB/s, products 10000 GFLOP/s. FAKE_CUDA changes launches of modules but those called reference_*:
  * a number of us; "noisy"; "fail", a launch that fails.
  */
@@ -22,9 +22,9 @@ int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
     return flags != 0;
 }
-int cuGetErrorString(int status, const char **said);
-int cuGetErrorString(int status, const char **said) {
-    *said = cudaGetErrorString((cudaError_t)status);
+int cuGetErrorString(int status, const char **message);
+int cuGetErrorString(int status, const char **message) {
+    *message = cudaGetErrorString((cudaError_t)status);
     return 0;
 }
 int cuDeviceGet(int *device, int ordinal);
@@ -67,8 +67,8 @@ static double clock_us;
 typedef const void *find_fn(const char *name);
 typedef int launch_fn(const void *kernel, const unsigned shape[7], void **args);
 
-/* What a module's shared object has for the driver that loads it: this file is linked to it, too,
- * since its runtime's functions are hidden. */
+/* The interface of a module's shared object for the driver that loads it. This file is linked to
+ * the module too, because its runtime's functions are hidden. */
 find_fn fake_find;
 launch_fn fake_launch;
 const void *fake_find(const char *name) {
@@ -169,7 +169,7 @@ int cuEventElapsedTime(float *ms, void *a, void *b) {
     return 0;
 }
 
-/* cuBLAS, column-major, nothing transposed; its matrices lie where a host may read them. */
+/* cuBLAS, column-major, nothing transposed; its matrices are in memory that the host can read. */
 int cublasCreate_v2(void **handle);
 int cublasCreate_v2(void **handle) {
     *handle = handle;

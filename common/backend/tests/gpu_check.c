@@ -1,16 +1,15 @@
-/* gpu_check.c: every kernel on a GPU: right against its reference, and how fast as a fraction of
- * what the card itself was just measured to do.
+/* gpu_check.c: runs every kernel on a GPU, compares it with its reference, and prints its speed as
+ * a fraction of the card's measured limits.
  *
  *   gpu_check MODULES LAUNCH.json [--small] [--only KERNEL]
  *   gpu_check MODULES LAUNCH.json --once KERNEL "rows=5 d=64"     one launch, for a profiler
  *
- * MODULES holds one KERNEL.fatbin each. Rightness is judged on shapes that are no multiple of a
- * tile. Times are those of CUDA events around single launches, the L2 cache overwritten in between
- * and outside of the timed stretch; the median of TIMED launches is printed with the least and the
- * greatest. Bytes and operations are the closed forms of kernel_spec.h, so a rate is useful work
- * over time and not what the hardware happened to move. --small runs the whole plan on small shapes
- * (a dry run) and prints no times. Exit status: 0 all right, 1 a kernel is wrong, 2 bad usage or no
- * device.
+ * MODULES holds one KERNEL.fatbin each. Results are compared on shapes that aren't multiples of
+ * a tile. Times are those of CUDA events around single launches; between them, untimed, the L2
+ * cache is overwritten; the median of TIMED launches is printed with the least and the greatest.
+ * Bytes and operations are the closed forms of kernel_spec.h, so a rate is useful work over time,
+ * not the traffic of the hardware. --small uses small shapes (a dry run) and prints no times. Exit
+ * status: 0 all right, 1 a kernel is wrong, 2 bad usage or no device.
  */
 #include "backend/gpu_driver.h"
 #include "backend/kernel_case.h"
@@ -93,7 +92,7 @@ static int put_on_device(struct loaded *l, struct err *e) {
     for (int p = 0; p < kernel_param_count(l->data.spec); p++) {
         const struct kernel_tensor *t = &l->data.tensor[p];
         if (!t->n) continue;
-        l->args[p] = &l->pointer[p]; /* a device's address is 64 bits wide, here too */
+        l->args[p] = &l->pointer[p]; /* a device address has 64 bits, on the CPU too */
         if (gpu_alloc(&l->pointer[p], t->bytes, e) ||
             gpu_upload(l->pointer[p], t->data, t->bytes, e))
             return -1;
@@ -161,7 +160,7 @@ struct times {
     float least_ms, median_ms, greatest_ms;
 };
 
-/* What is timed: a kernel, a copy or cuBLAS's product. */
+/* A timed operation: a kernel, a copy or cuBLAS's product. */
 typedef int work_fn(void *ctx, struct err *e);
 
 static int rising(const void *a, const void *b) {
@@ -207,7 +206,7 @@ static int copy_once(void *ctx, struct err *e) {
     return gpu_copy(c->to, c->from, c->bytes, e);
 }
 
-/* What the card does at best, measured in this run. */
+/* The card's limits, measured in this run. */
 static int measure_card(struct bench *b, bool cublas, struct err *e) {
     struct times t;
     struct copied c = {.bytes = b->small ? 1 << 16 : COPY_BYTES};

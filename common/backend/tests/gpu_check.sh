@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # gpu_check.sh: what `make gpu-check` runs. Builds the kernels of lab 03 with nvcc and gpu_check.c with the C compiler, runs
-# every kernel on the GPU and prints one table; where ncu can profile, our counters stand beside its. DRY=1 does the whole
-# plan on the CPU, on small shapes and without times: kernels and driver by simtcc. KERNELS_DIR=FOLDER takes other kernels.
+# every kernel on the GPU and prints one table; if ncu can profile, simt's counters are compared with its. DRY=1 does all of it
+# on the CPU, on small shapes and without times: kernels and driver by simtcc. KERNELS_DIR=FOLDER takes other kernels.
 #
 # Exit status: 0 all right, 1 a kernel is wrong, 2 something is missing (and how to get it).
 set -u
@@ -53,8 +53,8 @@ if [ $status != 2 ] && command -v ncu >/dev/null; then
     cpu_driver "$out/libfakecuda_check.so" --check
     echo
     python3 $here/gpu_counters.py "$out/gpu_check" "$out" "$lab/launch.json" "$PWD/$out/libfakecuda_check.so" ||
-        echo "our counters were not compared with ncu's (see above; profiling may need the permission of the machine's owner)"
+        echo "simt's counters were not compared with ncu's (see above; profiling may need the permission of the machine's owner)"
 else
-    echo "our counters were not compared: ncu is not here"
+    echo "simt's counters were not compared: ncu is not installed"
 fi
 exit $status

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""gpu_counters.py: our counters beside Nsight Compute's, for one launch of every kernel.
+"""gpu_counters.py: compares simt's counters with Nsight Compute's, for one launch of every kernel.
 
     gpu_counters.py GPU_CHECK MODULES LAUNCH.json DRY_LIBRARY [NCU]
 
-Ours come from GPU_CHECK --once over DRY_LIBRARY, a driver on the CPU built with simtcc --check; theirs from the same
-program under ncu (default: "ncu") on the GPU. ONLY=KERNEL in the environment takes one. Prints a line a kernel and counter that either saw. A difference is
+simt's counts come from GPU_CHECK --once with DRY_LIBRARY, a driver on the CPU built with simtcc --check; ncu's (default:
+"ncu") from the same program on the GPU. ONLY=KERNEL in the environment takes one. Prints a line a kernel and counter that either saw. A difference is
 information, not a failure: the tensor-core loads of attention_prefill are emulated, and an assembler may merge or split
-accesses. Exit status: 0, or 2 when one of the two can't be run.
+accesses. Exit status: 0, or 2 if one of the two can't be run.
 """
 import csv
 import io

@@ -1,6 +1,6 @@
-/* kernel_glue.h: what kernel_run.c needs of a device: memory, and one kernel's launch.
+/* kernel_glue.h: the device that kernel_run.c uses: memory, and the launch of one kernel.
  *
- * kernel_glue_simt.c does it on the CPU, where the kernel is linked in (simtcc).
+ * kernel_glue_simt.c implements it on the CPU, where the kernel is linked in (simtcc).
  */
 #ifndef SERVELAB_BACKEND_TESTS_KERNEL_GLUE_H
 #define SERVELAB_BACKEND_TESTS_KERNEL_GLUE_H
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Each returns NULL, or what went wrong in the runtime's words. */
+/* Each returns NULL, or the runtime's error message. */
 const char *glue_open(const char *kernel);
 const char *glue_alloc(void **device, size_t bytes);
 const char *glue_free(void *device);

@@ -4,9 +4,9 @@
  *   kernel_run --judge REPORT.json KERNEL "rows=5 d=64"
  *
  * Linked with a kernel_glue_*.c and, on the CPU, with one .cu that defines KERNEL. For every shape:
- * fresh data of the seed, one launch as ENTRY of the launch file says, every output compared, every
- * input looked at. Prints a line a shape; exit status 0 all right, 1 wrong, 2 bad usage or input.
- * What the kernel did is counted by the runtime it is linked with (SIMT_REPORT).
+ * fresh data of the seed, one launch by ENTRY of the launch file, every output compared, every
+ * input checked for changes. Prints a line a shape; exit status 0 all right, 1 wrong, 2 bad usage
+ * or input. The runtime that it is linked with writes the counts (SIMT_REPORT).
  */
 #include "backend/kernel_case.h"
 #include "backend/launch.h"
@@ -19,7 +19,7 @@
 struct run {
     struct kernel_case data;
     void *device[KERNEL_MAX_PARAMS];
-    char why[600]; /* the first thing that was wrong, "" when nothing was */
+    char why[600]; /* the first error, "" if there is none */
 };
 
 static void wrong(struct run *r, const char *name, const char *what) {
@@ -30,9 +30,9 @@ static void upload(struct run *r) {
     for (int p = 0; p < kernel_param_count(r->data.spec); p++) {
         const struct kernel_tensor *t = &r->data.tensor[p];
         if (!t->n) continue;
-        const char *said = glue_alloc(&r->device[p], t->bytes);
-        if (!said) said = glue_upload(r->device[p], t->data, t->bytes);
-        if (said) wrong(r, r->data.spec->param[p].name, said);
+        const char *error = glue_alloc(&r->device[p], t->bytes);
+        if (!error) error = glue_upload(r->device[p], t->data, t->bytes);
+        if (error) wrong(r, r->data.spec->param[p].name, error);
     }
 }
 
@@ -40,9 +40,9 @@ static void look_at(struct run *r, int p) {
     const struct kernel_tensor *t = &r->data.tensor[p];
     char text[200];
     void *got = malloc(t->bytes);
-    const char *said = got ? glue_download(got, r->device[p], t->bytes) : "out of memory";
-    if (said) {
-        wrong(r, r->data.spec->param[p].name, said);
+    const char *error = got ? glue_download(got, r->device[p], t->bytes) : "out of memory";
+    if (error) {
+        wrong(r, r->data.spec->param[p].name, error);
     } else if (t->want) {
         struct comparison c = kernel_case_check(&r->data, p, got);
         if (!c.ok) wrong(r, r->data.spec->param[p].name, comparison_text(&c, text, sizeof text));
@@ -63,8 +63,8 @@ static void launch(struct run *r, const struct launch_rule *rule) {
         return;
     }
     kernel_case_args(&r->data, r->device, args);
-    const char *said = glue_launch(&shape, args);
-    if (said) wrong(r, "launch", said);
+    const char *error = glue_launch(&shape, args);
+    if (error) wrong(r, "launch", error);
 }
 
 static int complain(const char *what, const struct err *e) {
@@ -72,7 +72,7 @@ static int complain(const char *what, const struct err *e) {
     return 2;
 }
 
-/* 1 when the kernel was wrong. */
+/* 1 if the kernel was wrong. */
 static int run_shape(const struct kernel_spec *k, const struct launch_rule *rule, uint64_t seed,
                      const char *sizes_text) {
     static struct run r;
@@ -125,9 +125,9 @@ int main(int argc, char **argv) {
     const struct kernel_spec *k = kernel_spec_find(argv[1]);
     if (!k) return complain(argv[1], &(struct err){.text = "no such kernel"});
     if (launch_rule_read(argv[2], argv[3], &rule, &e)) return complain(argv[2], &e);
-    const char *said = glue_open(k->name);
-    if (said) {
-        fprintf(stderr, "kernel_run: %s: %s\n", k->name, said);
+    const char *error = glue_open(k->name);
+    if (error) {
+        fprintf(stderr, "kernel_run: %s: %s\n", k->name, error);
         return 2;
     }
     int bad = 0;

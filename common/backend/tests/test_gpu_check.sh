@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_gpu_check.sh: the whole plan of `make gpu-check`, dry: driver, kernels and profiler are stand-ins on the CPU. A wrong
-# kernel is found, a missing driver is said, and ncu's table is read as it prints it.
+# test_gpu_check.sh: the whole plan of `make gpu-check`, dry: on the CPU, with replacements of the driver and the
+# profiler. A wrong kernel is found, a missing driver is reported, and ncu's table is read.
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 work=$(mktemp -d)
@@ -20,13 +20,13 @@ dry=build/gpu-dry
 DRY=1 bash $check >"$work/out" 2>"$work/err"
 report $? "the dry run ends well" "$work/err"
 [ "$(grep -c ' right ' "$work/out")" = 15 ] && grep -qx '15 kernels, 0 wrong' "$work/out" && grep -q cublasSgemm "$work/out"
-report $? "fifteen kernels are right, and cuBLAS stands beside gemm" "$work/out"
+report $? "fifteen kernels are right, and cuBLAS is compared with gemm" "$work/out"
 ! grep -qE '[0-9] *(us|GB/s|GFLOP/s)' "$work/out"
 report $? "a dry run states no time" "$work/out"
 
 SERVELAB_LIBCUDA=/nonexistent/libcuda.so $dry/gpu_check $dry solutions/03_kernels/launch.json >"$work/out" 2>"$work/err"
 [ $? = 2 ] && grep -q 'no CUDA driver here' "$work/err" && grep -q 'DRY=1' "$work/err"
-report $? "without a driver it says so, and what to do" "$work/err"
+report $? "without a driver it reports that, and the next step" "$work/err"
 
 # A wrong kernel: the last row is left out. Only the launch file differs.
 sed 's/"rmsnorm": {"grid": \["rows"\]/"rmsnorm": {"grid": ["rows - 1"]/' solutions/03_kernels/launch.json >"$work/launch.json"
@@ -48,8 +48,8 @@ bin=$(dirname "${SERVELAB:-build/bin/servelab}")
 "$bin/simtcc" --check -shared -Icommon solutions/03_kernels/copy.cu $dry/fake_cuda_driver.o -o "$work/libcheck.so" 2>"$work/err" &&
     ONLY=copy python3 common/backend/tests/gpu_counters.py $dry/gpu_check $dry solutions/03_kernels/launch.json "$work/libcheck.so" \
         "$work/ncu" >"$work/out" 2>"$work/err"
-report $? "counters are laid beside ncu's" "$work/err"
+report $? "counters are compared with ncu's" "$work/err"
 grep -qE '^copy +global_load_sectors +512 +1024 +0\.500$' "$work/out" && grep -qE '^copy +shared_wavefronts +0 +-$' "$work/out"
-report $? "ncu's numbers are read, and a counter it doesn't have is left open" "$work/out"
+report $? "ncu's numbers are read, and a counter it doesn't have is left empty" "$work/out"
 echo "1..$n"
 exit $failed

@@ -84,7 +84,7 @@ END_TEST
 enum { HEAD = 2 * 16 }; /* values of one head in one block: 16 slots of 2 */
 
 /* Two query heads on one KV head of two values. Keys are (p, 0) for position p, so that query (q,
- * 0) scores q p; values are (1, p). Logical block 0 stands in physical block 1. */
+ * 0) scores q p; values are (1, p). Logical block 0 is in physical block 1. */
 static struct reference_cache cache_by_hand(uint16_t *k, uint16_t *v) {
     for (int i = 0; i < 2 * HEAD; i++) k[i] = v[i] = 0;
     for (int p = 0; p < 17; p++) {

@@ -1,5 +1,5 @@
-/* test_kernel_spec.c: the table is whole, its closed forms have values, versions are told by
- * budgets, sizes and starters are judged rightly. */
+/* test_kernel_spec.c: the table is complete, its closed forms have values, budgets decide versions,
+ * sizes are checked and starters recognised. */
 #include "backend/kernel_case.h"
 #include "backend/kernel_spec.h"
 

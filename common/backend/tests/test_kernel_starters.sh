@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_kernel_starters.sh: what a learner of lab 03 starts from: every kernel's starter compiles, by simtcc and by nvcc where
-# it is, says that it was not attempted, and holds nothing of the answer.
+# test_kernel_starters.sh: the starters of lab 03: each compiles, by simtcc and by an installed nvcc, counts as not attempted,
+# and holds nothing of the solution.
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 simtcc=$(dirname "${SERVELAB:-build/bin/servelab}")/simtcc
@@ -22,12 +22,12 @@ for f in solutions/03_kernels/*.cu; do
     awk -f common/course/strip.awk "$f" >"$starter" 2>"$work/err" &&
         grep -qxF "    LAB_TODO_KERNEL(\"$name\");" "$starter" && [ "$(grep -c . "$starter")" -lt 20 ] &&
         ! grep -qE 'SOLUTION|threadIdx|__shared__' "$starter"
-    report $? "$name: its starter has the signature, and says it was not attempted" "$starter"
+    report $? "$name: its starter has the signature, and counts as not attempted" "$starter"
 done
 "$simtcc" -shared -Icommon "$work"/*.cu -o "$work/starters.so" 2>"$work/err"
 report $? "simtcc compiles the starters" "$work/err"
 if command -v nvcc >/dev/null; then
-    cat "$work"/*.cu >"$work/all.cuh" # one unit: each starter is a signature and no more
+    cat "$work"/*.cu >"$work/all.cuh" # one unit: each starter is only a signature
     nvcc -std=c++17 -Icommon -arch=sm_80 -x cu -cubin "$work/all.cuh" -o "$work/all.cubin" >"$work/err" 2>&1
     report $? "nvcc compiles the starters" "$work/err"
 else

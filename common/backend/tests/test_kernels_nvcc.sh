@@ -2,6 +2,7 @@
 # test_kernels_nvcc.sh: nvcc compiles every version of every kernel without a warning; the fast ones for sm_80 and sm_90,
 # where they spill no register and keep nothing in local memory (ptxas's resource report). The steps are compiled for
 # sm_80 alone, which takes half the time; STEPS_TOO=1 compiles them for both. Needs no GPU.
+# servelab-test: long
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 lab=solutions/03_kernels

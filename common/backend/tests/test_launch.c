@@ -1,5 +1,6 @@
-/* test_launch.c: expressions by hand, launch files that are right, and what is refused with which
- * words. */
+/* test_launch.c: expressions with known values, valid launch files, and refusals with their
+ * messages.
+ */
 #include "backend/launch.h"
 
 #include "testing/check_main.h"
@@ -43,7 +44,8 @@ static void refused(const char *text, const char *why) {
     struct err e = {0};
     int64_t v = 77;
     ck_assert_msg(launch_eval(text, &names, "grid[0]", &v, &e) == -1, "%s was accepted", text);
-    ck_assert_msg(strstr(e.text, why) != NULL, "%s: \"%s\" doesn't say \"%s\"", text, e.text, why);
+    ck_assert_msg(strstr(e.text, why) != NULL, "%s: \"%s\" doesn't contain \"%s\"", text, e.text,
+                  why);
     ck_assert_str_eq(e.field, "grid[0]");
     ck_assert_int_eq(v, 77);
 }

@@ -1,6 +1,6 @@
 """test_docs.py: `make docs` renders every document into complete pages, and check_links.py finds what is wrong in one.
 
-Renders the tree as it stands, except for labs/, which is made afresh: what a learner writes into a handout is theirs.
+Renders the working tree with a freshly generated labs/, so that what a learner writes into a handout fails no test.
 """
 
 import os
@@ -44,7 +44,7 @@ def tree_with_fresh_labs(into):
 
 
 def check_rendering(tree, folder):
-    # an unusable proxy: whoever tried to load something would fail
+    # an unusable proxy: loading something from the network would fail
     offline = {**os.environ, "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
     made = run(os.path.join(tree, "common/course/make_docs.sh"), folder, env=offline)
     report(made.returncode == 0, "every document is rendered and every link leads somewhere", made.stdout + made.stderr)
@@ -70,7 +70,7 @@ def check_commands(tree):
     labs = sorted(f[3:] for f in os.listdir(os.path.join(TOP, "grader")) if re.fullmatch(r"lab\d\d", f))
     listed = "".join(run(SERVELAB, "grade", lab, "--list").stdout for lab in labs)
     known = set(re.findall(r"\b((?:intervals|quality|slo|evidence|safety)\.[\w.]+)", listed))
-    known |= {part for name in known for part in name.split(".")[:2]}  # a dimension; what stands after it
+    known |= {part for name in known for part in name.split(".")[:2]}  # a dimension, and a dimension's check
     wrong = []
     handouts = sorted(f"{top}/{lab}/README.md" for top in ("labs", "solutions") for lab in os.listdir(os.path.join(tree, top))
                       if os.path.exists(os.path.join(tree, top, lab, "README.md")))

@@ -1,5 +1,5 @@
-/* test_lab01_data.c: the data files of lab 01: the reference's are read by the system and
- * plausible, the starters' are refused at their first blank. */
+/* test_lab01_data.c: lab 01's data files: the reference's are valid and plausible; a starter's is
+ * refused at its first blank. */
 #include "base/json.h"
 #include "base/lab_todo.h"
 #include "objective/classify.h"

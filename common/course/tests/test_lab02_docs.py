@@ -1,5 +1,5 @@
-"""test_lab02_docs.py: what lab 02's handout quotes is what the programs say today: every simulator command in it runs,
-the lines quoted under a command are in its output, the figure is the simulator's, and `make mine` links what it says.
+"""test_lab02_docs.py: lab 02's handout agrees with the programs: every simulator command in it runs, the lines quoted
+under a command are in its output, the figure is the simulator's, and `make mine` links the files that the handout names.
 """
 
 import json
@@ -39,7 +39,7 @@ def blocks(text):
 
 
 def run_command(line, work):
-    """What a handout's simulator command prints; the learner's own program is played by the reference."""
+    """Runs a simulator command of the handout; build/mine/servelab is replaced by the reference."""
     argv = line.split()
     argv[0] = SERVELAB
     if "--out" in argv:
@@ -102,13 +102,13 @@ def check_promises():
     limits = re.search(r"limits = \{(\d+) \* NS_PER_MS, (\d+) \* NS_PER_MS", judge).groups()
     said = [f"{constant['MARGIN_PERCENT'] / 100:g} times the goodput of the better one of `static:8` and `wait-for-n:8`",
             f"{constant['BATCH_MARGIN_PERCENT'] / 100:g} times the goodput of `single`",
-            f"more than {constant['PLAY_MAX_OVERTAKEN']} that came after it",
+            f"at most {constant['PLAY_MAX_OVERTAKEN']} requests that arrived later",
             f"first token came within {int(limits[0]) / 1000:g} s and each further one took below {limits[1]} ms, on average"]
     report(not [s for s in said if s not in handout], "what the handout promises is what the grader asks",
            [s for s in said if s not in handout])
     rubric = re.findall(r'"((?:intervals|quality|slo)\.\w+)", DIM', read(TOP, "grader/lab02/rubric.c"))
     missing = [c for c in rubric if not re.search(rf"CHECK=\S*\b{re.escape(c)}\b", read(HANDOUT))]
-    report(len(rubric) > 30 and not missing, "every check stands under its function", missing)
+    report(len(rubric) > 30 and not missing, "every check is named under its function", missing)
 
 
 def check_figure(work):

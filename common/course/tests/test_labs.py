@@ -1,8 +1,8 @@
-"""test_labs.py: labs/ is what solutions/ makes of it, gives nothing away, and a starter says "not attempted".
+"""test_labs.py: labs/ is what solutions/ generates, holds no answer, and each starter reports "not attempted".
 
-Looks at the last commit, so that what somebody has in hand never turns it red; and of that at the files that are as
-they were generated (labs/.generated), so that a learner who commits answers isn't told off for them. LABS_TREE=FOLDER
-looks at a folder instead; STRICT_LABS=1 makes an edited file of labs/ a failure (for those who maintain the course).
+Checks the last commit, so that work in progress fails no test; and in it the files that have their digest of
+labs/.generated, so that a learner's committed answers fail none. LABS_TREE=FOLDER checks a folder instead;
+STRICT_LABS=1 makes an edited file of labs/ a failure (for maintainers of the course).
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def read(*parts):
 
 
 def committed_tree(into):
-    """The last commit's tree in a folder of its own, or None where there is no history."""
+    """Unpacks the last commit into a folder; returns it, or None where there is no git history."""
     archive = subprocess.run(["git", "archive", "HEAD", "labs", "solutions", "common"], cwd=TOP, capture_output=True)
     if archive.returncode != 0:
         return None
@@ -56,7 +56,7 @@ def sha256(path):
         return hashlib.sha256(f.read()).hexdigest()
 
 
-# ---- what the marks say, read a second time and independently of strip.awk -------------------------------------------
+# ---- the marks, read independently of strip.awk ------------------------------------------------------------------------
 
 
 def is_mark(line, word):
@@ -154,7 +154,7 @@ def todo_functions(source):
 
 def check_starters(tree, fresh, pristine, work):
     """Compiles every starter alone; calls each unwritten function and expects status 3 and a helpful line."""
-    given = [os.path.join(tree, "common/base", f) for f in ("lab_todo.c", "err.c", "json_scan.c")]
+    given = [os.path.join(tree, "common/base", f) for f in ("lab_todo.c", "err.c", "utf8.c")]
     for f in (f for f in pristine if f.endswith(".c")):
         source = os.path.join(tree, "labs", f)
         functions = todo_functions(read(source))
@@ -194,7 +194,8 @@ def says_not_attempted(tree, work, obj, given, name, f, handout):
 def check_overwriting(tree, work):
     """In a copy of the tree: edited files are refused, named, saved with FORCE=1."""
     copy = os.path.join(work, "copy")
-    shutil.copytree(tree, copy)
+    for part in ("common", "labs", "solutions"):
+        shutil.copytree(os.path.join(tree, part), os.path.join(copy, part))
     tool = os.path.join(copy, "common/course/make_labs.sh")
     again = run(tool, "--to", os.path.join(copy, "labs2"))
     shutil.rmtree(os.path.join(copy, "labs"))

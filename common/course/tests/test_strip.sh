@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_strip.sh: strip.awk cuts what it should and refuses everything through which an answer could slip.
+# test_strip.sh: strip.awk cuts marked regions, and refuses every mistake through which an answer could reach a starter.
 set -u
 top=$(cd "$(dirname "$0")/../../.." && pwd)
 work=$(mktemp -d)

@@ -2,6 +2,7 @@
 """test_load.py: `servelab load` against the real server over a fake backend, and against scripted servers: those of other
 makers, and those that misbehave.
 """
+# servelab-test: waits
 import json
 import os
 import socket
@@ -203,8 +204,9 @@ def reasoning_is_told_apart_from_the_answer():
         first, submitted = at(record, "first_byte_received"), at(record, "request_submitted")
         client = record["client"]
         equal((client["answer_chunks"], client["reasoning_chunks"]), (1, 2))
-        assert client["answer_ttft_ns"] - (first - submitted) >= 300e6, record
-        assert checked(record)["tpot_ns"] >= 100e6 - 1, "over all that was streamed"
+        assert client["answer_ttft_ns"] >= 300e6 and client["answer_ttft_ns"] > first - submitted, record
+        span = at(record, "final_byte_received") - first
+        assert abs(checked(record)["tpot_ns"] - span / 3) <= 1, "over all that was streamed"
         assert "reasoning" in record["statement"] and "the answer itself began after" in record["statement"]
     record = against([chunk({"reasoning": "hm"}), chunk(finish="length"), DONE])[1]
     equal((record["client"]["answer_ttft_ns"], record["client"]["answer_chunks"]), (None, 0))

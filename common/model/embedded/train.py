@@ -248,7 +248,7 @@ def launch(workers, out):
     """Starts the workers as processes of this same script; returns the first bad exit status."""
     env = dict(os.environ, OMP_NUM_THREADS="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="29517",
                WORLD_SIZE=str(workers))
-    # torch allocates and frees large blocks every step: jemalloc, told to keep them, saves a tenth.
+    # torch allocates and frees large blocks every step; jemalloc, set to keep them, saves a tenth.
     jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
     if os.path.exists(jemalloc):
         env.update(LD_PRELOAD=jemalloc, MALLOC_CONF="dirty_decay_ms:-1,muzzy_decay_ms:-1")

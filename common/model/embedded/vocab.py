@@ -1,10 +1,10 @@
-"""vocab.py: the embedded model's vocabulary (480 tokens) and a plain byte-level BPE encoder.
+"""vocab.py: the embedded model's vocabulary (448 tokens) and a plain byte-level BPE encoder.
 
 The scheme is GPT-2's: text is cut into pre-tokens by one regular expression, each pre-token is
 written byte by byte in GPT-2's printable alphabet, and merges are applied in rank order. So the
-file is read by llama.cpp, by Hugging Face `tokenizers` and by our own C reader without a special
-case. Only the merges are ours, and they are chosen by hand for one purpose: every digit, every
-symbol of a key and every word of the task grammar is exactly one token.
+file is read by llama.cpp, by Hugging Face `tokenizers` and by servelab's C reader without a special
+case. The merges are chosen by hand so that every digit, every symbol of a key and every word of the
+task grammar is exactly one token.
 
 Why the merges give those pieces. All merges extend a pre-token's *front* (" ", " f", " fl", ...,
 " flush"), and those that start with a space outrank those that don't. A pre-token has one front,

@@ -2,9 +2,8 @@
 """check_chat_template.py: our prompts against Jinja's, for each chat template that we recognise.
 
 The template's text runs through Jinja as Hugging Face runs it (trim_blocks, lstrip_blocks); ours goes through the product
-(test_tokenizer_golden --chat). The vocabulary is made here and has only bytes and markers, so that the ids say exactly
-which text was encoded and which markers were put in. Where build/models/smollm2.gguf stands, its own template is among
-them. Prints TAP. Needs jinja2.
+(test_tokenizer_golden --chat). The vocabulary is made here and has only bytes and markers, so that the ids show exactly
+which text was encoded and which markers were put in. With build/models/smollm2.gguf, its template is checked too. Prints TAP. Needs jinja2.
 """
 import os, random, struct, subprocess, sys, tempfile
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -60,7 +59,7 @@ def write(path, template):
 
 
 def smollm2_template():
-    """Its text out of the file, by the bytes that stand before it."""
+    """The template's text, found by the bytes before it in the file."""
     if not os.path.exists(SMOLLM2):
         return None
     with open(SMOLLM2, "rb") as f:

@@ -2,11 +2,11 @@
 """check_tokenizer_hf.py [--write]: words and ids of Hugging Face's `tokenizers` on the lines of text_lines.h.
 
 Compares them with golden/tokenizer.json, which test_tokenizer_golden.c compares ours with, and prints TAP; with --write
-makes that file anew (entries of vocabularies that aren't here are kept). The library's side stands in hf_tokenizer.py.
-What the library can't be given: ill-formed UTF-8. There the lines are cut by our documented rule (each byte outside a
+makes that file anew (entries of vocabularies that aren't here are kept). hf_tokenizer.py makes the library's tokenizers.
+The library doesn't take ill-formed UTF-8: there the lines are cut by the documented rule (each byte outside a
 well-formed character alone), and the pieces are compared.
 
-Environment: OBJ, where the test programs stand; SERVELAB_DATA, the shared test data.
+Environment: OBJ, the folder of the test programs; SERVELAB_DATA, the shared test data.
 """
 import hashlib, json, os, struct, subprocess, sys
 import tokenizers

@@ -1,8 +1,8 @@
-/* fuzz_gguf.c: any bytes as a GGUF file, as a model and as a vocabulary: refused with a message, or
- * read; never a fault. libFuzzer:
+/* fuzz_gguf.c: reads any bytes as a GGUF file, as a model and as a vocabulary: they are refused
+ * with a message or read, without a fault. libFuzzer:
  *   clang -g -O1 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -Icommon \
  *     common/model/tests/fuzz_gguf.c common/model/\*.c common/base/err.c \
- *     common/base/json_scan.c common/base/rng.c -lpcre2-8 -lm -o build/fuzz_gguf
+ *     common/base/utf8.c common/base/rng.c -lpcre2-8 -lm -o build/fuzz_gguf
  * (without the backslash before the star; the sources and not the library, so that libFuzzer sees
  * which branches are taken)
  */
@@ -11,8 +11,7 @@
 #include "model/tokenizer.h"
 #include "testing/fuzz.h"
 
-/* Reads what the file claims to have: each byte of each tensor, so that a sanitizer sees a wrong
- * extent. */
+/* Reads each byte of each tensor, so that a sanitizer sees a wrong extent. */
 static uint64_t touch_tensors(const struct gguf *g) {
     uint64_t sum = 0;
     for (size_t i = 0; i < gguf_n_tensors(g); i++) {
@@ -30,11 +29,11 @@ static uint64_t touch_tensors(const struct gguf *g) {
     return sum;
 }
 
-/* Asks for every key as every type. */
+/* Reads every key as every type and as text. */
 static void touch_keys(const struct gguf *g) {
     for (size_t i = 0; i < gguf_n_keys(g); i++) {
         struct gguf_str k = gguf_key_at(g, i), s, *words = NULL;
-        char key[128];
+        char key[128], text[64];
         int64_t v;
         double d;
         bool b;
@@ -49,6 +48,8 @@ static void touch_keys(const struct gguf *g) {
         gguf_get_str(g, key, &s, NULL);
         gguf_get_str_array(g, key, &words, &n, NULL);
         gguf_get_int_array(g, key, &ints, &n, NULL);
+        gguf_show_value(g, key, text, sizeof text);
+        gguf_value_is(g, key, text);
         free(words);
         free(ints);
     }

@@ -51,7 +51,7 @@ static bool well_formed(const char *s, size_t n) {
     return true;
 }
 
-/* What streaming writes is well-formed, whatever comes; and the text itself where that is. */
+/* Streaming writes well-formed UTF-8 for any text, and the text itself where it is well-formed. */
 static void check_stream(const struct tokenizer *t, const int32_t *ids, int32_t n_ids,
                          const char *text, size_t n, bool special) {
     char *out = malloc(3 * n + 64);

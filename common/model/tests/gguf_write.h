@@ -1,6 +1,5 @@
-/* gguf_write.h: makes GGUF files in memory, right ones and wrong ones, for the tests. Whatever is
- * asked for is written, without checks: a hostile file is made by asking for it. Aborts when memory
- * is out. */
+/* gguf_write.h: makes GGUF files in memory for the tests, valid and invalid ones: nothing is
+ * checked. Aborts when memory is out. */
 #ifndef SERVELAB_MODEL_TESTS_GGUF_WRITE_H
 #define SERVELAB_MODEL_TESTS_GGUF_WRITE_H
 
@@ -136,10 +135,9 @@ static inline uint8_t *gw_finish(struct gw *w, size_t *n) {
     return exact;
 }
 
-/* ---- a small vocabulary and a small model -----------------------------------------------------
- */
+/* ---- a small vocabulary and a small model ---------------------------------------------------- */
 
-/* Writes byte `b` in GPT-2's alphabet. Kept apart from vocab.c, which tests are to check. */
+/* Writes byte `b` in GPT-2's alphabet. Independent of vocab.c, which tests check with it. */
 static inline void gw_alphabet(int b, char out[4]) {
     int cp = b, others = 0;
     for (int i = 0; i < 256; i++) {
@@ -191,7 +189,7 @@ static inline void gw_vocabulary(struct gw *w, const char *pre) {
 struct gw_llama {
     const char *arch;    /* NULL: "llama" */
     uint32_t dtype;      /* of the matrices */
-    int bias, untied;    /* q/k/v bias; an output matrix of its own */
+    int bias, untied;    /* q/k/v bias; a separate output matrix */
     const char *without; /* this tensor is left out */
     const char *reshape; /* this tensor gets one row less */
     const char *no_key;  /* this key is left out: "block_count" */
@@ -239,7 +237,7 @@ static inline void gw_llama_keys(struct gw *w, const struct gw_llama *o) {
         gw_key_u32(w, key, ints[i].v);
     }
     snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", arch);
-    gw_key_f32(w, key, 1e-6f);
+    if (!o->no_key || strcmp(o->no_key, key + strlen(arch) + 1) != 0) gw_key_f32(w, key, 1e-6f);
     snprintf(key, sizeof key, "%s.rope.freq_base", arch);
     gw_key_f32(w, key, 500000);
 }

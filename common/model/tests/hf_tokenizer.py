@@ -1,7 +1,7 @@
 """hf_tokenizer.py: Hugging Face's `tokenizers` on the vocabulary and merges of a GGUF file.
 
-The file is read here by other code than ours, and pre-tokenizers are put together from the library's own parts as the
-models' tokenizer files state them. Used by check_tokenizer_hf.py and ../bench/compare_tokenizer.py.
+The reader of the file is independent of the C code, and pre-tokenizers are built from the library's parts as in the
+models' tokenizer files. Used by check_tokenizer_hf.py and ../bench/compare_tokenizer.py.
 """
 import struct
 import tokenizers

@@ -18,7 +18,7 @@ static inline uint32_t sha256_rotr(uint32_t x, int k) {
 }
 
 /* The first 32 bits of the fractional part of the k-th root (2 or 3) of prime p: by integer search,
- * so that no table of constants has to be believed. */
+ * so that no table of constants is needed. */
 static inline uint32_t sha256_constant(uint32_t p, int root) {
     /* the greatest x with x^root <= p * 2^(32 * root); its low 32 bits are the fraction. p is at
      * most 311, so x has 37 bits and its cube 111. */

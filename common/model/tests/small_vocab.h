@@ -62,7 +62,7 @@ static inline struct tokenizer *make(void) {
     return make_with("smollm", CHATML_LIKE, -1);
 }
 
-/* ids as "256 32 ..." for messages that can be read. */
+/* ids as "256 32 ...", for messages. */
 static inline const char *shown(const int32_t *ids, int32_t n) {
     static char text[2][2048];
     static int turn;

@@ -1,4 +1,4 @@
-/* tap.h: TAP lines for tests that may have to skip for want of a file, which Check can't say. */
+/* tap.h: TAP lines for tests that skip where a file is missing, which Check can't report. */
 #ifndef SERVELAB_MODEL_TESTS_TAP_H
 #define SERVELAB_MODEL_TESTS_TAP_H
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """test_cmd_model.py: `servelab model` as a user meets it: output, JSON keys, messages, exit statuses.
 
-The files are made here: a vocabulary of the 256 bytes, two merges and three markers, with and without a tiny model.
+The files are those of small_gguf.py, with and without a model.
 """
-import json, os, struct, subprocess, sys, tempfile
+import json, os, subprocess, sys, tempfile
+
+from small_gguf import key, model, text, vocabulary, write
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
@@ -19,68 +21,6 @@ def check(ok, name, detail=""):
 def run(*args, stdin=b""):
     p = subprocess.run([SERVELAB, "model", *args], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     return p.returncode, p.stdout, p.stderr.decode(errors="replace")
-
-
-# ---- a GGUF writer of its own ----------------------------------------------------------------------------------------
-def text(s):
-    return struct.pack("<Q", len(s.encode())) + s.encode()
-
-
-def key(name, kind, payload):
-    return text(name) + struct.pack("<I", kind) + payload
-
-
-def strings(items):
-    return struct.pack("<IQ", 8, len(items)) + b"".join(map(text, items))
-
-
-def alphabet():
-    visible = list(range(33, 127)) + list(range(161, 173)) + list(range(174, 256))
-    hidden = [b for b in range(256) if b not in visible]
-    return [chr(b) if b in visible else chr(256 + hidden.index(b)) for b in range(256)]
-
-
-TOKENS = alphabet() + ["He", "Hel", "<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-KINDS = [1] * 258 + [3] * 3
-CHATML = ("{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
-          "'\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
-
-
-def vocabulary():
-    u32 = lambda name, v: key(name, 4, struct.pack("<I", v))
-    return [key("tokenizer.ggml.model", 8, text("gpt2")), key("tokenizer.ggml.pre", 8, text("smollm")),
-            key("tokenizer.ggml.tokens", 9, strings(TOKENS)),
-            key("tokenizer.ggml.token_type", 9, struct.pack("<IQ%di" % len(KINDS), 5, len(KINDS), *KINDS)),
-            key("tokenizer.ggml.merges", 9, strings(["H e", "He l"])),
-            u32("tokenizer.ggml.bos_token_id", 258), u32("tokenizer.ggml.eos_token_id", 260),
-            key("tokenizer.chat_template", 8, text(CHATML))]
-
-
-def write(path, keys, tensors=()):
-    info, data = b"", b""
-    for name, dims in tensors:
-        data += b"\0" * (-len(data) % 32)
-        info += text(name) + struct.pack("<I%dQIQ" % len(dims), len(dims), *dims, 0, len(data))
-        size = 4
-        for d in dims:
-            size *= d
-        data += b"\0" * size
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(keys) + info
-    with open(path, "wb") as f:
-        f.write(head + b"\0" * (-len(head) % 32) + data)
-
-
-def model():
-    keys = [key("general.architecture", 8, text("llama")), key("general.name", 8, text("mini"))]
-    for name, v in (("block_count", 1), ("context_length", 64), ("embedding_length", 8), ("feed_forward_length", 12),
-                    ("attention.head_count", 2), ("attention.head_count_kv", 1)):
-        keys.append(key("llama." + name, 4, struct.pack("<I", v)))
-    keys.append(key("llama.attention.layer_norm_rms_epsilon", 6, struct.pack("<f", 1e-5)))
-    b = "blk.0."
-    return keys, [("token_embd.weight", (8, len(TOKENS))), ("output_norm.weight", (8,)), (b + "attn_norm.weight", (8,)),
-                  (b + "attn_q.weight", (8, 8)), (b + "attn_k.weight", (8, 4)), (b + "attn_v.weight", (8, 4)),
-                  (b + "attn_output.weight", (8, 8)), (b + "ffn_norm.weight", (8,)), (b + "ffn_gate.weight", (8, 12)),
-                  (b + "ffn_up.weight", (8, 12)), (b + "ffn_down.weight", (12, 8))]
 
 
 # ---- what a user does ------------------------------------------------------------------------------------------------

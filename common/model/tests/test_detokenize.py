@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_detokenize.py: streaming detokenisation against Python's bytes.decode("utf-8", "replace") (case M22).
+"""test_detokenize.py: streaming detokenisation against Python's bytes.decode("utf-8", "replace").
 
 The sequences go through the product's detokeniser as two tokens, cut at every place (test_tokenizer_golden --detokenize);
 each cut must give the text that Python gives for the whole.
@@ -64,6 +64,6 @@ for name, make in (("every one of up to three bytes on a border", short), ("four
     n, failed = n + 1, failed + (not ok)
     detail = "" if ok else ": %d of %d; %s gave %r" % (len(wrong), len(sequences), wrong[0][0].hex() if wrong else "",
                                                        wrong[0][1] if wrong else b"")
-    print("%sok %d - M22 %s, cut at every place (%d)%s" % ("" if ok else "not ", n, name, len(sequences), detail))
+    print("%sok %d - %s, cut at every place (%d)%s" % ("" if ok else "not ", n, name, len(sequences), detail))
 print("1..%d" % n)
 sys.exit(1 if failed else 0)

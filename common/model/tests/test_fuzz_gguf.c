@@ -1,7 +1,7 @@
 /* test_fuzz_gguf.c: fuzz_gguf.c on some thousands of changed files, the same on every machine.
  *
- * Random bytes rarely get past a magic number, so the changes are made to files that are right: a
- * small vocabulary and a small model, whose header is a few kilobytes. */
+ * Random bytes rarely pass the check of the magic number, so valid files are changed: a small
+ * vocabulary and a small model, whose header is a few kilobytes. */
 #include "fuzz_gguf.c"
 #include "testing/check_main.h"
 
@@ -9,7 +9,7 @@
 
 enum seed { SEED_VOCABULARY, SEED_MODEL, SEED_BOTH };
 
-/* *header: how many bytes come before the weights, which no change is spent on. */
+/* *header: bytes before the weights; only they are changed. */
 static struct gw_bytes seed_file(enum seed which, size_t *header) {
     struct gw w = {0};
     struct gw_llama o = {.dtype = 2, .bias = which == SEED_BOTH, .untied = which == SEED_BOTH};
@@ -27,7 +27,7 @@ static struct gw_bytes seed_file(enum seed which, size_t *header) {
     return (struct gw_bytes){file, n, n};
 }
 
-/* A number of the header made large, small or odd: what counts, lengths and offsets suffer from. */
+/* Makes a number of the header large, small or odd, as for a wrong count, length or offset. */
 static void change_number(uint8_t *b, size_t n, struct rng *r) {
     static const uint64_t odd[] = {0,
                                    1,
@@ -56,7 +56,7 @@ static void run(enum seed which, int rounds, uint64_t number) {
         uint8_t *b = malloc(cap);
         INVARIANT(b);
         memcpy(b, seed.b, n);
-        /* Mostly one change: two wrong places hide each other. */
+        /* Mostly one change: of two wrong places only the first is seen. */
         for (uint64_t k = rng_below(&r, 3) ? 1 : 3; k > 0; k--) switch (rng_below(&r, 4)) {
             case 0:
                 change_number(b, header, &r);

@@ -1,4 +1,4 @@
-/* test_gguf.c: the container reader on right files and on each way we know to make a wrong one. */
+/* test_gguf.c: the container reader on valid files and on every known kind of invalid file. */
 #include "model/gguf.h"
 #include "testing/check_main.h"
 
@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- right files ------------------------------------------------------------------------------
- */
+/* ---- right files ----------------------------------------------------------------------------- */
 
 static uint8_t *good_file(size_t *n) {
     struct gw w = {0};
@@ -34,13 +33,16 @@ static uint8_t *good_file(size_t *n) {
     gw_key_array(&w, "numbers", GW_I16, 2);
     gw_put(&w.keys, "\xff\xff\x02\x00", 4);
     gw_key_array(&w, "nothing", GW_F64, 0);
-    gw_key_array(&w, "nested", GW_ARR, 2); /* skipped, but not stumbled over */
+    gw_key_array(&w, "nested", GW_ARR, 2); /* is skipped */
     gw_u32(&w.keys, GW_U8);
     gw_u64(&w.keys, 3);
     gw_put(&w.keys, "abc", 3);
     gw_u32(&w.keys, GW_STR);
     gw_u64(&w.keys, 1);
     gw_strn(&w.keys, "deep", 4);
+    gw_key_f32(&w, "third", 1.0f / 3);
+    gw_key_array(&w, "twos", GW_U8, 5);
+    gw_put(&w.keys, "\2\2\2\2\2", 5);
     float m[6] = {1, 2, 3, 4, 5, 6};
     gw_tensor(&w, "matrix", 0, 3, 2, m, sizeof m);
     gw_tensor(&w, "vector", 0, 6, 0, m, sizeof m);
@@ -92,6 +94,36 @@ static void check_good(const struct gguf *g) {
     ck_assert_int_eq(gguf_get_tensor(g, "none", &t, &e), 1);
 }
 
+static void check_text(const struct gguf *g) {
+    static const struct {
+        const char *key, *text;
+    } cases[] = {{"i8", "-1"},
+                 {"u32", "4294967295"},
+                 {"u64", "of type uint64"},
+                 {"f32", "0.5"},
+                 {"f64", "1e+300"},
+                 {"yes", "true"},
+                 {"no", "false"},
+                 {"text", "a"},
+                 {"numbers", "[-1, 2]"},
+                 {"nothing", "[]"},
+                 {"absent", "absent"},
+                 {"words", "[, two, ]"},
+                 {"third", "0.333333343"},
+                 {"nested", "an array of arrays"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64], cut[16];
+        gguf_show_value(g, cases[i].key, text, sizeof text);
+        ck_assert_str_eq(text, cases[i].text);
+        gguf_show_value(g, cases[i].key, cut, sizeof cut);
+        ck_assert(strncmp(cut, text, sizeof cut - 1) == 0);
+    }
+    ck_assert(gguf_value_is(g, "yes", "true") && !gguf_value_is(g, "yes", "1"));
+    ck_assert(gguf_value_is(g, "nothing", "0") && !gguf_value_is(g, "nested", "0"));
+    ck_assert(gguf_value_is(g, "twos", "2") && !gguf_value_is(g, "numbers", "2"));
+    ck_assert(!gguf_value_is(g, "absent", "absent") && !gguf_value_is(g, "third", "0.333333"));
+}
+
 START_TEST(reads_back_what_was_written) {
     size_t n;
     uint8_t *file = good_file(&n);
@@ -99,6 +131,7 @@ START_TEST(reads_back_what_was_written) {
     struct gguf *g = gguf_from_memory(file, n, &e);
     ck_assert_msg(g != NULL, "%s", e.text);
     check_good(g);
+    check_text(g);
     ck_assert_int_eq(gguf_n_tensors(g), 3);
     struct gguf_tensor_info info;
     gguf_tensor_at(g, 2, &info);
@@ -158,10 +191,9 @@ START_TEST(every_type_is_checked) {
 }
 END_TEST
 
-/* ---- wrong files ------------------------------------------------------------------------------
- */
+/* ---- wrong files ----------------------------------------------------------------------------- */
 
-/* Cut after any byte, the file is refused: there is always something missing. */
+/* A file that is cut after any byte is refused. */
 START_TEST(truncation_anywhere_is_an_error) {
     size_t n;
     uint8_t *file = good_file(&n);
@@ -388,7 +420,7 @@ START_TEST(wrong_files_are_named) {
 }
 END_TEST
 
-/* Refused only when somebody asks for them: a file may hold tensors that nobody here reads. */
+/* Refused only when they are read: a file may hold other tensors. */
 START_TEST(unreadable_tensors_are_named_when_asked_for) {
     struct gw w = {0};
     uint8_t data[256] = {0};
@@ -450,7 +482,7 @@ START_TEST(what_is_no_regular_file_is_refused_at_once) {
     char fifo[64];
     snprintf(fifo, sizeof fifo, "%s/model.gguf", path);
     ck_assert_int_eq(mkfifo(fifo, 0600), 0);
-    ck_assert_ptr_null(gguf_open(fifo, &e)); /* nobody writes: must not wait */
+    ck_assert_ptr_null(gguf_open(fifo, &e)); /* must not wait for a writer */
     unlink(fifo);
     FILE *f = fopen(fifo, "w");
     ck_assert_ptr_nonnull(f);

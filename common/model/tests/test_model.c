@@ -1,12 +1,11 @@
-/* test_model.c: a GGUF file as a decoder: what is read, and what is refused with its name. */
+/* test_model.c: GGUF files as decoders: read, or refused with the name of the key or tensor. */
 #include "model/gguf.h"
 #include "model/model.h"
 #include "testing/check_main.h"
 
 #include "gguf_write.h"
 
-/* The model in a file made from *o and `more` keys; the bytes live until the next call but eight.
- */
+/* The model in a file made from *o and `more` keys; its bytes stay valid for eight calls. */
 static struct model *open_made(const struct gw_llama *o, void (*more)(struct gw *), struct err *e) {
     struct gw w = {0};
     gw_llama(&w, o);
@@ -56,16 +55,49 @@ START_TEST(reads_qwen2_with_bias_and_its_own_head) {
 END_TEST
 
 static void add_rope_factors(struct gw *w) {
-    float f[GW_HEAD_DIM / 2] = {1};
+    float f[GW_HEAD_DIM / 2];
+    for (int i = 0; i < GW_HEAD_DIM / 2; i++) f[i] = i < 8 ? 1 : 8;
     gw_tensor(w, "rope_freqs.weight", 0, GW_HEAD_DIM / 2, 0, f, sizeof f);
 }
 static void add_window(struct gw *w) {
     gw_key_u32(w, "llama.attention.sliding_window", 100);
 }
-static void add_no_scaling(struct gw *w) {
-    gw_key_str(w, "llama.rope.scaling.type", "none");
-    gw_key_u32(w, "llama.expert_count", 0);
+static void add_no_window(struct gw *w) {
+    gw_key_u32(w, "llama.attention.sliding_window", 0);
 }
+
+static const char *scaling_type, *scaling_key;
+static float scaling_factor;
+static void add_scaling(struct gw *w) {
+    if (scaling_type) gw_key_str(w, "llama.rope.scaling.type", scaling_type);
+    if (scaling_key) gw_key_f32(w, scaling_key, scaling_factor);
+}
+
+/* A factor without a type is linear scaling, as in llama.cpp; with the type "none" it is none. */
+START_TEST(reads_linear_rope_scaling) {
+    static const struct {
+        const char *type, *key;
+        float factor, want;
+    } cases[] = {{NULL, NULL, 0, 1},
+                 {NULL, "llama.rope.scaling.factor", 4, 4},
+                 {"linear", "llama.rope.scaling.factor", 2.5f, 2.5f},
+                 {"linear", NULL, 0, 1},
+                 {NULL, "llama.rope.scaling.factor", 0, 1},
+                 {NULL, "llama.rope.scale_linear", 8, 8},
+                 {"none", "llama.rope.scaling.factor", 4, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_llama o = {0};
+        struct err e = {0};
+        scaling_type = cases[i].type;
+        scaling_key = cases[i].key;
+        scaling_factor = cases[i].factor;
+        struct model *m = open_made(&o, add_scaling, &e);
+        ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+        ck_assert_msg(m->config.rope_scale == cases[i].want, "case %zu", i);
+        model_free(m);
+    }
+}
+END_TEST
 
 START_TEST(reads_what_later_models_add) {
     struct gw_llama o = {0};
@@ -78,28 +110,28 @@ START_TEST(reads_what_later_models_add) {
     ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
     ck_assert_int_eq(m->config.context_length, 100);
     model_free(m);
-    m = open_made(&o, add_no_scaling, &e);
+    m = open_made(&o, add_no_window, &e);
     ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+    ck_assert_int_eq(m->config.context_length, 256);
     model_free(m);
 }
 END_TEST
 
-/* SmolLM2's file doesn't say the head's width; rope's dimensions or d_model / heads do. */
+/* SmolLM2's file doesn't give the head's width; it is rope's dimensions or d_model / heads. */
 START_TEST(head_width_has_fallbacks) {
     struct err e = {0};
     struct gw_llama by_rope = {.no_key = "attention.key_length"};
     struct model *m = open_made(&by_rope, NULL, &e);
     ck_assert_msg(m != NULL && m->config.head_dim == 32, "%s: %s", e.field, e.text);
     model_free(m);
-    /* Without it, rope turns d_model / heads = 16, but a head has 32. */
+    /* Without it, rope rotates d_model / heads = 16 values, but a head has 32. */
     struct gw_llama no_rope = {.no_key = "rope.dimension_count"};
     ck_assert_ptr_null(open_made(&no_rope, NULL, &e));
     ck_assert_str_eq(e.field, "llama.rope.dimension_count");
 }
 END_TEST
 
-/* ---- refused ----------------------------------------------------------------------------------
- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 #define KEY_CASE(NAME, ...)                                                                        \
     static void NAME(struct gw *w) {                                                               \
@@ -131,6 +163,8 @@ KEY_CASE(t_odd_name, gw_tensor(w, "blk.01.attn_norm.weight", 0, 8, 0, (float[8])
 KEY_CASE(t_norm_f16, gw_tensor(w, "output_norm.weight", 1, GW_D, 0, (float[GW_D]){0}, 2 * GW_D))
 KEY_CASE(t_q6, gw_tensor(w, "output.weight", 14, 256, 1, (float[64]){0}, 210))
 KEY_CASE(t_factors, gw_tensor(w, "rope_freqs.weight", 0, 8, 0, (float[8]){0}, 32))
+KEY_CASE(t_factors_zero, gw_tensor(w, "rope_freqs.weight", 0, 16, 0, (float[16]){1}, 64))
+KEY_CASE(k_factor, gw_key_f32(w, "llama.rope.scaling.factor", -2))
 
 KEY_CASE(k_key_text, gw_key_str(w, "llama.attention.key_length", "64"))
 KEY_CASE(k_value_text, gw_key_str(w, "llama.attention.value_length", "64"))
@@ -190,12 +224,18 @@ static const struct {
      "llama.attention.value_length",
      "string"},
     {"scaling as a number", {0}, k_scaling_number, "llama.rope.scaling.type", "uint32"},
-    {"experts in words", {0}, k_experts_text, "llama.expert_count", "string"},
+    {"experts in words", {0}, k_experts_text, "llama.expert_count", "is none"},
     {"window in words", {0}, k_window_text, "llama.attention.sliding_window", "string"},
     {"vocabulary size", {0}, k_vocab, "llama.vocab_size", "rows"},
     {"more tokens than rows", {0}, k_tokens, "tokenizer.ggml.tokens", "rows"},
     {"no context", {.no_key = "context_length"}, NULL, "llama.context_length", "missing"},
-    {"experts", {0}, k_experts, "llama.expert_count", "experts"},
+    {"experts", {0}, k_experts, "llama.expert_count", "only 0"},
+    {"no epsilon",
+     {.no_key = "attention.layer_norm_rms_epsilon"},
+     NULL,
+     "llama.attention.layer_norm_rms_epsilon",
+     "missing"},
+    {"scaling by a negative factor", {0}, k_factor, "llama.rope.scaling.factor", "is -2"},
     {"rope scaling", {0}, k_scaling, "llama.rope.scaling.type", "yarn"},
     {"architecture", {.arch = "falcon"}, NULL, "general.architecture", "falcon"},
     {"architecture's prefix", {.arch = "llamas"}, NULL, "general.architecture", "llamas"},
@@ -211,6 +251,7 @@ static const struct {
     {"norm in F16", {.without = "output_norm.weight"}, t_norm_f16, "output_norm.weight", "F32"},
     {"head in Q6_K", {0}, t_q6, "output.weight", "Q6_K"},
     {"rope factors", {0}, t_factors, "rope_freqs.weight", "1 x 16"},
+    {"a rope factor of 0", {0}, t_factors_zero, "rope_freqs.weight", "value 1 is 0"},
 };
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 
@@ -224,7 +265,7 @@ START_TEST(refuses_and_names) {
 }
 END_TEST
 
-/* Keys that stand in every made file: written here without it. */
+/* The keys of a file without those that gw_llama always writes. */
 static void bare(struct gw *w, float eps, float theta, uint32_t head_dim) {
     gw_key_str(w, "general.architecture", "llama");
     static const char *const ints[] = {"llama.block_count", "llama.context_length",
@@ -284,6 +325,7 @@ int main(void) {
     tcase_add_loop_test(t, reads_every_storage_type, 0, 6);
     tcase_add_test(t, reads_qwen2_with_bias_and_its_own_head);
     tcase_add_test(t, reads_what_later_models_add);
+    tcase_add_test(t, reads_linear_rope_scaling);
     tcase_add_test(t, head_width_has_fallbacks);
     tcase_add_loop_test(t, refuses_and_names, 0, N_REFUSED);
     tcase_add_test(t, refuses_impossible_numbers);

@@ -1,21 +1,20 @@
 /* test_prompts.c: chat templates and streaming detokenisation on the vocabulary of small_vocab.h.
- * Jinja's own opinion on the templates is asked in check_chat_template.py, Python's on
- * detokenisation in test_detokenize.py. */
+ * check_chat_template.py compares the templates with Jinja, test_detokenize.py compares
+ * detokenisation with Python. */
 #include "model/chat_template.h"
 #include "base/utf8.h"
 #include "testing/check_main.h"
 
 #include "small_vocab.h"
 
-/* ---- prompts ----------------------------------------------------------------------------------
- */
+/* ---- prompts --------------------------------------------------------------------------------- */
 
 static void expect_chat(const struct tokenizer *t, const struct chat_message *m, size_t n_m,
                         const char *text) {
     struct err e = {0};
     int32_t *ids, *want, n = tokenizer_encode_chat(t, m, n_m, &ids, &e);
     ck_assert_msg(n >= 0, "%s", e.text);
-    /* The expected text, with markers; the contents used here hold none. */
+    /* The expected text, with markers; the contents used here have none. */
     int32_t n_want = tokenizer_encode(t, text, strlen(text), true, &want, &e);
     bool same = n == n_want && memcmp(ids, want, (size_t)n * sizeof *ids) == 0;
     ck_assert_msg(same, "got %s, want %s", shown(ids, n), shown(want, n_want));
@@ -57,6 +56,36 @@ START_TEST(markers_in_a_message_are_text) {
     for (int32_t i = 0; i < n; i++) ends += ids[i] == IM_END;
     ck_assert_int_eq(ends, 2); /* the system's turn and the user's, not the user's text */
     free(ids);
+    tokenizer_free(t);
+}
+END_TEST
+
+static void expect_prompt(const struct tokenizer *t, const char *text, const char *same_as) {
+    struct err e;
+    int32_t *ids, *want, n = tokenizer_encode_prompt(t, text, strlen(text), &ids, &e);
+    int32_t n_want = tokenizer_encode(t, same_as, strlen(same_as), true, &want, &e);
+    ck_assert_msg(n == n_want && memcmp(ids, want, (size_t)n * sizeof *ids) == 0,
+                  "%s: got %s, want %s", text, shown(ids, n), shown(want, n_want));
+    free(ids);
+    free(want);
+}
+
+/* In a raw prompt a marker is a marker, and bos comes once. */
+START_TEST(markers_in_a_raw_prompt_are_markers) {
+    static const char turn[] = "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n";
+    struct tokenizer *t = make();
+    struct err e;
+    int32_t *ids;
+    ck_assert_int_eq(tokenizer_encode_prompt(t, turn, strlen(turn), &ids, &e), 21);
+    ck_assert(ids[0] == IM_START && ids[8] == IM_END && ids[10] == IM_START);
+    free(ids);
+    expect_prompt(t, "hello", "hello");
+    tokenizer_free(t);
+    t = make_with("smollm", NULL, 1);
+    expect_prompt(t, "hello", "<|endoftext|>hello");
+    expect_prompt(t, "<|endoftext|>hello", "<|endoftext|>hello");
+    expect_prompt(t, "<|im_end|>", "<|endoftext|><|im_end|>");
+    expect_prompt(t, "", "");
     tokenizer_free(t);
 }
 END_TEST
@@ -185,10 +214,9 @@ START_TEST(near_misses_of_templates_are_refused) {
 }
 END_TEST
 
-/* ---- detokenising (M22) ------------------------------------------------------------------------
- */
+/* ---- detokenising ---------------------------------------------------------------------- */
 
-START_TEST(m22_a_split_character_is_held_back) {
+START_TEST(a_split_character_is_held_back) {
     struct tokenizer *t = make();
     struct detokenizer d = {0};
     char out[64];
@@ -202,7 +230,7 @@ START_TEST(m22_a_split_character_is_held_back) {
 }
 END_TEST
 
-START_TEST(m22_an_invalid_byte_becomes_one_replacement) {
+START_TEST(an_invalid_byte_becomes_one_replacement) {
     struct tokenizer *t = make();
     struct detokenizer d = {0};
     char out[64];
@@ -253,12 +281,13 @@ int main(void) {
     tcase_set_timeout(t, 60);
     tcase_add_test(t, chatml_as_the_template_says);
     tcase_add_test(t, markers_in_a_message_are_text);
+    tcase_add_test(t, markers_in_a_raw_prompt_are_markers);
     tcase_add_test(t, plain_joins_contents_and_bos_comes_once);
     tcase_add_test(t, what_can_not_be_a_prompt_is_named);
     tcase_add_test(t, llama3_trims_contents);
     tcase_add_test(t, near_misses_of_templates_are_refused);
-    tcase_add_test(t, m22_a_split_character_is_held_back);
-    tcase_add_test(t, m22_an_invalid_byte_becomes_one_replacement);
+    tcase_add_test(t, a_split_character_is_held_back);
+    tcase_add_test(t, an_invalid_byte_becomes_one_replacement);
     tcase_add_test(t, utf8_round_trip_of_every_scalar_value);
     suite_add_tcase(suite, t);
     return check_main(suite);

@@ -22,8 +22,7 @@ static void expect(const struct tokenizer *t, const char *text, size_t n, bool s
         expect(T, TEXT, sizeof(TEXT) - 1, SPECIAL, want_, sizeof want_ / sizeof *want_);           \
     } while (0)
 
-/* ---- encoding ---------------------------------------------------------------------------------
- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 START_TEST(merges_go_by_rank_then_from_the_left) {
     struct tokenizer *t = make();
@@ -92,12 +91,12 @@ START_TEST(ill_formed_bytes_become_their_byte_tokens) {
            "a\xff\xfe"
            "b",
            false, 'a', 0xff, 0xfe, 'b');
-    EXPECT(t, "\xf0\x9f\x98", false, 0xf0, 0x9f, 0x98); /* no merge: each stands alone */
+    EXPECT(t, "\xf0\x9f\x98", false, 0xf0, 0x9f, 0x98); /* no merge: a token each */
     EXPECT(t, "\xf0\x9f\x98\x80", false, F0_9F_98, 0x80);
     EXPECT(t, "\xc3\xc3\xa9", false, 0xc3, E_ACUTE);
     EXPECT(t, "\xed\xa0\x80", false, 0xed, 0xa0, 0x80);
     EXPECT(t, "a\0b", false, 'a', 0, 'b');
-    /* the text on both sides is split as if it stood alone: a run of blanks keeps its last one */
+    /* the text on each side is split separately: a run of blanks keeps its last one */
     EXPECT(t, "  \xff", false, SP_SP, 0xff);
     tokenizer_free(t);
 }
@@ -190,7 +189,7 @@ START_TEST(both_ways_of_merging_follow_the_definition) {
 }
 END_TEST
 
-/* What would be quadratic in a careless splitter or merger. Seconds would be minutes then. */
+/* Texts for which a simple splitter or merger takes quadratic time: minutes in place of seconds. */
 START_TEST(long_runs_take_time_in_proportion) {
     static const char *const pres[] = {"smollm", "gpt-2", "llama-bpe", "qwen2", "deepseek-llm"};
     static const char *const units[] = {"a",        " ",    "\n",  "=", "1",
@@ -206,7 +205,7 @@ START_TEST(long_runs_take_time_in_proportion) {
                 memcpy(text + n, units[u], strlen(units[u]));
                 n += strlen(units[u]);
             }
-            text[n++] = 'x'; /* so that a run of blanks isn't the end */
+            text[n++] = 'x'; /* so that the text doesn't end in a run of blanks */
             struct err e = {0};
             int32_t *ids, got = tokenizer_encode(t, text, n, true, &ids, &e);
             ck_assert_msg(got > 0, "%s, unit %zu: %s", pres[p], u, e.text);
@@ -225,7 +224,7 @@ START_TEST(long_runs_take_time_in_proportion) {
 }
 END_TEST
 
-/* Llama 3 takes a word that is a token as it is, whatever its merges say. */
+/* In Llama 3 a word that is a token becomes that token, without merging. */
 START_TEST(whole_words_where_the_model_says_so) {
     struct gw w = {0};
     for (int with = 0; with < 2; with++) {
@@ -258,8 +257,79 @@ START_TEST(whole_words_where_the_model_says_so) {
 }
 END_TEST
 
-/* ---- what it knows ----------------------------------------------------------------------------
- */
+/* A vocabulary of the letters a and b and one more token of the given kind, which `role` names. */
+static struct tokenizer *make_marked(const char *text, uint32_t kind, const char *role) {
+    struct gw w = {0};
+    gw_key_str(&w, "tokenizer.ggml.model", "gpt2");
+    gw_key_str(&w, "tokenizer.ggml.pre", "gpt-2");
+    gw_key_array(&w, "tokenizer.ggml.tokens", GW_STR, 3);
+    const char *const tokens[] = {"a", "b", text};
+    for (int i = 0; i < 3; i++) gw_strn(&w.keys, tokens[i], strlen(tokens[i]));
+    gw_key_array(&w, "tokenizer.ggml.token_type", GW_I32, 3);
+    for (int i = 0; i < 3; i++) gw_u32(&w.keys, i < 2 ? 1 : kind);
+    gw_key_array(&w, "tokenizer.ggml.merges", GW_STR, 0);
+    if (role) gw_key_u32(&w, role, 2);
+    size_t n;
+    uint8_t *file = gw_finish(&w, &n);
+    struct err e = {0};
+    struct gguf *g = gguf_from_memory(file, n, &e);
+    struct tokenizer *t = tokenizer_create(g, &e);
+    ck_assert_msg(t != NULL, "%s: %s", e.field, e.text);
+    gguf_close(g);
+    free(file);
+    return t;
+}
+
+/* Converters write end markers as control, as user-defined or as normal tokens: each ends the
+ * answer, shows no text, and is a marker in trusted text only. */
+START_TEST(markers_are_known_by_text_and_by_role) {
+    static const struct {
+        const char *text, *role;
+        bool ends;
+    } cases[] = {{"<|im_end|>", NULL, true},
+                 {"<|endoftext|>", NULL, true},
+                 {"<|eot_id|>", NULL, true},
+                 {"<|eom_id|>", NULL, true},
+                 {"<|end|>", NULL, true},
+                 {"<end_of_turn>", NULL, true},
+                 {"</s>", NULL, true},
+                 {"<｜end▁of▁sentence｜>", NULL, true},
+                 {"<|file_sep|>", NULL, true},
+                 {"<|im_start|>", NULL, false},
+                 {"ab!", "tokenizer.ggml.bos_token_id", false},
+                 {"ab!", "tokenizer.ggml.eos_token_id", true},
+                 {"ab!", "tokenizer.ggml.eot_token_id", true},
+                 {"ab!", "tokenizer.ggml.eom_token_id", true},
+                 {"ab!", "tokenizer.ggml.fim_pad_token_id", true},
+                 {"ab!", "tokenizer.ggml.fim_rep_token_id", true},
+                 {"ab!", "tokenizer.ggml.fim_sep_token_id", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint32_t kind = 1; kind <= 4; kind++) {
+            if (kind == 2 || (kind == 1 && cases[i].role)) continue;
+            struct tokenizer *t = make_marked(cases[i].text, kind, cases[i].role);
+            struct err e;
+            int32_t *ids;
+            size_t n_text, n = strlen(cases[i].text);
+            tokenizer_token_bytes(t, 2, false, &n_text);
+            int32_t trusted = tokenizer_encode(t, cases[i].text, n, true, &ids, &e);
+            bool marker = trusted == 1 && ids[0] == 2;
+            free(ids);
+            int32_t from_user = tokenizer_encode(t, cases[i].text, n, false, &ids, &e);
+            for (int32_t k = 0; k < from_user; k++) marker &= ids[k] != 2;
+            free(ids);
+            ck_assert_msg(tokenizer_ends(t, 2) == cases[i].ends && n_text == 0 && marker,
+                          "%s as kind %u, %s", cases[i].text, kind,
+                          cases[i].role ? cases[i].role : "by text");
+            tokenizer_free(t);
+        }
+    struct tokenizer *t = make_marked("ab!", 4, NULL); /* an added word is not a marker */
+    EXPECT(t, "xab!", false, 2);
+    ck_assert(!tokenizer_ends(t, 2));
+    tokenizer_free(t);
+}
+END_TEST
+
+/* ---- properties --------------------------------------------------------------------------- */
 
 START_TEST(ends_and_bos) {
     struct tokenizer *t = make();
@@ -281,7 +351,7 @@ START_TEST(ends_and_bos) {
     ck_assert_int_eq(n, 0);
     tokenizer_free(t);
     t = make_with("llama-bpe", NULL, -1);
-    ck_assert(tokenizer_adds_bos(t)); /* Llama 3's habit */
+    ck_assert(tokenizer_adds_bos(t)); /* Llama 3's default */
     tokenizer_free(t);
     t = make_with("llama-bpe", NULL, 0);
     ck_assert(!tokenizer_adds_bos(t));
@@ -289,7 +359,7 @@ START_TEST(ends_and_bos) {
 }
 END_TEST
 
-/* Every byte value is one token here, and stands for itself. */
+/* Every byte value is one token here, whose bytes are that byte. */
 START_TEST(the_byte_alphabet_is_complete) {
     struct tokenizer *t = make();
     for (int b = 0; b < 256; b++) {
@@ -301,8 +371,7 @@ START_TEST(the_byte_alphabet_is_complete) {
 }
 END_TEST
 
-/* ---- wrong vocabularies -----------------------------------------------------------------------
- */
+/* ---- wrong vocabularies ---------------------------------------------------------------------- */
 
 static void put_words(struct gw *w, const char *key, const char *words) {
     uint64_t n = 0;
@@ -385,8 +454,7 @@ START_TEST(kinds_must_be_one_for_each_token) {
 }
 END_TEST
 
-/* ---- several threads ---------------------------------------------------------------------------
- */
+/* ---- several threads ------------------------------------------------------------------------- */
 
 static void *encode_often(void *arg) {
     static const char text[] = "hello world  12\n\n\xff<|im_end|>";
@@ -429,6 +497,7 @@ int main(void) {
     tcase_add_test(t, both_ways_of_merging_follow_the_definition);
     tcase_add_test(t, long_runs_take_time_in_proportion);
     tcase_add_test(t, whole_words_where_the_model_says_so);
+    tcase_add_test(t, markers_are_known_by_text_and_by_role);
     tcase_add_test(t, ends_and_bos);
     tcase_add_test(t, the_byte_alphabet_is_complete);
     tcase_add_test(t, wrong_vocabularies_are_named);

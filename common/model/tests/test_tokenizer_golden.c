@@ -27,8 +27,7 @@
 
 static struct text_line line; /* 8 KB: one for all */
 
-/* ---- digests: for each line the count and then the numbers, as little-endian int32 -------------
- */
+/* ---- digests: for each line the count and then the numbers, as little-endian int32 ----------- */
 
 static void add_numbers(struct sha256 *s, const int32_t *numbers, int32_t n) {
     sha256_add(s, &n, sizeof n);
@@ -89,15 +88,14 @@ static bool digest_ids(const struct tokenizer *t, bool special, char hex[65], st
     return true;
 }
 
-/* ---- the comparisons ----------------------------------------------------------------------------
- */
+/* ---- the comparisons ------------------------------------------------------------------------- */
 
 static const char *golden_string(const cJSON *obj, const char *key) {
     const char *s = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(obj, key));
     return s ? s : "absent";
 }
 
-/* The sample shows which text went wrong where the digest only says that one did. */
+/* The digest shows that a text is wrong; the sample shows which. */
 static void check_sample(const cJSON *sample, const char *vocabulary, const struct tokenizer *t) {
     char name[96], got[4096] = "", text[64] = "";
     const cJSON *one;
@@ -187,8 +185,7 @@ static int print_lines(void) {
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
-/* ---- streaming detokenisation, driven by test_detokenize.py -------------------------------------
- */
+/* ---- streaming detokenisation, driven by test_detokenize.py ---------------------------------- */
 
 enum { MAX_SEQUENCE = 32 };
 
@@ -276,8 +273,7 @@ static int stream_input(void) {
     return t && right ? 0 : 1;
 }
 
-/* ---- prompts, driven by check_chat_template.py
- * --------------------------------------------------- */
+/* ---- prompts, driven by check_chat_template.py ----------------------------------------------- */
 
 static char *read_frame(void) {
     uint32_t n;

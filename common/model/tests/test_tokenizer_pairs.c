@@ -1,6 +1,6 @@
-/* test_tokenizer_pairs.c: token ids of the texts that the ggml project keeps beside its test
- * vocabularies (ggml-vocab-NAME.gguf.inp, and .out with the ids that the models' own tokenizers
- * gave). Skipped by name where those files are absent. */
+/* test_tokenizer_pairs.c: token ids of the texts beside the ggml project's test vocabularies
+ * (ggml-vocab-NAME.gguf.inp, and .out with the ids of the models' tokenizers). Skipped by name
+ * where those files are absent. */
 #include "model/gguf.h"
 #include "model/tokenizer.h"
 

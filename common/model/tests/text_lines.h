@@ -1,11 +1,11 @@
-/* text_lines.h: text that tokenizers stumble over, the same on every machine.
+/* text_lines.h: makes text that tokenizers often get wrong, the same on every machine.
  *
  * Line i of a seed: source code, prose with contractions, emoji (joined by ZWJ, flags, skin tones),
  * CJK, combining marks, right-to-left scripts, runs of blanks of every kind, digits of every kind,
  * control characters, long words, special tokens' texts, ill-formed UTF-8, and mixtures. Characters
  * come from ranges that have been fully assigned since Unicode 10, so that a newer Unicode in one
- * of the libraries changes nothing. A line may hold line feeds and NULs. Only integers of
- * base/rng.h decide.
+ * of the libraries changes nothing. A line may hold line feeds and NULs. All choices are integers
+ * of base/rng.h.
  */
 #ifndef SERVELAB_MODEL_TESTS_TEXT_LINES_H
 #define SERVELAB_MODEL_TESTS_TEXT_LINES_H
@@ -53,8 +53,7 @@ static inline void tl_from(struct text_line *l, const struct tl_range *ranges, s
     tl_cp(l, r.lo + tl_below(l, r.hi - r.lo + 1));
 }
 
-/* ---- one kind of text each --------------------------------------------------------------------
- */
+/* ---- one kind of text each ------------------------------------------------------------------- */
 
 static inline void tl_code(struct text_line *l) {
     static const char *const parts[] = {"for",
@@ -374,8 +373,7 @@ static inline void tl_markers(struct text_line *l) {
     for (uint32_t k = 2 + tl_below(l, 10); k > 0; k--) TL_PICK(l, parts);
 }
 
-/* ---- ill-formed UTF-8 --------------------------------------------------------------------------
- */
+/* ---- ill-formed UTF-8 ------------------------------------------------------------------------ */
 
 /* Lone continuation and lead bytes, overlong forms, surrogates, code points beyond U+10FFFF,
  * characters that lack their last bytes. */
@@ -414,8 +412,7 @@ static inline void tl_ill_formed(struct text_line *l) {
         }
 }
 
-/* ---- the lines ---------------------------------------------------------------------------------
- */
+/* ---- the lines ------------------------------------------------------------------------------- */
 
 typedef void (*tl_kind)(struct text_line *);
 static const tl_kind tl_kinds[] = {tl_code,    tl_prose,   tl_emoji,     tl_cjk,      tl_combining,

@@ -1,4 +1,4 @@
-/* vocab_files.h: the vocabularies that tests compare ids on, and where they may stand. */
+/* vocab_files.h: the vocabularies that tests compare ids on, and their paths. */
 #ifndef SERVELAB_MODEL_TESTS_VOCAB_FILES_H
 #define SERVELAB_MODEL_TESTS_VOCAB_FILES_H
 
@@ -9,7 +9,7 @@
 struct vocab_file {
     const char *name;
     const char *path;   /* from the top of the tree; %s is the folder of shared test data */
-    const char *absent; /* why it may not be there */
+    const char *absent; /* why it may be missing */
 };
 
 static const struct vocab_file vocab_files[] = {

@@ -1,17 +1,24 @@
-/* test_evaluate.c: does the evaluation see what it must see? The embedded model over few logs: it
- * answers as the README says, planted faults are caught, and the fault that exact match can't see
- * is caught by answer-nll/1.
+/* test_evaluate.c: the embedded model over few logs passes every check, planted faults fail, and
+ * the fault that exact match can't see fails answer-nll/1.
  *
- * Few questions make wide intervals: pass lines are far from what is published (95 % and more) and
- * from what a fault leaves (5 % and less). The published table has 600 questions a check: `servelab
- * quality --table`. */
+ * Few questions make wide intervals, so the limits here are far from the published rates (95 % and
+ * more) and from the rates under a fault (5 % and less). The published table has 600 questions a
+ * check: `servelab quality --table`. */
 #include "backend/cpu/cpu.h"
+#include "model/gguf.h"
 #include "quality/evaluate.h"
 #include "quality/reference.h"
 #include "testing/check_main.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH "common/model/embedded/servelab-tiny.gguf"
 
 static const struct evaluation_plan PLAN = {.n_logs = 2, .per_kind = 12, .seed = 1};
 
@@ -20,7 +27,7 @@ static struct tokenizer *tok;
 
 static void open_model(void) {
     struct err e;
-    model = model_open("common/model/embedded/servelab-tiny.gguf", &e);
+    model = model_open(PATH, &e);
     ck_assert_msg(model != NULL, "%s", e.text);
     tok = tokenizer_create(model->file, &e);
     ck_assert_msg(tok != NULL, "%s", e.text);
@@ -145,6 +152,57 @@ START_TEST(a_damaged_reference_is_refused_with_its_line) {
 }
 END_TEST
 
+/* The file may be cut long before it is closed: then the write fails, and no file is left. */
+START_TEST(a_reference_that_can_not_be_written_is_an_error) {
+    enum { N = 3 * 4000 };
+    char folder[] = "/tmp/reference-XXXXXX", path[64];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/ref.txt", folder);
+    struct evaluation ev = {calloc(N, sizeof *ev.items), N};
+    struct evaluation_plan plan = {.n_logs = 40, .per_kind = 100, .seed = 1};
+    struct err e;
+    ck_assert_int_eq(nll_reference_write(path, "x", &plan, &ev, &e), 0);
+    struct stat st;
+    ck_assert_int_eq(stat(path, &st), 0);
+    unlink(path);
+    signal(SIGXFSZ, SIG_IGN);
+    for (long cut = 1; cut < st.st_size; cut += st.st_size / 5) { /* each test is a process */
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){(rlim_t)cut, RLIM_INFINITY}), 0);
+        ck_assert_msg(nll_reference_write(path, "x", &plan, &ev, &e) == -1, "cut at %ld", cut);
+    }
+    ck_assert_int_eq(rmdir(folder), 0);
+    evaluation_release(&ev);
+}
+END_TEST
+
+/* A model that names no end-of-sequence token is refused: its answers have no end to score. */
+START_TEST(a_model_without_an_end_is_refused) {
+    static const char key[] = "tokenizer.ggml.eos_token_id";
+    uint64_t n = gguf_file_bytes(model->file);
+    char *bytes = malloc(n);
+    FILE *f = fopen(PATH, "rb");
+    ck_assert(f && fread(bytes, 1, n, f) == n);
+    fclose(f);
+    char *at = memmem(bytes, n, key, sizeof key - 1);
+    ck_assert_ptr_nonnull(at);
+    memcpy(at + strlen("tokenizer.ggml."), "cls", 3); /* a key that nothing reads */
+    struct err e = {0};
+    struct gguf *g = gguf_from_memory(bytes, n, &e);
+    struct tokenizer *t = tokenizer_create(g, &e);
+    ck_assert_msg(t && tokenizer_eos(t) < 0, "%s: %s", e.field, e.text);
+    struct backend_config c = {
+        .model = model, .kv_blocks = EVALUATION_KV_BLOCKS, .max_seqs = EVALUATION_MAX_SEQS};
+    struct backend *b = backend_cpu_create(&c, &e);
+    struct evaluation ev;
+    ck_assert_int_eq(evaluate(b, t, &PLAN, &ev, &e), -1);
+    ck_assert_str_eq(e.field, key);
+    backend_free(b);
+    tokenizer_free(t);
+    gguf_close(g);
+    free(bytes);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("evaluation");
     TCase *t = tcase_create("evaluation");
@@ -157,6 +215,8 @@ int main(void) {
     tcase_add_test(t, a_missing_softmax_scale_is_seen_by_likelihood);
     tcase_add_test(t, a_skipped_layer_is_seen_by_likelihood);
     tcase_add_test(t, a_damaged_reference_is_refused_with_its_line);
+    tcase_add_test(t, a_reference_that_can_not_be_written_is_an_error);
+    tcase_add_test(t, a_model_without_an_end_is_refused);
     suite_add_tcase(s, t);
     return check_main(s);
 }

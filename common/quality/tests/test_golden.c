@@ -1,6 +1,6 @@
 /* test_golden.c: twelve whole prompts of the embedded model against golden.json, which PyTorch made
- * (evaluate.py): the prompt's length, the first logits after it, and every generated id. From text
- * to answer, nothing here is ours on the other side. */
+ * (evaluate.py): the prompt's length, the first logits after it, and every generated id.
+ * golden.json was made without any of the C code. */
 #include "backend/backend.h"
 #include "base/json.h"
 #include "model/sampler.h"
@@ -64,7 +64,7 @@ START_TEST(prompts_logits_and_answers_are_those_of_the_training_code) {
         ck_assert_int_eq(cJSON_GetArraySize(want), TOP_LOGITS);
         for (int i = 0; i < TOP_LOGITS; i++) {
             double w = cJSON_GetArrayItem(want, i)->valuedouble;
-            /* logits reach 20; summed in another order in float32 they move by some 1e-4 */
+            /* logits reach 20; another order of float32 sums moves them by about 1e-4 */
             ck_assert_msg(fabs(logits[i] - w) <= 0.003, "logit %d is %.5f, want %.5f", i,
                           (double)logits[i], w);
         }

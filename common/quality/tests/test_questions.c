@@ -1,4 +1,4 @@
-/* test_questions.c: prompts have the promised length, keys stand apart, held-out pairs stay held
+/* test_questions.c: prompts have the required length, keys differ enough, held-out pairs are held
  * out. The vocabulary is the embedded model's. */
 #include "model/gguf.h"
 #include "quality/checks.h"

@@ -1,14 +1,13 @@
 """test_verdict.py: the server's verdict on an answer, through the real model: a right answer passes, the answer to a
 question about another key fails, and a request without a check isn't evaluated. Prints TAP."""
 
+# servelab-test: waits
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 import urllib.error
 import urllib.request
 
@@ -26,23 +25,19 @@ def ok(good, name, more=""):
 
 class Server:
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        port_file = os.path.join(self.folder.name, "port")
-        self.process = subprocess.Popen([SERVELAB, "serve", "--port", "0", "--port-file", port_file],
-                                        stderr=subprocess.PIPE, text=True)
-        for _ in range(600):
-            if os.path.exists(port_file) and open(port_file).read().strip():
-                self.url = "http://127.0.0.1:" + open(port_file).read().strip()
+        self.process = subprocess.Popen([SERVELAB, "serve", "--port", "0"], stderr=subprocess.PIPE, text=True)
+        printed = []
+        for line in self.process.stderr:  # until the server is ready, or has ended
+            printed.append(line)
+            ready = re.search(r"is ready at (http://[^/]+)/", line)
+            if ready:
+                self.url = ready.group(1)
                 return self
-            if self.process.poll() is not None:
-                sys.exit("the server ended: " + self.process.stderr.read())
-            time.sleep(0.1)
-        sys.exit("the server was not ready within a minute")
+        sys.exit("the server ended: " + "".join(printed))
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(60)
-        self.folder.cleanup()
 
     def get(self, path):
         return json.load(urllib.request.urlopen(self.url + path, timeout=300))

@@ -274,7 +274,7 @@ START_TEST(gpu_faults_show) {
 END_TEST
 
 START_TEST(gpu_bounds_hold) {
-    char name[8];
+    char name[16];
     for (int open = INTERVALS_MAX_OPEN_RANGES; open <= INTERVALS_MAX_OPEN_RANGES + 1; open++) {
         rec.n_events = 0;
         for (int i = 0; i < open; i++) {

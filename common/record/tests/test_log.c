@@ -1,6 +1,7 @@
 /* test_log.c: the log on disk: one write a record, writers that die, disks that are full, and a
  * reader that passes nothing over.
  */
+/* servelab-test: waits */
 #include "base/json.h"
 #include "base/rng.h"
 #include "record/log.h"

@@ -166,7 +166,7 @@ START_TEST(random_plans_are_judged_as_the_rules_say) {
 }
 END_TEST
 
-/* ---- what is said of each broken rule ---- */
+/* ---- the message of each broken rule ---- */
 
 START_TEST(each_broken_rule_has_its_message) {
     static const struct {

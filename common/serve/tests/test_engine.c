@@ -1,6 +1,7 @@
 /* test_engine.c: the engine over a fake backend, step by step, without HTTP and without threads:
  * order, chunks, blocks, cancellation, failures, preemption, and what is stamped.
  */
+/* servelab-test: waits */
 #include "testing/check_main.h"
 
 #include "base/buffer.h"
@@ -183,7 +184,7 @@ START_TEST(length_ends_an_answer) {
 }
 END_TEST
 
-START_TEST(m02_empty_answer_has_no_first_token) {
+START_TEST(empty_answer_has_no_first_token) {
     fake_say(fake, "");
     struct request r = submit("p", 3);
     run_dry();
@@ -192,7 +193,7 @@ START_TEST(m02_empty_answer_has_no_first_token) {
 }
 END_TEST
 
-START_TEST(m20_ignored_end_token_gives_the_exact_length) {
+START_TEST(ignored_end_token_gives_the_exact_length) {
     fake_say(fake, "ab");
     int32_t ids[] = {'p'};
     struct request r = submit_ids(ids, 1, 6, NULL, true, SUBMIT_OK);
@@ -201,7 +202,7 @@ START_TEST(m20_ignored_end_token_gives_the_exact_length) {
 }
 END_TEST
 
-START_TEST(m07_first_token_precedes_first_text) {
+START_TEST(first_token_precedes_first_text) {
     fake_say(fake, "\xe2\x82\xac!"); /* the euro sign in three tokens */
     struct request r = submit("p", 8);
     int32_t tokens;
@@ -219,7 +220,7 @@ START_TEST(m07_first_token_precedes_first_text) {
 }
 END_TEST
 
-START_TEST(m22_half_a_character_at_the_end_is_replaced) {
+START_TEST(half_a_character_at_the_end_is_replaced) {
     fake_say(fake, "a\xe2\x82");
     struct request r = submit("p", 8);
     run_dry();
@@ -273,7 +274,7 @@ START_TEST(larger_than_the_cache_is_refused_while_another_runs) {
 }
 END_TEST
 
-START_TEST(m27_empty_prompt_is_rejected) {
+START_TEST(empty_prompt_is_rejected) {
     struct request r = submit("", 4);
     run_dry();
     expect_abort(&r, STREAM_REJECTED, "empty");
@@ -282,7 +283,7 @@ END_TEST
 
 /* ---- clients that go away -------------------------------------------------------------------- */
 
-START_TEST(m24_cancel_while_queued) {
+START_TEST(cancel_while_queued) {
     fake_say(fake, "xx");
     struct request a = submit("a", 4), b = submit("b", 4), c = submit("c", 4);
     step();
@@ -298,7 +299,7 @@ START_TEST(m24_cancel_while_queued) {
 }
 END_TEST
 
-START_TEST(m24_cancel_during_prefill_chunks) {
+START_TEST(cancel_during_prefill_chunks) {
     fake_say(fake, "xx");
     struct request a = submit("0123456789012345678901234567890123456789", 4), b = submit("b", 4);
     step(); /* the first chunk of two */
@@ -317,7 +318,7 @@ START_TEST(m24_cancel_during_prefill_chunks) {
 }
 END_TEST
 
-START_TEST(m24_cancel_during_decode) {
+START_TEST(cancel_during_decode) {
     fake_say(fake, "xxxxxxxx");
     struct request a = submit("a", 8), b = submit("b", 2);
     step();
@@ -470,17 +471,17 @@ static Suite *engine_suite(void) {
     tcase_add_test(c, answers_in_chunks_and_through_its_blocks);
     tcase_add_test(c, first_come_first_served);
     tcase_add_test(c, length_ends_an_answer);
-    tcase_add_test(c, m02_empty_answer_has_no_first_token);
-    tcase_add_test(c, m20_ignored_end_token_gives_the_exact_length);
-    tcase_add_test(c, m07_first_token_precedes_first_text);
-    tcase_add_test(c, m22_half_a_character_at_the_end_is_replaced);
+    tcase_add_test(c, empty_answer_has_no_first_token);
+    tcase_add_test(c, ignored_end_token_gives_the_exact_length);
+    tcase_add_test(c, first_token_precedes_first_text);
+    tcase_add_test(c, half_a_character_at_the_end_is_replaced);
     tcase_add_test(c, stop_string_across_tokens_is_cut);
     tcase_add_test(c, full_queue_and_draining_refuse);
     tcase_add_test(c, larger_than_the_cache_is_refused_while_another_runs);
-    tcase_add_test(c, m27_empty_prompt_is_rejected);
-    tcase_add_test(c, m24_cancel_while_queued);
-    tcase_add_test(c, m24_cancel_during_prefill_chunks);
-    tcase_add_test(c, m24_cancel_during_decode);
+    tcase_add_test(c, empty_prompt_is_rejected);
+    tcase_add_test(c, cancel_while_queued);
+    tcase_add_test(c, cancel_during_prefill_chunks);
+    tcase_add_test(c, cancel_during_decode);
     tcase_add_test(c, stop_cancels_what_is_left);
     tcase_add_test(c, backend_fault_ends_the_batch_only);
     tcase_add_test(c, nan_logits_are_a_fault);

@@ -9,6 +9,7 @@
  *   started N, finished N   answers "ok" once the N-th step (from the start) was started, finished
  *   drain, quit
  */
+/* servelab-test: waits */
 #include "testing/check_main.h"
 
 #include "record/log.h"
@@ -34,7 +35,7 @@ static void start(struct server *s, int32_t max_waiting, int log_fd, int header_
     struct err e;
     s->fake = fake_create(1, 32, 256, 32);
     s->tokenizer = fake_tokenizer();
-    s->records = records_create(log_fd, 300 * NS_PER_MS, clock_monotonic(), &e);
+    s->records = records_create(log_fd, 600 * NS_PER_S, clock_monotonic(), &e);
     INVARIANT(s->records && !records_keep_log(s->records, &e));
     struct engine_options eo = {.backend = &s->fake->b,
                                 .tokenizer = s->tokenizer,
@@ -221,13 +222,13 @@ START_TEST(half_of_the_tokens_arrive_before_the_last_is_computed) {
 }
 END_TEST
 
-START_TEST(m01_nothing_is_sent_before_the_first_content) {
+START_TEST(nothing_is_sent_before_the_first_content) {
     static char all[20000] = "";
     fake_say(server.fake, "\xc3\xa9!"); /* one character in two tokens */
     fake_allow(server.fake, 1);
-    int fd = ask(&server, "p", ",\"stream\":true", "X-Request-Id: m01\r\n");
+    int fd = ask(&server, "p", ",\"stream\":true", "X-Request-Id: first-content\r\n");
     fake_wait(server.fake, 2, false); /* the first token is known, its text is not complete */
-    ck_assert(record_has(&server, "m01", EV_FIRST_TOKEN));
+    ck_assert(record_has(&server, "first-content", EV_FIRST_TOKEN));
     struct pollfd p = {.fd = fd, .events = POLLIN};
     ck_assert_int_eq(poll(&p, 1, 100), 0);
     fake_open(server.fake);
@@ -237,6 +238,19 @@ START_TEST(m01_nothing_is_sent_before_the_first_content) {
     close(fd);
 }
 END_TEST
+
+/* Waits until the server's kernel knows that the client of this request, waiting or running, closed
+ * its connection. */
+static void wait_until_gone(const char *id) {
+    for (bool gone = false; !gone; usleep(1000)) {
+        pthread_mutex_lock(&server.engine->lock);
+        struct seq *lists[] = {server.engine->waiting, server.engine->running};
+        for (int i = 0; i < 2; i++)
+            for (struct seq *s = lists[i]; s; s = s->next)
+                if (!strcmp(s->live->id, id)) gone = stream_client_gone(s->stream);
+        pthread_mutex_unlock(&server.engine->lock);
+    }
+}
 
 /* Where the client leaves: 0 queued, 1 during the prompt's chunks, 2 during decoding. */
 static void client_leaves(int where, const char *stream) {
@@ -257,7 +271,7 @@ static void client_leaves(int where, const char *stream) {
     expect_counts(&server, where == 0 ? 1 : 0, 1);
     ck_assert_int_eq(record_has(&server, "leaver", EV_FIRST_TOKEN), where == 2);
     close(fd);
-    usleep(20000); /* loopback delivers the end of the connection */
+    wait_until_gone("leaver");
     int64_t steps = server.fake->started;
     fake_allow(server.fake, 1); /* the step that runs ends; the next one drops the leaver */
     if (where == 0) fake_wait(server.fake, steps + 1, false);
@@ -271,7 +285,7 @@ static void client_leaves(int where, const char *stream) {
     while (http_active(server.http) > 0) usleep(1000);
 }
 
-START_TEST(m24_client_leaves) {
+START_TEST(a_client_leaves) {
     client_leaves(_i % 3, _i < 3 ? ",\"stream\":true" : "");
 }
 END_TEST
@@ -297,8 +311,8 @@ static Suite *http_suite(void) {
     TCase *c = tcase_create("gate");
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, half_of_the_tokens_arrive_before_the_last_is_computed);
-    tcase_add_test(c, m01_nothing_is_sent_before_the_first_content);
-    tcase_add_loop_test(c, m24_client_leaves, 0, 6);
+    tcase_add_test(c, nothing_is_sent_before_the_first_content);
+    tcase_add_loop_test(c, a_client_leaves, 0, 6);
     tcase_add_test(c, stop_with_suspended_connections);
     suite_add_tcase(s, c);
     return s;

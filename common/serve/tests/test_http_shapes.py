@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """test_http_shapes.py: what goes over the wire: OpenAI's shapes, errors that name their field, records and their routes.
 
-Over the fake backend (harness.py); the cases M and their numbers are those of the serving-metrics list.
+Over the fake backend (harness.py).
 """
+# servelab-test: waits
 import json
 import os
 import subprocess
@@ -32,7 +33,7 @@ def completion_reason(record):
 # ---- shapes ----------------------------------------------------------------------------------------------------------
 
 
-def m01_first_chunk_carries_role_and_content():
+def first_chunk_carries_role_and_content():
     r = S.chat(stream=True)
     equal(r.status, 200)
     assert r.headers["Content-Type"].startswith("text/event-stream")
@@ -63,7 +64,7 @@ def whole_replies():
     equal((r["object"], r["choices"][0]["text"], r["choices"][0]["finish_reason"]), ("text_completion", "he", "length"))
 
 
-def m23_usage_is_the_servers_count():
+def usage_is_the_servers_count():
     r = S.complete([97, 98, 99], stream=True, stream_options={"include_usage": True})
     chunks = r.chunks()
     assert all(c["usage"] is None for c in chunks[:-1])
@@ -74,14 +75,14 @@ def m23_usage_is_the_servers_count():
     equal(record["workload"]["prompt_tokens"], 3)
 
 
-def m03_closing_chunks_are_no_tokens():
+def closing_chunks_are_no_tokens():
     r = S.complete(stream=True, stream_options={"include_usage": True})
     record = S.settled(r.headers["X-Request-Id"])
     equal([e["tokens"] for e in stamps(record, "token_sent")], [1] * 5)
     assert stamps(record, "token_sent")[-1]["t_ns"] < stamps(record, "response_finished")[0]["t_ns"]
 
 
-def m05_the_achieved_length_divides():
+def the_achieved_length_divides():
     r = S.complete(stream=True, max_tokens=64)
     record = S.settled(r.headers["X-Request-Id"])
     equal((record["workload"]["max_output_tokens"], record["workload"]["output_tokens"]), (64, 5))
@@ -90,22 +91,22 @@ def m05_the_achieved_length_divides():
     assert abs(tpot_ns - (sent[-1] - sent[0]) / 4) <= 1, (tpot_ns, sent)
 
 
-def m13_accepted_is_stamped_before_the_body_is_there():
+def accepted_is_stamped_before_the_body_is_there():
     body = json.dumps({"model": "fake", "prompt": "p"}).encode()
     sock = S.connect()
-    sock.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: m13\r\nContent-Length: %d\r\n\r\n" % len(body))
-    wait_until(lambda: S.record("m13"), "the header's record")
-    equal(names(S.record("m13")), ["request_accepted"])
+    sock.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: slow-body\r\nContent-Length: %d\r\n\r\n" % len(body))
+    wait_until(lambda: S.record("slow-body"), "the header's record")
+    equal(names(S.record("slow-body")), ["request_accepted"])
     time.sleep(0.1)
     sock.sendall(body)
     read_until(sock, b"}}\n")
     sock.close()
-    record = S.settled("m13")
+    record = S.settled("slow-body")
     accepted, tokenized = (stamps(record, e)[0]["t_ns"] for e in ("request_accepted", "tokenization_finished"))
     assert tokenized - accepted >= 100e6, "the wait for the body belongs to the request"
 
 
-def m02_empty_answer():
+def empty_answer():
     S.tell("say ")
     for stream in (False, True):
         r = S.chat(stream=stream)
@@ -116,7 +117,7 @@ def m02_empty_answer():
     S.tell("say hello")
 
 
-def m02_one_token_keeps_its_record():
+def one_token_keeps_its_record():
     r = S.complete(stream=True, max_tokens=1, headers={"X-Request-Id": "one-token"})
     S.settled("one-token")
     equal(S.post("/v1/records/one-token/events", {"events": CLIENT_EVENTS}).status, 200)
@@ -125,7 +126,7 @@ def m02_one_token_keeps_its_record():
     equal(r.status, 200)
 
 
-def m04_a_piece_says_how_many_tokens_it_carries():
+def a_piece_says_how_many_tokens_it_carries():
     S.tell("say a\\xe2\\x82\\xacb")
     r = S.complete(stream=True)
     equal([c["choices"][0]["text"] for c in r.chunks()], ["a", "€", "b", ""])
@@ -134,7 +135,7 @@ def m04_a_piece_says_how_many_tokens_it_carries():
     S.tell("say hello")
 
 
-def m22_invalid_bytes_become_replacements():
+def invalid_bytes_become_replacements():
     S.tell("say a\\xff\\xe2\\x82b\\xc3")
     for stream in (False, True):
         r = S.complete(stream=stream)
@@ -157,7 +158,7 @@ def stop_strings_are_cut_and_counted():
     S.tell("say hello")
 
 
-def m20_ignore_eos_reaches_the_engine():
+def ignore_eos_reaches_the_engine():
     r = S.complete(max_tokens=9, ignore_eos=True).json()
     equal((r["usage"]["completion_tokens"], r["choices"][0]["finish_reason"]), (9, "length"))
 
@@ -238,7 +239,7 @@ def context_length_is_named():
     equal(S.complete("x" * 255, max_tokens=None).json()["usage"]["completion_tokens"], 1)
 
 
-def m27_empty_prompt():
+def empty_prompt():
     r = S.complete("")
     equal((r.status, r.error()["param"]), (400, "prompt"))
 
@@ -276,6 +277,9 @@ def records_are_joined():
     equal(completion_reason(record), "delivered")
     equal(S.record("join-1", 3), record)
     equal(S.record("join-1", 2), None)
+    for path, status in (("join-2", 404), ("join-2?if_known=1", 204), ("join-2/intervals?if_known=1", 204),
+                         ("join-1?if_known=1", 200)):
+        equal(S.get("/v1/records/" + path).status, status, path)
     listed = S.get("/v1/records").json()["data"]
     assert {"request_id": "join-1", "attempt": 3} == {k: listed[0][k] for k in ("request_id", "attempt")}, listed[0]
     equal(S.get("/v1/records/join-1/intervals").json()["request_id"], "join-1")
@@ -309,7 +313,7 @@ def request_ids_are_checked():
         equal((r.status, r.error()["param"]), (400, "X-Attempt"), bad)
 
 
-def m16_attempts_are_told_apart():
+def attempts_are_told_apart():
     attempts = [S.complete(headers={"X-Request-Id": "again"}).headers["X-Attempt"] for _ in range(3)]
     equal(attempts, ["1", "2", "3"])
     r = S.complete(headers={"X-Request-Id": "again", "X-Attempt": "2"})
@@ -327,7 +331,7 @@ def refused_requests_leave_a_record():
     equal(completion_reason(record), "rejected")
 
 
-def m15_error_within_a_stream():
+def error_within_a_stream():
     S.tell("allow 2")
     sock = S.connect()
     S.send_completion(sock, stream=True, headers=["X-Request-Id: in-band", "Connection: close"])
@@ -390,15 +394,15 @@ def health_and_models():
     equal((model["id"], model["object"], model["context_length"]), ("fake", "model", 256))
 
 
-TESTS = [m01_first_chunk_carries_role_and_content, completions_stream, whole_replies, m23_usage_is_the_servers_count,
-         m03_closing_chunks_are_no_tokens, m05_the_achieved_length_divides,
-         m13_accepted_is_stamped_before_the_body_is_there, m02_empty_answer, m02_one_token_keeps_its_record,
-         m04_a_piece_says_how_many_tokens_it_carries, m22_invalid_bytes_become_replacements,
-         stop_strings_are_cut_and_counted, m20_ignore_eos_reaches_the_engine, null_is_an_absent_field,
+TESTS = [first_chunk_carries_role_and_content, completions_stream, whole_replies, usage_is_the_servers_count,
+         closing_chunks_are_no_tokens, the_achieved_length_divides,
+         accepted_is_stamped_before_the_body_is_there, empty_answer, one_token_keeps_its_record,
+         a_piece_says_how_many_tokens_it_carries, invalid_bytes_become_replacements,
+         stop_strings_are_cut_and_counted, ignore_eos_reaches_the_engine, null_is_an_absent_field,
          four_shapes_of_a_prompt, special_tokens_are_markers_in_a_raw_prompt_and_text_in_a_message, errors_name_their_field,
-         malformed_json_has_a_position, other_statuses, context_length_is_named, m27_empty_prompt, bodies_are_bounded,
-         records_are_joined, a_half_that_does_not_fit_is_refused, request_ids_are_checked, m16_attempts_are_told_apart,
-         refused_requests_leave_a_record, m15_error_within_a_stream, fault_before_the_first_content_is_a_500, page_files,
+         malformed_json_has_a_position, other_statuses, context_length_is_named, empty_prompt, bodies_are_bounded,
+         records_are_joined, a_half_that_does_not_fit_is_refused, request_ids_are_checked, attempts_are_told_apart,
+         refused_requests_leave_a_record, error_within_a_stream, fault_before_the_first_content_is_a_500, page_files,
          no_way_out_of_the_page, health_and_models]
 
 if __name__ == "__main__":

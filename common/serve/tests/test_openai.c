@@ -37,7 +37,7 @@ static const struct refusal {
     {OPENAI_COMPLETIONS, "{" P "\"max_tokens\":\"16\"}", "max_tokens", "not a string"},
     {OPENAI_COMPLETIONS, "{" P "\"max_tokens\":99999999999}", "max_tokens", "between"},
     {OPENAI_CHAT, "{" MS "\"max_tokens\":4,\"max_completion_tokens\":5}", "max_completion_tokens",
-     "different things"},
+     "differ"},
     {OPENAI_COMPLETIONS, "{" P "\"temperature\":2.1}", "temperature", "between 0 and 2"},
     {OPENAI_COMPLETIONS, "{" P "\"temperature\":-0.1}", "temperature", "between 0 and 2"},
     {OPENAI_COMPLETIONS, "{" P "\"temperature\":true}", "temperature", "a number, not true"},

@@ -3,6 +3,7 @@
 
 The fake backend (harness.py) gives answers that are known, the embedded model those that are sampled.
 """
+# servelab-test: waits
 import os
 import sys
 
@@ -96,7 +97,7 @@ def errors_are_the_clients_own():
     raises(openai.InternalServerError, lambda: C.completions.create(model="fake", prompt="x"))
 
 
-def m15_error_within_a_stream_is_raised():
+def error_within_a_stream_is_raised():
     S.tell("allow 2")
     stream = iter(C.chat.completions.create(model="fake", messages=user("p"), stream=True))
     equal([next(stream).choices[0].delta.content for _ in range(2)], ["h", "e"])
@@ -107,7 +108,7 @@ def m15_error_within_a_stream_is_raised():
     assert "fake backend fails" in e.message
 
 
-def m16_retries_are_attempts():
+def retries_are_attempts():
     S.tell("fail 1")
     retrying = openai.OpenAI(base_url=f"http://127.0.0.1:{S.port}/v1", api_key="none", max_retries=2, timeout=60)
     r = retrying.completions.with_raw_response.create(model="fake", prompt="p", extra_headers={"X-Request-Id": "retried"})
@@ -115,7 +116,7 @@ def m16_retries_are_attempts():
     equal((names(S.settled("retried"))[-1], names(S.record("retried", 1))[-1]), ("response_finished", "request_failed"))
 
 
-def m24_cancel_in_the_middle():
+def cancel_in_the_middle():
     S.tell("allow 2")
     stream = C.chat.completions.create(model="fake", messages=user("p"), stream=True, extra_headers={"X-Request-Id": "left"})
     equal(next(iter(stream)).choices[0].delta.content, "h")
@@ -152,7 +153,7 @@ def the_embedded_model_streams():
 
 
 FAKE = [chat_whole, chat_stream, chat_stream_with_usage, chat_stream_helper, completions, content_parts_and_roles, models,
-        errors_are_the_clients_own, m15_error_within_a_stream_is_raised, m16_retries_are_attempts, m24_cancel_in_the_middle]
+        errors_are_the_clients_own, error_within_a_stream_is_raised, retries_are_attempts, cancel_in_the_middle]
 REAL = [seeds_repeat_an_answer, the_embedded_model_streams]
 
 if __name__ == "__main__":

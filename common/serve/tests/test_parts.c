@@ -42,7 +42,7 @@ START_TEST(reserve_is_all_or_nothing) {
 }
 END_TEST
 
-START_TEST(m26_double_release_aborts) {
+START_TEST(double_release_aborts) {
     struct err e;
     struct kv_pool *p = kv_pool_create(4, &e);
     struct kv_table a = {0};
@@ -237,7 +237,7 @@ START_TEST(one_place_runs_the_oldest_in_chunks) {
 }
 END_TEST
 
-START_TEST(m25_the_policy_rejects_what_can_never_run) {
+START_TEST(the_policy_rejects_what_can_never_run) {
     struct policy_request w[] = {{.id = 1, .prompt_tokens = 120, .max_output_tokens = 9},
                                  {.id = 2, .prompt_tokens = 0, .max_output_tokens = 9},
                                  {.id = 3, .prompt_tokens = 120, .max_output_tokens = 8}};
@@ -319,7 +319,7 @@ END_TEST
 
 /* ---- stream ---------------------------------------------------------------------------------- */
 
-START_TEST(m04_pieces_of_a_slow_reader_are_joined_with_their_tokens) {
+START_TEST(pieces_of_a_slow_reader_are_joined_with_their_tokens) {
     struct stream *s = stream_create();
     struct buffer all = {0};
     int32_t tokens, sum = 0, pieces = 0;
@@ -396,18 +396,18 @@ static Suite *parts_suite(void) {
     Suite *s = suite_create("parts");
     TCase *c = tcase_create("parts");
     tcase_add_test(c, reserve_is_all_or_nothing);
-    tcase_add_test_raise_signal(c, m26_double_release_aborts, SIGABRT);
+    tcase_add_test_raise_signal(c, double_release_aborts, SIGABRT);
     tcase_add_test(c, a_pool_without_blocks_is_refused);
     tcase_add_test(c, a_published_prefix_is_shared_block_by_block);
     tcase_add_test(c, the_least_recently_used_prefix_goes_first_and_from_its_end);
     tcase_add_test(c, equal_prompts_at_once_publish_one_of_their_copies);
     tcase_add_test(c, random_sharing_never_mixes_contents);
     tcase_add_test(c, one_place_runs_the_oldest_in_chunks);
-    tcase_add_test(c, m25_the_policy_rejects_what_can_never_run);
+    tcase_add_test(c, the_policy_rejects_what_can_never_run);
     tcase_add_test(c, the_policy_takes_no_argument);
     tcase_add_loop_test(c, stop_strings_are_withheld_and_cut, 0,
                         sizeof stop_cases / sizeof *stop_cases);
-    tcase_add_test(c, m04_pieces_of_a_slow_reader_are_joined_with_their_tokens);
+    tcase_add_test(c, pieces_of_a_slow_reader_are_joined_with_their_tokens);
     tcase_add_test(c, a_stream_is_bounded);
     tcase_add_test(c, stamps_read_the_clock_once_and_say_who_did);
     suite_add_tcase(s, c);

@@ -105,7 +105,7 @@ START_TEST(ids_are_checked) {
 }
 END_TEST
 
-START_TEST(m16_attempts_are_counted_and_never_reused) {
+START_TEST(attempts_are_counted_and_never_reused) {
     struct records *rs = store(-1);
     struct err e;
     struct live_record *a = open_record(rs, "x", 0), *b = open_record(rs, "x", 0);
@@ -440,7 +440,7 @@ static Suite *records_suite(void) {
     Suite *s = suite_create("records");
     TCase *c = tcase_create("records");
     tcase_add_test(c, ids_are_checked);
-    tcase_add_test(c, m16_attempts_are_counted_and_never_reused);
+    tcase_add_test(c, attempts_are_counted_and_never_reused);
     tcase_add_test(c, delivered_needs_both_halves);
     tcase_add_test(c, an_error_within_the_answer_is_not_delivered);
     tcase_add_test(c, a_verdict_and_a_statement_are_joined);

@@ -2,7 +2,7 @@
  * the plan check, the routers and the outcomes that every other run uses.
  *
  *   bench_sim mm1 [REQUESTS]        M/M/1 at 70 %: requests a second (bench_simpy.py runs the same
- *                                   in SimPy, by turns)
+ *                                   in SimPy)
  *   bench_sim azure TRACE           the conversation hour, token by token, on one H100
  *   bench_sim week [REQUESTS]       a week of requests (44 million) over 100 H100s, token by token
  *

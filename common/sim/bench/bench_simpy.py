@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""bench_simpy.py: M/M/1 at 70 % in SimPy and in ours, by turns, on one core.
+"""bench_simpy.py: M/M/1 at 70 % in SimPy and in ours, alternating, on one core.
 
-    python bench_simpy.py [ROUNDS [PROGRAM]]      (needs simpy; 5 rounds unless stated)
+    python bench_simpy.py [ROUNDS [PROGRAM]]      (needs simpy; default 5 rounds)
 
 Both draw exponential gaps and service times, keep a first-come-first-served queue, and add up what
 each request's time in the system was. Prints requests per second of processor time (median, least,
@@ -65,7 +65,7 @@ def main():
     for i in range(rounds):
         theirs.append(in_simpy(SIMPY_REQUESTS, i))
         mine.append(ours(program))
-    print(f"SimPy {simpy.__version__}, Python {sys.version.split()[0]}, {rounds} rounds by turns; theory 2.333")
+    print(f"SimPy {simpy.__version__}, Python {sys.version.split()[0]}, {rounds} rounds, alternating; theory 2.333")
     ratio = show("ours", mine) / show("SimPy", theirs)
     print(f"ratio    {ratio:12.1f}")
 

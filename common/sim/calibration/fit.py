@@ -86,7 +86,7 @@ def overhead_ns(points):
 
 
 def fit_all(halves, losses, tiles=True):
-    """{gpu: fit}: the loss is common to all GPUs, the rest is each one's own."""
+    """{gpu: fit}: the loss is common to all GPUs, the rest is per GPU."""
     best = None
     for loss in losses:
         total, fits = 0.0, {}
@@ -132,8 +132,9 @@ def samples(halves, fits):
 
 
 def header(fits):
-    text = """/* calibration.h: what calibration/fit.py found for Llama-2-7B; see calibration/README.md for the
- * method and the errors on the points that weren't used. Don't edit: run it again. */
+    text = """/* calibration.h: the constants that calibration/fit.py fitted for Llama-2-7B; calibration/README.md
+ * has the method and the errors on points that weren't fitted. Generated: don't edit, run fit.py.
+ */
 #ifndef SERVELAB_SIM_CALIBRATION_H
 #define SERVELAB_SIM_CALIBRATION_H
 
@@ -193,7 +194,7 @@ def main(arguments):
         raise SystemExit("fit.py: %s: %s; give the folder that holds vidur_a100_llama2-7b_mlp.csv and the H100's"
                          % (e.filename, e.strerror))
     except (KeyError, ValueError) as e:
-        raise SystemExit("fit.py: that is no profile as Vidur writes them: %s" % e)
+        raise SystemExit("fit.py: that isn't a profile as Vidur writes it: %s" % e)
     for path, text in files.items():
         if arguments[1:]:
             with open(path, "w") as file:

@@ -25,8 +25,8 @@ struct setting {
     int32_t servers;
 };
 
-/* One event as it was told. */
-struct told {
+/* One event as it was reported. */
+struct seen_event {
     int64_t id, t_ns;
     enum event_kind kind;
 };
@@ -34,7 +34,7 @@ struct told {
 struct run {
     struct sim_outcome *outcomes; /* in order of completion */
     size_t n, cap;
-    struct told *events;
+    struct seen_event *events;
     size_t n_events, cap_events;
     struct sim_counters counters;
     struct sim_counters server[64]; /* of a fleet */
@@ -60,7 +60,7 @@ static inline void run_note(void *ctx, int64_t id, enum event_kind kind, int64_t
         run->events = realloc(run->events, run->cap_events * sizeof *run->events);
         ck_assert_ptr_nonnull(run->events);
     }
-    run->events[run->n_events++] = (struct told){id, t_ns, kind};
+    run->events[run->n_events++] = (struct seen_event){id, t_ns, kind};
 }
 
 static inline struct sim_config config_of(const struct setting *set, struct run *run) {

@@ -97,7 +97,8 @@ END_TEST
 
 static struct deployment any_deployment(struct rng *r) {
     static const int bits[] = {16, 8, 4};
-    const char *model = MODELS[rng_below(r, N_MODELS)]; /* drawn in this order, whatever compiler */
+    const char *model =
+        MODELS[rng_below(r, N_MODELS)]; /* separate statements fix the order of the draws */
     struct deployment d = deploy(model, rng_below(r, 2) ? "a100" : "h100");
     d.weight_bits = bits[rng_below(r, 3)];
     d.kv_bits = bits[rng_below(r, 3)];

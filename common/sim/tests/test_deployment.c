@@ -81,7 +81,7 @@ START_TEST(speculation_shortens_decode_and_leaves_iterations_and_ttft) {
 }
 END_TEST
 
-START_TEST(M25_a_request_beyond_the_cache_is_refused_at_once_with_the_reason) {
+START_TEST(a_request_beyond_the_cache_is_refused_at_once_with_the_reason) {
     struct deployment d = deploy("llama-2-7b", "h100");
     int32_t most = (int32_t)deployment_kv_blocks(&d, NULL) * KV_BLOCK_TOKENS; /* 121,744 tokens */
     struct sim_request list[] = {ask(0, 0, 100, 10), ask(1, 1, most - 9, 10),
@@ -152,7 +152,7 @@ int main(void) {
     Suite *s = suite_create("deployment");
     TCase *t = tcase_create("deployment");
     tcase_add_test(t, speculation_shortens_decode_and_leaves_iterations_and_ttft);
-    tcase_add_test(t, M25_a_request_beyond_the_cache_is_refused_at_once_with_the_reason);
+    tcase_add_test(t, a_request_beyond_the_cache_is_refused_at_once_with_the_reason);
     tcase_add_test(t, waste_is_the_unused_end_of_the_last_block);
     tcase_add_test(t, a_prefix_in_the_store_saves_computing_and_no_blocks);
     suite_add_tcase(s, t);

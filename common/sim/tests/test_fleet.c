@@ -258,7 +258,7 @@ START_TEST(prefix_affinity_finds_more_prefixes_than_round_robin) {
         run_free(&run);
     }
     ck_assert_int_gt(hits[0], 0);
-    ck_assert_msg(hits[1] * 2 > hits[0] * 3, "found %lld tokens by affinity, %lld by turns",
+    ck_assert_msg(hits[1] * 2 > hits[0] * 3, "found %lld tokens by affinity, %lld round-robin",
                   (long long)hits[1], (long long)hits[0]);
     ck_assert_int_lt(latency[1], latency[0]);
 }

@@ -203,7 +203,7 @@ END_TEST
 START_TEST(experts_touched_in_its_limits) {
     ck_assert_int_eq(experts_touched_65536(1, 1, 1), 65536);       /* dense */
     ck_assert_int_eq(experts_touched_65536(8, 8, 1), 8 * 65536);   /* k = E: dense */
-    ck_assert_int_eq(experts_touched_65536(8, 2, 0), 0);           /* nobody there */
+    ck_assert_int_eq(experts_touched_65536(8, 2, 0), 0);           /* no tokens */
     ck_assert_int_eq(experts_touched_65536(8, 2, 1), 2 * 65536);   /* one token: its k */
     ck_assert_int_eq(experts_touched_65536(8, 2, 100), 8 * 65536); /* many: all */
     ck_assert_int_eq(experts_touched_65536(256, 8, 1), 8 * 65536);
@@ -343,7 +343,7 @@ END_TEST
 
 enum { PROMPT = 2048, ANSWER = 256, MIDDLE = PROMPT + ANSWER / 2 };
 
-static void told(const char *label, const char *format, double a100, double h100) {
+static void row(const char *label, const char *format, double a100, double h100) {
     char a[20], h[20], line[120];
     snprintf(a, sizeof a, format, a100);
     snprintf(h, sizeof h, format, h100);
@@ -379,16 +379,16 @@ static struct recurring recurring_case(const char *gpu) {
 
 START_TEST(the_recurring_case_is_told_as_computed) {
     struct recurring a = recurring_case("a100"), h = recurring_case("h100");
-    told("prefill of the prompt", "%.0f ms", a.prefill_ms, h.prefill_ms);
-    told("one more token, alone", "%.1f ms", a.alone_ms, h.alone_ms);
-    told("the whole answer, alone", "%.2f s", a.answer_s, h.answer_s);
-    told("requests whose cache fits", "%.0f", a.fit, h.fit);
-    told("one more token for each, all of these together", "%.1f ms", a.together_ms, h.together_ms);
-    told("tokens/s in decode, alone", "%.0f", a.tokens_alone, h.tokens_alone);
-    told("tokens/s in decode, together", "%.0f", a.tokens_together, h.tokens_together);
-    told("requests/s at most, prefill included", "%.1f", a.requests, h.requests);
-    told("tokens in a pass where operations overtake bytes", "%.0f", a.ridge, h.ridge);
-    told("cache read / weights read, together", "%.1f", a.cache_over_weights, h.cache_over_weights);
+    row("prefill of the prompt", "%.0f ms", a.prefill_ms, h.prefill_ms);
+    row("one more token, alone", "%.1f ms", a.alone_ms, h.alone_ms);
+    row("the whole answer, alone", "%.2f s", a.answer_s, h.answer_s);
+    row("requests whose cache fits", "%.0f", a.fit, h.fit);
+    row("one more token for each, all of these together", "%.1f ms", a.together_ms, h.together_ms);
+    row("tokens/s in decode, alone", "%.0f", a.tokens_alone, h.tokens_alone);
+    row("tokens/s in decode, together", "%.0f", a.tokens_together, h.tokens_together);
+    row("requests/s at most, prefill included", "%.1f", a.requests, h.requests);
+    row("tokens in a pass where operations overtake bytes", "%.0f", a.ridge, h.ridge);
+    row("cache read / weights read, together", "%.1f", a.cache_over_weights, h.cache_over_weights);
     /* what the text says about them */
     ck_assert(a.prefill_ms / a.alone_ms > 13 && a.prefill_ms / a.alone_ms < 14);
     ck_assert(a.tokens_together / a.tokens_alone > 10 && a.tokens_together / a.tokens_alone < 11);

@@ -91,7 +91,7 @@ static struct run simulate(const char *name, const struct machine *m, const stru
     }
     run.failed = run.failed || sim_finish(s, &run.err);
     ck_assert_msg(!run.failed, "%s: %s", name, run.err.text);
-    ck_assert_uint_eq(run.n, (size_t)l->requests); /* nobody is left behind */
+    ck_assert_uint_eq(run.n, (size_t)l->requests); /* every request ended */
     run.counters = *sim_counters(s);
     ck_assert_int_le(run.counters.kv_peak_blocks, m->kv_blocks);
     sim_free(s);
@@ -183,8 +183,8 @@ START_TEST(works_on_any_machine) {
 }
 END_TEST
 
-/* The oldest always runs: nobody may be admitted before an earlier arrival, and under pressure each
- * request is done before those that came long after it. */
+/* The oldest always runs: no request may be admitted before an earlier arrival, and under pressure
+ * each request is done before those that came long after it. */
 START_TEST(first_come_first_admitted) {
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         struct load l = {i + 1, 60, 1000, 1, 200, 1, 100, 1};
@@ -281,7 +281,7 @@ START_TEST(a_long_prefill_shares_the_iteration) {
     ck_assert_uint_eq(d.plan.n_actions, 2);
     expect(&d, 0, POLICY_RUN, 1, 1);
     expect(&d, 1, POLICY_RUN, 2, 512);
-    v.n_running = 0, v.free_kv_blocks = 1000; /* nobody waits for it: all at once */
+    v.n_running = 0, v.free_kv_blocks = 1000; /* no decode waits for it: all at once */
     d = decide("learner", &v);
     expect(&d, 0, POLICY_RUN, 2, 2048);
 }
@@ -306,7 +306,8 @@ START_TEST(the_last_admitted_gives_way) {
                             .token_budget = 64,
                             .max_running = 8};
     struct decided d = decide("learner", &v);
-    ck_assert_uint_eq(d.plan.n_actions, 3); /* and nobody is admitted into what was just taken */
+    ck_assert_uint_eq(d.plan.n_actions,
+                      3); /* and no request is admitted into the blocks just freed */
     expect(&d, 0, POLICY_PREEMPT, 12, 0);
     expect(&d, 1, POLICY_RUN, 10, 1);
     expect(&d, 2, POLICY_RUN, 11, 1);
@@ -409,7 +410,7 @@ START_TEST(a_group_waits_a_stated_time) {
     ck_assert_uint_eq(decide("learner-batch:4", &v).plan.n_actions, 3);
     v.now_ns = 6 * NS_PER_MS;
     ck_assert_uint_eq(decide("learner-batch:3", &v).plan.n_actions, 3); /* enough are there */
-    v.arrivals_ended = true;                                            /* nobody will join */
+    v.arrivals_ended = true;                                            /* no request will join */
     ck_assert_uint_eq(decide("learner-batch:4", &v).plan.n_actions, 3);
     v.arrivals_ended = false, v.n_waiting = 4;
     d = decide("learner-batch:4", &v); /* the budget is shared, so that all of them go */

@@ -127,16 +127,16 @@ START_TEST(jumping_over_unchanged_iterations_changes_nothing) {
                                   .max_running = 16};
             struct run jump = run_list(&set, list, N_RANDOM);
             set.events = true;
-            struct run told = run_list(&set, list, N_RANDOM);
+            struct run watched = run_list(&set, list, N_RANDOM);
             set.ask_always = true;
             struct run step = run_list(&set, list, N_RANDOM);
             check_invariants(&jump, N_RANDOM, set.kv_blocks);
-            expect_same_run(&jump, &told, "told of events or not");
+            expect_same_run(&jump, &watched, "with and without an event callback");
             expect_same_run(&jump, &step, "jumping or stepping");
-            ck_assert(same_events(&told, &step));
+            ck_assert(same_events(&watched, &step));
             ck_assert_int_lt(jump.counters.policy_calls, step.counters.policy_calls);
             run_free(&jump);
-            run_free(&told);
+            run_free(&watched);
             run_free(&step);
         }
 }
@@ -146,7 +146,7 @@ END_TEST
 static void check_events(const struct run *run, const struct sim_outcome *o) {
     int64_t count[EV_N] = {0}, last_ns = 0, token_ns = -1;
     for (size_t i = 0; i < run->n_events; i++) {
-        const struct told *t = &run->events[i];
+        const struct seen_event *t = &run->events[i];
         if (t->id != o->request.id) continue;
         ck_assert_int_ge(t->t_ns, last_ns);
         last_ns = t->t_ns;
@@ -188,7 +188,7 @@ START_TEST(events_tell_what_the_outcomes_say) {
 }
 END_TEST
 
-START_TEST(tight_memory_preempts_and_still_ends) { /* M25, M26 */
+START_TEST(tight_memory_preempts_and_still_ends) {
     struct sim_request list[N_RANDOM];
     int64_t preempted = 0;
     for (int p = 0; p < N_POLICIES; p++) {
@@ -208,7 +208,7 @@ START_TEST(tight_memory_preempts_and_still_ends) { /* M25, M26 */
 }
 END_TEST
 
-START_TEST(M25_a_request_larger_than_the_cache_is_refused_at_once) {
+START_TEST(a_request_larger_than_the_cache_is_refused_at_once) {
     struct sim_request list[] = {{.id = 0,
                                   .arrival_ns = 0,
                                   .prompt_tokens = 500,
@@ -354,9 +354,9 @@ static int64_t overtakers(const struct run *run, size_t n, size_t i, int64_t wit
     return count;
 }
 
-/* policies.h: nobody is overtaken, except under shortest-first by those that arrive within as many
- * milliseconds as the prompt has tokens. */
-START_TEST(nobody_is_overtaken_by_more_than_the_policies_promise) {
+/* policies.h: no request is overtaken, except under shortest-first by those that arrive within as
+ * many milliseconds as the prompt has tokens. */
+START_TEST(no_request_is_overtaken_more_often_than_its_policy_allows) {
     struct sim_request list[N_RANDOM];
     int64_t under_shortest = 0;
     for (int p = 0; p < N_POLICIES; p++) {
@@ -524,12 +524,12 @@ int main(void) {
     tcase_add_test(t, jumping_over_unchanged_iterations_changes_nothing);
     tcase_add_test(t, events_tell_what_the_outcomes_say);
     tcase_add_test(t, tight_memory_preempts_and_still_ends);
-    tcase_add_test(t, M25_a_request_larger_than_the_cache_is_refused_at_once);
+    tcase_add_test(t, a_request_larger_than_the_cache_is_refused_at_once);
     tcase_add_test(t, the_use_of_the_cache_over_time_by_hand);
     tcase_add_test(t, a_request_that_breaks_ends_with_the_tokens_it_made);
     tcase_add_test(t, prefix_reuse_saves_computing_and_no_blocks);
     tcase_add_test(t, renaming_requests_changes_nothing);
-    tcase_add_test(t, nobody_is_overtaken_by_more_than_the_policies_promise);
+    tcase_add_test(t, no_request_is_overtaken_more_often_than_its_policy_allows);
     tcase_add_test(t, more_capacity_never_lowers_throughput_without_preemption);
     tcase_add_test(t, a_closed_loop_sends_at_the_instant_of_an_end);
     tcase_add_test(t, nothing_ends_before_the_time_that_sim_next_ns_tells);

@@ -33,7 +33,7 @@ done
 ok "no request is refused" says 2 "--requests" run --arrivals poisson --rate-rps 5 --requests 0
 ok "an unknown policy gets a suggestion" says 2 "did you mean 'continuous'" "${four[@]}" --policy continous
 ok "arrivals out of order are refused" says 2 "sort them" run --arrivals-ms 3,1
-ok "arrivals that are no numbers are refused" says 2 "--arrivals-ms" run --arrivals-ms 1,x
+ok "arrivals that aren't numbers are refused" says 2 "--arrivals-ms" run --arrivals-ms 1,x
 ok "an unknown flag is named" says 2 "--speed" run --speed
 for bad in 0x10 " 5" "5 " 1,5 1e400; do
     ok "a rate of '$bad' is refused" says 2 "--rate-rps" run --arrivals poisson --rate-rps "$bad" --requests 5
@@ -59,8 +59,8 @@ aligned() { # the lines of the table of requests are equally long
 ok "the table of requests is aligned" aligned
 ok "a run that fails in a sweep is named by policy and load" says 2 "policy continuous at 2 requests/s: " sweep \
     --arrivals poisson --requests 1 --rates 1,2
-ok "a clock that would run over is no fault of ours, but said" says 2 "more than 146 years" run --arrivals poisson \
+ok "a run of more than 146 years is bad input, and says so" says 2 "more than 146 years" run --arrivals poisson \
     --rate-rps 100 --requests 60 --setup-ms 1e6 --per-request-ms 1e6 --output-tokens 100000
-ok "nor within one answer" says 2 "more than 146 years" run --arrivals-ms 0 --setup-ms 1e6 --per-request-ms 1e6 \
+ok "also within one answer" says 2 "more than 146 years" run --arrivals-ms 0 --setup-ms 1e6 --per-request-ms 1e6 \
     --output-tokens 20000000
 echo "1..$count"

@@ -51,9 +51,9 @@ START_TEST(requests_that_make_no_sense_are_refused_by_number) {
     for (int i = 0; i < 12; i++) list[i] = good;
     list[0].arrival_ns = 99; /* before the first one */
     list[1].arrival_ns = -1;
-    list[2].prompt_tokens = 0; /* M27 */
+    list[2].prompt_tokens = 0;
     list[3].prompt_tokens = INT32_MAX;
-    list[4].output_tokens = 0; /* M27 */
+    list[4].output_tokens = 0;
     list[5].max_output_tokens = 2;
     list[6].wanted_tokens = 2;
     list[7].fail_after = -1;
@@ -74,7 +74,7 @@ START_TEST(requests_that_make_no_sense_are_refused_by_number) {
 }
 END_TEST
 
-START_TEST(M27_two_arrivals_at_one_instant) {
+START_TEST(two_arrivals_at_one_instant) {
     struct sim_request same[] = {
         {.id = 0, .arrival_ns = 5, .prompt_tokens = 10, .output_tokens = 2, .max_output_tokens = 2},
         {.id = 1,
@@ -121,8 +121,8 @@ static int asks_at_once(void *state, const struct policy_view *v, struct policy_
     return 0;
 }
 
-static int runs_nobody_knows(void *state, const struct policy_view *v, struct policy_plan *plan,
-                             struct err *e) {
+static int runs_unknown_request(void *state, const struct policy_view *v, struct policy_plan *plan,
+                                struct err *e) {
     (void)state;
     (void)v;
     (void)e;
@@ -156,7 +156,7 @@ START_TEST(a_policy_that_stops_or_lies_is_told_so) {
         int (*plan)(void *, const struct policy_view *, struct policy_plan *, struct err *);
     } cases[] = {{"leaves 1 requests waiting", waits_for_ever},
                  {"asked again at once", asks_at_once},
-                 {"request 4711", runs_nobody_knows},
+                 {"request 4711", runs_unknown_request},
                  {"makes no progress", asks_every_ns},
                  {"makes no progress", preempts_what_it_began}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -269,11 +269,11 @@ START_TEST(a_hit_goes_no_further_than_the_free_blocks) {
 END_TEST
 
 struct restless {
-    int64_t next_ns; /* what sim_next_ns said last */
+    int64_t next_ns; /* the last value of sim_next_ns */
     int64_t asked, early;
 };
 
-/* Runs everybody, and wants to be asked after 25 ms, whatever happens. */
+/* Runs all requests, and asks for another call after 25 ms. */
 static int restless_plan(void *state, const struct policy_view *v, struct policy_plan *plan,
                          struct err *e) {
     struct restless *r = state;
@@ -285,7 +285,7 @@ static int restless_plan(void *state, const struct policy_view *v, struct policy
     return 0;
 }
 
-START_TEST(nobody_is_asked_before_the_time_that_sim_next_ns_tells) {
+START_TEST(the_policy_is_not_asked_before_sim_next_ns) {
     static const struct policy_ops ops = {.name = "restless", .plan = restless_plan};
     struct run run = {.outcomes = malloc(sizeof *run.outcomes), .cap = 1};
     struct restless state = {0};
@@ -316,12 +316,12 @@ int main(void) {
     TCase *t = tcase_create("limits");
     tcase_add_test(t, settings_that_make_no_sense_are_refused_by_name);
     tcase_add_test(t, requests_that_make_no_sense_are_refused_by_number);
-    tcase_add_test(t, M27_two_arrivals_at_one_instant);
+    tcase_add_test(t, two_arrivals_at_one_instant);
     tcase_add_test(t, an_unknown_policy_is_refused_with_a_suggestion);
     tcase_add_test(t, a_policy_that_stops_or_lies_is_told_so);
     tcase_add_test(t, a_plan_in_any_order_gives_the_same_run);
     tcase_add_test(t, a_hit_goes_no_further_than_the_free_blocks);
-    tcase_add_test(t, nobody_is_asked_before_the_time_that_sim_next_ns_tells);
+    tcase_add_test(t, the_policy_is_not_asked_before_sim_next_ns);
     suite_add_tcase(s, t);
     return check_main(s);
 }

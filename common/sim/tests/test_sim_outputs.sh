@@ -23,11 +23,11 @@ gives() { # gives STATUS COMMAND...
 }
 full() { "$@" >/dev/full 2>err; [ $? = 4 ] && grep -q "output can't be written" err; }
 closed() { "$@" >&- 2>err; [ $? = 4 ] && grep -q "output can't be written" err; }
-ok "a full disk under the text is no success" full "$servelab" "${run[@]}"
-ok "nor under the JSON" full "$servelab" "${run[@]}" --json
-ok "nor under a sweep's" full "$servelab" "${sweep[@]}" --out s
-ok "nor under --help" full "$servelab" sim run --help
-ok "a closed standard output is no success" closed "$servelab" "${run[@]}"
+ok "a full disk fails the text output" full "$servelab" "${run[@]}"
+ok "and the JSON output" full "$servelab" "${run[@]}" --json
+ok "and a sweep's output" full "$servelab" "${sweep[@]}" --out s
+ok "and --help" full "$servelab" sim run --help
+ok "a closed standard output fails" closed "$servelab" "${run[@]}"
 "$servelab" "${run[@]}" --per-request --records whole.jsonl >/dev/null
 closed_log() { "$servelab" "${run[@]}" --per-request --records log.jsonl >&- 2>&-; cmp -s log.jsonl whole.jsonl; }
 ok "and its text doesn't run into the records" closed_log
@@ -48,7 +48,7 @@ ok "a link to nowhere is refused by name" dead_link
 folder_log() { mkdir folder; gives 2 "$servelab" "${run[@]}" --records folder && grep -q "is a folder" err && [ ! -s out ]; }
 ok "a folder in place of a file is refused before the run" folder_log
 in_the_way() { mkfifo x.partial; gives 2 timeout 20 "$servelab" "${run[@]}" --records x && grep -q "in the way" err; }
-ok "something else of the partial file's name is said to be in the way" in_the_way
+ok "another file with the name of the partial log is reported" in_the_way
 
 # The lock is taken from outside, as a run that is under way holds it.
 held_log() {
@@ -64,7 +64,7 @@ PY
 ok "two runs can't write one log" held_log
 stale() { echo rubbish >whole.jsonl.partial
     gives 0 "$servelab" "${run[@]}" --records whole.jsonl && ! grep -q rubbish whole.jsonl && [ ! -e whole.jsonl.partial ]; }
-ok "what a killed run left is overwritten" stale
+ok "the partial log of a killed run is overwritten" stale
 held_folder() {
     mkdir -p taken
     flock taken "$servelab" "${sweep[@]}" --out taken >out 2>err

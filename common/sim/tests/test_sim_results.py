@@ -1,7 +1,8 @@
-"""test_sim_results.py: what `servelab sim run` and `sim sweep` hand out: every plotted point is the
+"""test_sim_results.py: the outputs of `servelab sim run` and `sim sweep`: every plotted point is the
 JSON's, records agree with the run, dollars with the formula, bad input is named, nothing partial is
 reported as whole."""
-import json, math, os, pty, re, shlex, signal, subprocess, sys, tempfile, time
+# servelab-test: waits
+import glob, json, math, os, pty, re, shlex, signal, subprocess, sys, tempfile, time
 import xml.etree.ElementTree as ET
 
 PROGRAM = os.path.abspath(os.environ.get("SERVELAB", "build/bin/servelab"))
@@ -50,7 +51,7 @@ def points_of(svg):
 
 
 def place(panel, x, y_s):
-    """Where a point must stand, from the panel's axes alone."""
+    """Where a point must be, from the panel's axes alone."""
     lo, hi = float(panel["data-y-min"]), float(panel["data-y-max"])
     left, width = float(panel["data-left"]), float(panel["data-width"])
     top, height = float(panel["data-top"]), float(panel["data-height"])
@@ -98,7 +99,7 @@ def check_curve():
     report(all(w in words for w in ("offered load, requests/s", "throughput, complete requests/s",
                                     "latency, s", "underloaded", "knee", "overloaded",
                                     "400 requests", "llama-2-7b")),
-           "axes with units, named regions, workload and machine stand in the picture", words)
+           "axes with units, named regions, workload and machine are in the picture", words)
     styles = {(p.get("stroke-dasharray"), p.get("stroke")) for p in svg.iter(SVG + "polyline")}
     dashes = {d for d, _ in styles}
     report(len(styles) == 2 and len(dashes) == 2, "the lines differ without colour", styles)
@@ -389,7 +390,7 @@ BAD = [  # arguments, what the message must hold
     ("run --arrivals poisson --requests 5", "--rate-rps: is missing"),
     ("run --arrivals poisson --requests 0 --rate-rps 1", "--requests"),
     ("run --arrivals poisson --rate-rps 1", "--requests: is missing"),
-    ("run --arrivals possion --rate-rps 1 --requests 5", "'possion' is no kind of arrivals"),
+    ("run --arrivals possion --rate-rps 1 --requests 5", "'possion' isn't a kind of arrivals"),
     ("run --arrivals poisson --rate-rps 1 --requests 5 --cv 2", "--cv"),
     ("run --arrivals gamma --rate-rps 1 --requests 5 --cv -2", "--cv"),
     ("run --arrivals closed --requests 5", "--clients: is missing"),
@@ -404,7 +405,7 @@ BAD = [  # arguments, what the message must hold
     ("run --arrivals-ms 1 --model llama-2-7b --gpu h100 --setup-ms 1", "--model and --setup-ms"),
     ("run --arrivals-ms 1 --trace x --trace-format azure", "--trace and --arrivals-ms"),
     ("run --trace x", "--trace needs --trace-format"),
-    ("run --trace x --trace-format csv", "'csv' is no format we read"),
+    ("run --trace x --trace-format csv", "'csv' isn't a known trace format"),
     ("run --trace nowhere.csv --trace-format azure", "nowhere.csv"),
     ("run --arrivals-ms 1 --reserve-fraction 0.5", "--reserve-fraction needs --usd-per-gpu-hour"),
     ("run --arrivals-ms 1 --usd-per-gpu-hour 1 --reserve-fraction 1", "--reserve-fraction"),
@@ -428,7 +429,7 @@ BAD = [  # arguments, what the message must hold
     ("sweep --arrivals poisson --rates 2,1", "--rates"),
     ("sweep --arrivals poisson --rates 1,2,", "--rates"),
     ("sweep --arrivals poisson --policies single,singel", "did you mean 'single'"),
-    ("sweep --arrivals poisson --policies single,single", "stands there twice"),
+    ("sweep --arrivals poisson --policies single,single", "is in the list twice"),
     ("sweep --arrivals poisson --policies single,", "--policies"),
     ("sweep --arrivals poisson --policies a,b,c,d,e,f,g", "at most 6"),
     ("sweep --arrivals poisson --jobs 0", "--jobs"),
@@ -448,44 +449,88 @@ def check_bad_input():
            "with --json the error is JSON too", done.stdout)
 
 
-def ended(args, after_s, terminal=False):
-    """(exit status, stderr) of a command that gets SIGINT after a while."""
-    main, side = pty.openpty() if terminal else (None, subprocess.PIPE)
-    p = subprocess.Popen([PROGRAM, "sim", *args], cwd=work, stdout=subprocess.DEVNULL, stderr=side)
-    time.sleep(after_s)
-    p.send_signal(signal.SIGINT)
-    if not terminal:
-        return p.returncode, p.communicate()[1].decode()
-    os.close(side)
-    said = b""
-    while True:
+def begin(*args, **more):
+    return subprocess.Popen([PROGRAM, "sim", *args], cwd=work, stdout=subprocess.DEVNULL, **more)
+
+
+def wait_until(p, holds):
+    """For a state that lasts: a file that stays, a child that runs until p is interrupted."""
+    while p.poll() is None and not holds():
+        time.sleep(0.01)
+
+
+def has_child(pid):
+    for status in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(status) as f:
+                if int(f.read().rsplit(")", 1)[1].split()[1]) == pid:
+                    return True
+        except (OSError, IndexError):
+            continue  # it has ended
+    return False
+
+
+def read_terminal(main, until=None):
+    """What the terminal shows until a pattern matches, or until its last writer closes it."""
+    shown = b""
+    while not until or not re.search(until, shown):
         try:
             piece = os.read(main, 4096)
         except OSError:
-            break
+            piece = b""
         if not piece:
             break
-        said += piece
+        shown += piece
+    return shown
+
+
+def interrupted_sweep(*args):
+    """(exit status, stderr, seen on a terminal) of a sweep that gets SIGINT after its first run, or,
+    without pseudo-terminals, when its first run has begun."""
+    try:
+        main, side = pty.openpty()
+    except OSError:
+        p = begin("sweep", *args, stderr=subprocess.PIPE)
+        wait_until(p, lambda: has_child(p.pid))
+        p.send_signal(signal.SIGINT)
+        text = p.communicate()[1].decode()
+        return p.returncode, text, False
+    p = begin("sweep", *args, stderr=side)
+    os.close(side)
+    shown = read_terminal(main, rb"\] [1-9][0-9]* of ")
+    p.send_signal(signal.SIGINT)
+    shown += read_terminal(main)
     os.close(main)
-    return p.wait(), said.decode()
+    return p.wait(), shown.decode(), True
 
 
 def check_interrupted():
+    global count
     rates = ["--rates", "1,2,3,4,400,401,402,403,404,405,406,407,408,409"]
-    status, said = ended(["sweep", "--arrivals", "poisson", "--requests", "1000000", "--policies",
-                          "single,continuous", "--jobs", "2", "--out", "cut", *rates], 1.5, True)
+    status, text, terminal = interrupted_sweep(
+        "--arrivals", "poisson", "--requests", "3000000", "--policies", "single,continuous",
+        "--jobs", "2", "--out", "cut", *rates)
     tree = load("cut/sweep.json")
-    report(status == 130 and tree["complete"] is False and "isn't complete" in said,
-           "interrupted: exit status 130, and the JSON says that it isn't complete", (status, said))
-    whole = all(q["requests"] == 1000000 for p in tree["policies"] for q in p["points"])
+    report(status == 130 and tree["complete"] is False and "not complete" in text,
+           "interrupted: exit status 130, and the JSON says that it isn't complete", (status, text))
+    points = [q for p in tree["policies"] for q in p["points"]]
     with open(os.path.join(work, "cut/curve.svg")) as f:
-        text = f.read()
-    report(whole and "interrupted: not all points" in text, "only whole points are in it")
-    report("[" in said and " of 28" in said, "a terminal sees how far it is", said)
-    ended(["run", "--arrivals", "poisson", "--rate-rps", "5", "--requests", "200000", *MODEL,
-           "--policy", "continuous", "--records", "cut.jsonl"], 0.7)
-    report(not os.path.exists(os.path.join(work, "cut.jsonl")),
-           "an interrupted run leaves no log under the final name")
+        svg = f.read()
+    report(all(q["requests"] == 3000000 for q in points) and len(points) >= terminal and
+           "interrupted: not all points" in svg, "only whole points are in it", len(points))
+    name = "a terminal shows how many runs are done"
+    if terminal:
+        report("[" in text and " of 28" in text, name, text)
+    else:
+        count += 1
+        print(f"ok {count} - {name} # SKIP no pseudo-terminals here")
+    partial = os.path.join(work, "cut.jsonl.partial")
+    p = begin("run", "--arrivals", "poisson", "--rate-rps", "5", "--requests", "200000", *MODEL,
+              "--policy", "continuous", "--records", "cut.jsonl", stderr=subprocess.DEVNULL)
+    wait_until(p, lambda: os.path.exists(partial) and os.path.getsize(partial) > 0)
+    p.send_signal(signal.SIGINT)
+    report(p.wait() == -signal.SIGINT and not os.path.exists(os.path.join(work, "cut.jsonl")),
+           "an interrupted run leaves no log under the final name", p.returncode)
 
 
 for check in (check_run_keys, check_curve, check_fleet, check_nothing_complete, check_denominators, check_flags, check_higher_loads,

@@ -1,4 +1,5 @@
 /* test_sweep.c: jobs in processes of their own, and the sweeps made of them. */
+/* servelab-test: waits */
 #include "base/clock.h"
 #include "sim/jobs.h"
 #include "sim/sweep.h"
@@ -14,13 +15,14 @@
 
 /* ---- jobs ---- */
 
-enum { CRASHES = 900, REFUSES = 901, SLEEPS = 902 };
+enum { CRASHES = 900, REFUSES, SLEEPS, INTERRUPTS };
 
 static int square(void *ctx, size_t job, void *answer, struct err *e) {
     int what = ((int *)ctx)[job];
     if (what == CRASHES) abort();
     if (what == REFUSES) return err_set(e, "no such load"), -2;
-    if (what == SLEEPS) pause();
+    if (what == INTERRUPTS) kill(getppid(), SIGINT);
+    if (what == SLEEPS || what == INTERRUPTS) pause();
     *(int *)answer = what * what;
     return 0;
 }
@@ -50,7 +52,7 @@ START_TEST(every_job_answers) {
         ck_assert_int_eq(run_jobs(what, 7, parallel, &e), 0);
         for (int i = 0; i < 7; i++) ck_assert_int_eq(answers[i], what[i] * what[i]);
     }
-    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 END_TEST
 
@@ -68,23 +70,16 @@ START_TEST(a_refusal_ends_the_others) {
     int what[] = {SLEEPS, 1, REFUSES, SLEEPS};
     struct err e;
     ck_assert_int_eq(run_jobs(what, 4, 4, &e), -2);
-    ck_assert_str_eq(e.text, "job 2: no such load"); /* whose it was */
+    ck_assert_str_eq(e.text, "job 2: no such load"); /* with the name of the job */
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 END_TEST
 
 START_TEST(a_signal_stops_all_and_keeps_what_was_whole) {
-    int what[] = {3, SLEEPS, SLEEPS};
+    int what[] = {3, SLEEPS, INTERRUPTS}; /* with two at a time the third begins after the first */
     struct err e;
-    pid_t me = getpid(), killer = fork();
-    if (killer == 0) {
-        usleep(300 * 1000);
-        kill(me, SIGINT);
-        _exit(0);
-    }
-    ck_assert_int_eq(run_jobs(what, 3, 3, &e), JOBS_STOPPED);
+    ck_assert_int_eq(run_jobs(what, 3, 2, &e), JOBS_STOPPED);
     ck_assert_int_eq(answers[0], 9);
-    waitpid(killer, NULL, 0);
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 END_TEST

@@ -1,6 +1,6 @@
-/* annotate.c: the source with the counts of a checked run in its margin.
+/* annotate.c: prints the source with the counts of a checked run in its margin.
  *
- * One line of advice stands under a line whose count is above its ideal, with the metric's name.
+ * A line whose count is above its ideal is followed by a line of advice with the metric's name.
  */
 #include "command.h"
 #include "report_file.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above these a line gets advice: a few per cent over the ideal is the edge of a matrix. */
+/* Advice above these; the edge of a matrix is a few per cent over the ideal. */
 static const double SECTORS_TOO_MANY = 1.25, WAVES_TOO_MANY = 1.25;
 
 struct margin { /* of one line, summed over kernels */
@@ -41,8 +41,8 @@ static struct margin margin_of(const cJSON *report, const char *file, int number
     return m;
 }
 
-/* Is `path` the file that the report calls `name`? The report has the name that the compiler was
- * given, and the reader may stand in another folder: then the path ends in that name. */
+/* Whether `path` is the file that the report calls `name`. The report has the name that the
+ * compiler was given; seen from another folder the path ends in that name. */
 static bool path_is_of(const char *path, const char *name) {
     size_t p = strlen(path), n = strlen(name);
     if (n == 0 || p < n || strcmp(path + p - n, name) != 0) return false;

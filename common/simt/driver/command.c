@@ -1,4 +1,4 @@
-/* command.c: the compilers behind simtcc, and their options for checked code. */
+/* command.c: runs the compilers for simtcc, with their options for checked code. */
 #include "command.h"
 #include "rewrite.h"
 
@@ -51,7 +51,7 @@ static int find_home(struct paths *p) {
     return OUR_FAULT;
 }
 
-/* An interrupt ends the running command too; then the temporary files go, then we. */
+/* An interrupt ends the running command, then removes the temporary files, then ends simtcc. */
 static volatile sig_atomic_t stopped_by;
 static volatile pid_t running;
 
@@ -86,15 +86,15 @@ static int run(const struct words *argv) {
         return BAD_INPUT;
     }
     running = pid;
-    if (stopped_by) kill(pid, stopped_by); /* it came before `running` was known */
+    if (stopped_by) kill(pid, stopped_by); /* the signal came before `running` was set */
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return OUR_FAULT;
     running = 0;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? DONE : REFUSED;
 }
 
-/* Every access stays one call of a __tsan_ function, in the place the source gives it; each basic
- * block says where it is, so that the lanes of a warp can be brought together again. */
+/* Every access stays one call of a __tsan_ function, where the source has it. Each basic block
+ * calls a hook with its place, which check_merge.c needs to bring diverged lanes together. */
 static const char *const check_gcc[] = {"-fsanitize=thread",
                                         "-fsanitize-coverage=trace-pc",
                                         "--param=tsan-instrument-func-entry-exit=0",
@@ -207,7 +207,7 @@ static int compile_cu(const struct command *c, const struct paths *p, const char
     return rc;
 }
 
-/* C and C++ of the host: never instrumented, so a harness costs nothing. */
+/* C and C++ of the host: not instrumented, so a harness runs at full speed. */
 static int compile_host(const struct command *c, const struct paths *p, const char *source,
                         const char *object) {
     size_t n = strlen(source);
@@ -257,7 +257,7 @@ static int link_all(const struct command *c, const struct paths *p, const struct
     if (c->shared) {
         words_add(&w, "-shared");
         words_add(&w, "-Wl,-z,nodelete"); /* the runtime's OS threads never end */
-        words_add(&w, "-Wl,-Bsymbolic");  /* its own hooks, whatever the program links */
+        words_add(&w, "-Wl,-Bsymbolic");  /* its own hooks, also if the program has others */
     }
     words_add_all(&w, objects->list);
     words_add_all(&w, c->link.list);

@@ -1,4 +1,4 @@
-/* command.h: one call of simtcc. */
+/* command.h: the options of one call of simtcc, and running it. */
 #ifndef SIMT_COMMAND_H
 #define SIMT_COMMAND_H
 

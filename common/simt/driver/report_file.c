@@ -1,4 +1,4 @@
-/* report_file.c: reading a report. */
+/* report_file.c: see report_file.h. */
 #include "report_file.h"
 
 #include "base/err.h"
@@ -17,7 +17,8 @@ cJSON *report_read(const char *path) {
     }
     if (strcmp(report_text(tree, "schema"), "servelab.simt-report.v1") == 0) return tree;
     fprintf(stderr,
-            "simtcc: %s is no report of a checked program: run it with SIMT_REPORT=%s first\n",
+            "simtcc: %s is not a report of a checked program: run the program with SIMT_REPORT=%s "
+            "first\n",
             path, path);
     cJSON_Delete(tree);
     return NULL;

@@ -1,4 +1,4 @@
-/* rewrite.c: edits over a list of tokens, and the text they leave. */
+/* rewrite.c: collects edits of a list of tokens and writes the resulting text. */
 #include "rewrite_internal.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* rewrite_declare.c: __global__, __device__ and __constant__: dropped, noted, announced. */
+/* rewrite_declare.c: removes __global__, __device__ and __constant__, and registers what they mark.
+ */
 #include "rewrite_internal.h"
 
 #include <stdio.h>
@@ -25,7 +26,8 @@ static bool starts_with(const struct tokens *t, int i, const char *word) {
     return false;
 }
 
-/* From a qualifier to what tells a function from a variable: the first ( ; = [ or { outside. */
+/* The token that distinguishes a function from a variable: after a qualifier, the first ( ; = [ {
+ * or comma that isn't nested. */
 static int decisive(const struct tokens *t, int i) {
     for (i = token_next(t, i); i < t->count; i = token_next(t, i)) {
         if (skips_group(t, i)) {
@@ -68,12 +70,22 @@ static int name_before(const struct tokens *t, int paren) {
     return i;
 }
 
+/* A `return;` in a kernel is marked: warp operations ignore lanes that left by it (check_warp.c).
+ */
+static void mark_returns(struct rewriter *r, const struct kernel *k) {
+    for (int i = k->open; i < k->close; i = token_next(&r->t, i)) {
+        int end = token_next(&r->t, i);
+        if (token_is(&r->t, i, "return") && token_is(&r->t, end, ";"))
+            rewrite_edit(r, i, end + 1, "{ simt_leave(); return; }");
+    }
+}
+
 static void note_kernel(struct rewriter *r, int qualifier) {
     const struct tokens *t = &r->t;
     int paren = decisive(t, qualifier);
     if (!token_is(t, paren, "(")) {
         rewrite_fail(r, qualifier,
-                     "__global__ must stand before a function: __global__ void "
+                     "__global__ must be before a function: __global__ void "
                      "name(parameters)");
         return;
     }
@@ -91,6 +103,7 @@ static void note_kernel(struct rewriter *r, int qualifier) {
             k.bounds_end++;
         }
     }
+    if (k.open) mark_returns(r, &k);
     note_device_body(r, k.open);
     r->kernels = grow(r->kernels, r->kernel_count, sizeof k);
     r->kernels[r->kernel_count++] = k;
@@ -118,7 +131,7 @@ static void announce_kernels(struct rewriter *r) {
     }
 }
 
-/* const, so that the compiler keeps it among its own constants. */
+/* Whether it is const, which the compiler keeps among its own constants. */
 static bool fixed_value(const struct tokens *t, int from, int to) {
     int before = token_before(t, from);
     for (int i = from; i < to && !token_is(t, i, "=") && !token_is(t, i, "["); i++)
@@ -135,8 +148,8 @@ static bool opens_type(const struct tokens *t, int open) {
     return false;
 }
 
-/* Device variables lie in a section of their own, in order and apart, so that an overrun of one
- * meets its padding instead of the next. */
+/* Device variables are in one section, in order and padded: an overrun of one hits its padding
+ * instead of the next. */
 #define IN_ORDER "__attribute__((section(\"simt_device\"), used, aligned(64)))"
 
 /* The names between a qualifier and the semicolon: each before [ = { , or ; */

@@ -1,4 +1,4 @@
-/* rewrite_internal.h: what the parts of the rewriter share. */
+/* rewrite_internal.h: the rewriter's state and the functions that its files share. */
 #ifndef SIMT_REWRITE_INTERNAL_H
 #define SIMT_REWRITE_INTERNAL_H
 
@@ -8,7 +8,7 @@
 /* Text that replaces tokens [from, to); their newlines are kept. from == to inserts. */
 struct edit {
     int from, to;
-    int order; /* of its making: edits at one place keep it */
+    int order; /* in which it was made; edits at one place keep it */
     char *text;
 };
 
@@ -33,12 +33,12 @@ struct rewriter {
     bool failed;
 };
 
-/* The first failure sticks. Always returns -1. */
+/* The first failure is kept. Always returns -1. */
 int rewrite_fail(struct rewriter *r, int token, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rewrite_edit(struct rewriter *r, int from, int to, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Tokens [from, to) in one line, spaces only where two names would grow together. malloc'd. */
+/* Tokens [from, to) in one line, spaces only between two names. malloc'd. */
 char *rewrite_text(const struct rewriter *r, int from, int to);
 /* The same as a C string literal with quotes. */
 char *rewrite_quoted(const char *text);

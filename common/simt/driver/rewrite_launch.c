@@ -1,4 +1,4 @@
-/* rewrite_launch.c: k<<<grid, block, bytes, stream>>>(arguments). */
+/* rewrite_launch.c: rewrites k<<<grid, block, bytes, stream>>>(arguments). */
 #include "rewrite_internal.h"
 
 #include <stdlib.h>
@@ -27,8 +27,8 @@ static int expression_start(const struct tokens *t, int last) {
     }
 }
 
-/* A function of that name which is no kernel: a host's launcher, say. What stands before the name
- * tells a declaration from a call. */
+/* Whether a function of that name is declared that isn't a kernel, such as the kernel's launcher.
+ * The token before the name distinguishes a declaration from a call. */
 static bool is_declared_otherwise(const struct rewriter *r, const char *name) {
     const struct tokens *t = &r->t;
     for (int i = 0; i < t->count; i++) {
@@ -43,8 +43,8 @@ static bool is_declared_otherwise(const struct rewriter *r, const char *name) {
     return false;
 }
 
-/* Only a lambda can name a template whose arguments are deduced, or one of several overloads, or
- * leave out an argument. */
+/* A lambda is needed for a template whose arguments are deduced, for one of several overloads, and
+ * to leave out an argument. */
 static bool needs_lambda(const struct rewriter *r, int last) {
     const struct tokens *t = &r->t;
     bool given = token_is(t, last, ">"); /* template arguments */

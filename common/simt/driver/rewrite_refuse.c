@@ -1,4 +1,4 @@
-/* rewrite_refuse.c: what can't run on a CPU, each with another way. */
+/* rewrite_refuse.c: refuses what can't run on a CPU, each with an alternative. */
 #include "rewrite_internal.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* rewrite_shared.c: __shared__ declarations. */
+/* rewrite_shared.c: rewrites __shared__ declarations. */
 #include "rewrite_internal.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static bool is_any(const struct tokens *t, int i, const char *const *words) {
 static const char *const dropped[] = {"__shared__", "extern", "static", "__device__", NULL};
 static const char *const alignments[] = {"alignas", "__attribute__", NULL};
 
-/* The declaration's first token: qualifiers and the type may stand before __shared__. */
+/* The declaration's first token: qualifiers and the type may come before __shared__. */
 static int declaration_start(const struct tokens *t, int at) {
     for (;;) {
         int before = token_before(t, at);
@@ -50,14 +50,14 @@ static int declarator_end(const struct tokens *t, int i, int end) {
     return i < end ? i : end;
 }
 
-/* Numbers for the names that rewriting makes up. */
+/* Numbers for generated names. */
 static int serial_number(void) {
     static int last;
     return ++last;
 }
 
 struct declarator {
-    int name, dims, end; /* tokens; dims == end where it is no array */
+    int name, dims, end; /* tokens; dims == end if it isn't an array */
 };
 static struct declarator declarator(const struct tokens *t, int from, int end) {
     struct declarator d = {.name = -1, .dims = end, .end = end};
@@ -77,7 +77,8 @@ static struct declarator declarator(const struct tokens *t, int from, int end) {
     return d;
 }
 
-/* Type tokens [from, to) without the words that the rewriting replaces; alignment apart. */
+/* Type tokens [from, to) without the words that rewriting replaces; *alignment: the first
+ * alignment. */
 static char *type_text(const struct rewriter *r, int from, int to, char **alignment) {
     const struct tokens *t = &r->t;
     char *out = calloc(1, 1);
@@ -106,8 +107,44 @@ static char *type_text(const struct rewriter *r, int from, int to, char **alignm
 struct declaration {
     int start, at, end; /* first token, __shared__, semicolon */
     int base;           /* the number in simt_base_N, the type without * and [] */
-    bool dynamic, aligned;
+    bool dynamic, aligned, file_scope;
 };
+
+static int enclosing_end(const struct tokens *t, int token) {
+    int depth = 0;
+    for (int i = token - 1; i >= 0; i--) {
+        if (token_is(t, i, "}")) depth++;
+        if (token_is(t, i, "{") && depth-- == 0) return token_closer(t, i);
+    }
+    return t->count;
+}
+
+static bool mentions(const struct tokens *t, int from, int to, const char *name) {
+    while (from < to && !(t->list[from].kind == TOKEN_NAME && token_is(t, from, name))) from++;
+    return from < to;
+}
+
+/* Dynamic shared memory that is declared outside of functions: it is declared in each device
+ * function that mentions the name, around the body, so that variables of the function may hide it.
+ */
+static void declare_in_bodies(struct rewriter *r, const struct declaration *x, const char *name,
+                              int type) {
+    const struct tokens *t = &r->t;
+    int scope_end = enclosing_end(t, x->start);
+    for (int i = 0; i < r->device_count; i++) {
+        int open = r->device_open[i], close = r->device_close[i];
+        if (open < x->end || close > scope_end || !mentions(t, open, close, name)) continue;
+        int last =
+            token_before(t, open); /* the parameters' closer; const or -> type may follow it */
+        while (last > x->end && !token_is(t, last, ")")) last = token_before(t, last);
+        if (mentions(t, token_opener(t, last), open, name)) continue;
+        rewrite_edit(r, open + 1, open + 1,
+                     " __attribute__((unused)) simt_type_%d &%s = *(simt_type_%d *)"
+                     "simt_shared_dynamic(); {",
+                     type, name, type);
+        rewrite_edit(r, close, close, "} ");
+    }
+}
 
 static void rewrite_declarator(struct rewriter *r, const struct declaration *x, int first,
                                const struct declarator *d) {
@@ -125,23 +162,26 @@ static void rewrite_declarator(struct rewriter *r, const struct declaration *x, 
         rewrite_fail(r, d->name,
                      "a __shared__ variable can't be initialised where it is declared: let one "
                      "thread write it, then __syncthreads()");
+    rewrite_edit(r, x->start, x->start, "typedef simt_base_%d %s simt_type_%d%s%s", x->base, stars,
+                 n, dims, x->file_scope ? more : "; ");
+    if (x->file_scope)
+        declare_in_bodies(r, x, name, n);
     else if (x->dynamic)
-        rewrite_edit(r, x->start, x->start,
-                     "simt_base_%d %s *%s = (simt_base_%d %s *)simt_shared_dynamic()%s", x->base,
-                     stars, name, x->base, stars, more);
+        rewrite_edit(r, x->start, x->start, "simt_type_%d &%s = *(simt_type_%d *)%s%s", n, name, n,
+                     "simt_shared_dynamic()", more);
     else
         rewrite_edit(r, x->start, x->start,
-                     "typedef simt_base_%d %s simt_type_%d%s; static simt_shared_var simt_var_%d = "
-                     "{0, \"%s\"}; simt_type_%d &%s = *(simt_type_%d *)simt_shared(&simt_var_%d, "
+                     "static simt_shared_var simt_var_%d = {0, \"%s\"}; "
+                     "simt_type_%d &%s = *(simt_type_%d *)simt_shared(&simt_var_%d, "
                      "sizeof(simt_type_%d), alignof(%s_%d))%s",
-                     x->base, stars, n, dims, n, name, n, name, n, n, n,
-                     x->aligned ? "simt_align" : "simt_type", x->aligned ? x->base : n, more);
+                     n, name, n, name, n, n, n, x->aligned ? "simt_align" : "simt_type",
+                     x->aligned ? x->base : n, more);
     free(stars);
     free(name);
     free(dims);
 }
 
-/* The shared type: its name, and the alignment that stood in the declaration. */
+/* Writes typedefs of the shared type and of the alignment in the declaration. */
 static void rewrite_base(struct rewriter *r, struct declaration *x, int type_end) {
     char *alignment, *type = type_text(r, x->start, type_end, &alignment);
     x->base = serial_number();
@@ -158,12 +198,7 @@ static void rewrite_one(struct rewriter *r, int at) {
     const struct tokens *t = &r->t;
     struct declaration x = {.start = declaration_start(t, at), .at = at};
     x.end = statement_end(t, at);
-    if (rewrite_at_file_scope(r, at)) {
-        rewrite_fail(r, at,
-                     "declare __shared__ memory inside the kernel that uses it; simtcc doesn't "
-                     "support it outside of a function");
-        return;
-    }
+    x.file_scope = rewrite_at_file_scope(r, at);
     int comma = declarator_end(t, x.start, x.end);
     struct declarator d = declarator(t, x.start, comma);
     if (d.name <= at || x.end >= t->count) {
@@ -171,6 +206,12 @@ static void rewrite_one(struct rewriter *r, int at) {
         return;
     }
     for (int i = x.start; i < d.name; i = token_next(t, i)) x.dynamic |= token_is(t, i, "extern");
+    if (x.file_scope && !x.dynamic) {
+        rewrite_fail(r, at,
+                     "declare __shared__ memory inside the kernel that uses it: outside of a "
+                     "function simtcc takes only `extern __shared__`");
+        return;
+    }
     int first = d.name; /* of the declarator: its stars */
     while (first > x.start && token_is(t, token_before(t, first), "*"))
         first = token_before(t, first);

@@ -1,9 +1,9 @@
-/* roofline.c: a report as a roofline drawing (SVG).
+/* roofline.c: draws a report as a roofline (SVG).
  *
- * Arithmetic intensity is operations over bytes. Bytes are counted; operations are not, so the
- * caller gives them a kernel (--ops NAME=N), as a closed form of the sizes. Each kernel stands
- * twice: at the bytes it moved (filled) and at its footprint, the least it could move (hollow); the
- * way between is what better memory accesses can win. The roof is the machine's: --gbps and
+ * Arithmetic intensity is operations over bytes. Bytes are counted; operations are not: the caller
+ * gives them for each kernel (--ops NAME=N). Each kernel has two points: at the bytes it moved
+ * (filled) and at its footprint, the least it could move (hollow); the distance between them is
+ * what better memory accesses can gain. The roof is the machine's: --gbps and
  * --gflops, by default an H100's 3350 GB/s and 67 TFLOP/s in float.
  */
 #include "command.h"

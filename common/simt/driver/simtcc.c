@@ -1,7 +1,8 @@
-/* simtcc.c: stands in for nvcc on a machine without a GPU: CUDA C into a program for the CPU.
+/* simtcc.c: the command line of simtcc, which replaces nvcc on a machine without a GPU.
  *
- * Preprocesses, rewrites CUDA's syntax (rewrite.h), compiles with g++ or clang++, links the simt
- * runtime that stands beside this program. Not here: what a kernel may use (common/simt/simt.h).
+ * It preprocesses a .cu file, rewrites CUDA's syntax (rewrite.h), compiles with g++ or clang++, and
+ * links the simt runtime from the folder beside this program. Not here: what a kernel may use
+ * (common/simt/simt.h).
  */
 #include "command.h"
 
@@ -18,13 +19,13 @@ static const char usage[] =
     "  simtcc --roofline REPORT.json --ops KERNEL=OPERATIONS [-o FILE.svg]\n"
     "\n"
     "  --check        find races, bad accesses and divergent barriers, count memory requests.\n"
-    "                 The program then exits 86 when it found an error; SIMT_REPORT=FILE writes\n"
-    "                 its findings and counts as JSON\n"
+    "                 The program then exits 86 if there are findings; SIMT_REPORT=FILE writes\n"
+    "                 findings and counts as JSON\n"
     "  --cxx=COMPILER g++ (default; clang++ where it is missing), or SIMTCC_CXX in the "
     "environment\n"
     "  -c, -shared    an object or a plug-in instead of a program\n"
     "  -E             the rewritten text on standard output\n"
-    "  --keep         leave the temporary files and say where\n"
+    "  --keep         keep the temporary files and print their folder\n"
     "  -I -D -U -O -std= -W -f -l -L -g as the compiler takes them. nvcc's -arch, -gencode,\n"
     "  -lineinfo, -Xptxas, -Xcompiler, --use_fast_math are accepted\n"
     "\n"
@@ -36,7 +37,7 @@ static const char usage[] =
     "done, 1 the compiler refused a file, 2 bad usage or CUDA that can't run here, 4 our own "
     "fault.\n";
 
-/* Options of nvcc that mean nothing here; `takes` says that a value follows as its own word. */
+/* Options of nvcc that are ignored. takes: a value follows as a separate word. */
 static const struct {
     const char *name;
     bool takes;
@@ -66,7 +67,7 @@ static const struct {
     {"-diag-suppress", true},
 };
 
-/* A compiler driver ends before its memory matters: no leak report from a sanitized build. */
+/* simtcc doesn't free all of its memory: no leak report from a sanitized build. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "detect_leaks=0";
@@ -133,8 +134,7 @@ static void one_argument(struct command *c, int argc, char **argv, int *i) {
         words_add(&c->inputs, arg);
     } else {
         fprintf(stderr,
-                "simtcc: %s: don't know what to do with it: give .cu, .c, .cpp, .o, .a or "
-                ".so files (simtcc --help)\n",
+                "simtcc: %s is not a .cu, .c, .cpp, .cc, .o, .a or .so file (simtcc --help)\n",
                 arg);
         exit(2);
     }

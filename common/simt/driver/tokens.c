@@ -1,5 +1,5 @@
-/* tokens.c: the lexer. Newlines and line markers are kept as tokens, so that line numbers of what
- * is written again stay right. */
+/* tokens.c: the lexer. Newlines and line markers are tokens, so that the rewritten text keeps its
+ * line numbers. */
 #include "tokens.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* tokens.h: preprocessed C++ as a list of tokens, with the file and line each came from.
+/* tokens.h: splits preprocessed C++ into tokens, each with its file and line.
  *
  * A lexer, not a parser: enough to find CUDA's own syntax outside of strings and comments.
  */
@@ -27,12 +27,12 @@ struct tokens {
 };
 
 /* Splits text (NUL-terminated, `length` bytes). name: the file before the first line marker.
- * 0, or -1 where memory ran out. */
+ * 0, or -1 if memory runs out. */
 int tokens_read(struct tokens *t, const char *text, size_t length, const char *name);
 void tokens_release(struct tokens *t);
 
 bool token_is(const struct tokens *t, int i, const char *text);
-/* The next (previous) token after i that is no space and no marker; count (or -1) at the end. */
+/* The next (previous) token after i that isn't a space or a marker; count (or -1) at the end. */
 int token_next(const struct tokens *t, int i);
 int token_before(const struct tokens *t, int i);
 /* i is an opener ( [ {: its closer, or count. i is a closer: its opener, or -1. */

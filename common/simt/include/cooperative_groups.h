@@ -1,7 +1,7 @@
-/* cooperative_groups.h: thread_block and tiles of a warp. A grid-wide group is refused by simtcc.
+/* cooperative_groups.h: thread_block and tiles of a warp. simtcc refuses a grid-wide group.
  *
- * A call's place in the text is its line: two sync() calls of one line on different branches are
- * taken for one.
+ * A block's sync() is identified by its line: two calls on one line, on different branches, count
+ * as one barrier. Tiles follow the rule of warp operations (simt.h): the same kind, on any line.
  */
 #ifndef SIMT_COOPERATIVE_GROUPS_H
 #define SIMT_COOPERATIVE_GROUPS_H
@@ -11,7 +11,7 @@
 namespace cooperative_groups {
 
 #define SIMT_AT_LINE unsigned line = (unsigned)__builtin_LINE()
-enum : unsigned { SIMT_GROUP_SITE = 0xfff00000u }; /* apart from __COUNTER__'s sites */
+enum : unsigned { SIMT_GROUP_SITE = 0xfff00000u }; /* distinct from __COUNTER__'s sites */
 
 class thread_block {
   public:
@@ -86,13 +86,13 @@ template <unsigned N> class thread_block_tile {
         return simt_shfl_up(SIMT_TILE_SITE, lanes(), v, delta, (int)N);
     }
     SIMT_TILE static unsigned ballot(int p, SIMT_AT_LINE) {
-        return simt_ballot(SIMT_TILE_SITE, lanes(), p) >> (simt_lane() & ~(N - 1));
+        return simt_vote(SIMT_OP_BALLOT, SIMT_TILE_SITE, lanes(), !!p) >> (simt_lane() & ~(N - 1));
     }
     SIMT_TILE static int any(int p, SIMT_AT_LINE) {
-        return simt_ballot(SIMT_TILE_SITE, lanes(), p) != 0;
+        return simt_vote(SIMT_OP_ANY, SIMT_TILE_SITE, lanes(), !!p) != 0;
     }
     SIMT_TILE static int all(int p, SIMT_AT_LINE) {
-        return simt_ballot(SIMT_TILE_SITE, lanes(), !p) == 0;
+        return simt_vote(SIMT_OP_ALL, SIMT_TILE_SITE, lanes(), !p) == 0;
     }
     template <class T> SIMT_TILE static unsigned match_any(T v, SIMT_AT_LINE) {
         return simt_match_any(SIMT_TILE_SITE, lanes(), v) >> (simt_lane() & ~(N - 1));
@@ -133,7 +133,8 @@ template <class T> struct bit_and {
         return a & b;
     }
 };
-/* All lanes get op over the tile. */
+/* All lanes get op over the tile. The operator is not checked: lanes that call it on several lines
+ * must give the same. */
 template <unsigned N, class T, class Op>
 SIMT_INLINE T reduce(const thread_block_tile<N> &tile, T v, Op op, SIMT_AT_LINE) {
     for (unsigned bits = N / 2; bits; bits /= 2) v = op(v, tile.shfl_xor(v, bits, line));

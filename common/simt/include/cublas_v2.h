@@ -1,8 +1,8 @@
-/* cublas_v2.h: the part of cuBLAS that a transformer needs, column-major as ever; C and C++.
+/* cublas_v2.h: the part of cuBLAS that a transformer needs, column-major; C and C++.
  *
- * C = alpha op(A) op(B) + beta C. Computed in float (double for D), by a BLAS that the machine has
- * (SIMT_BLAS names the library; SIMT_BLAS=none keeps to our own loops). Where beta is 0, C is only
- * written. A pointer that isn't memory of the device, or a matrix that leaves its allocation, gives
+ * C = alpha op(A) op(B) + beta C. Computed in float (double for D) by an installed BLAS (SIMT_BLAS
+ * names the library; SIMT_BLAS=none uses simt's own loops). If beta is 0, C is only written. A
+ * pointer that isn't device memory, or a matrix that leaves its allocation, gives
  * CUBLAS_STATUS_EXECUTION_FAILED before anything is written.
  */
 #ifndef SIMT_CUBLAS_V2_H

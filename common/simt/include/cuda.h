@@ -1,5 +1,5 @@
-/* cuda.h: for files that include it by habit. The driver's interface (cuInit and so on) is absent,
- * so that the compiler names what is used of it. */
+/* cuda.h: includes the runtime's interface. The driver's interface (cuInit and so on) is absent, so
+ * that the compiler names what a file uses of it. */
 #ifndef SIMT_CUDA_H
 #define SIMT_CUDA_H
 

@@ -1,4 +1,5 @@
-/* cuda_bf16.h: __nv_bfloat16, rounded to nearest even, bit for bit as on a GPU. In C a bare struct.
+/* cuda_bf16.h: __nv_bfloat16, rounded to nearest even, bit for bit as on a GPU. In C a plain
+ * struct.
  *
  * Arithmetic converts to float, computes, and rounds once, which is what the hardware gives for + -
  * * /; a fused multiply-add rounds once as well.

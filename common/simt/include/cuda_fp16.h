@@ -1,4 +1,5 @@
-/* cuda_fp16.h: __half, IEEE binary16, rounded to nearest even, subnormals kept. In C a bare struct.
+/* cuda_fp16.h: __half, IEEE binary16, rounded to nearest even, subnormals kept. In C a plain
+ * struct.
  */
 #ifndef SIMT_CUDA_FP16_H
 #define SIMT_CUDA_FP16_H

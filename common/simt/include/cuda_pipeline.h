@@ -1,3 +1,2 @@
-/* cuda_pipeline.h: nothing that cuda_runtime.h does not bring: __pipeline_memcpy_async and its kin.
- */
+/* cuda_pipeline.h: empty: __pipeline_memcpy_async and the related calls are in cuda_runtime.h. */
 #include "cuda_runtime.h"

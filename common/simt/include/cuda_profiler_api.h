@@ -1,3 +1,3 @@
-/* cuda_profiler_api.h: cudaProfilerStart and Stop, which do nothing, stand in cuda_runtime_api.h.
- */
+/* cuda_profiler_api.h: empty: cudaProfilerStart and Stop, which do nothing, are in
+ * cuda_runtime_api.h. */
 #include "cuda_runtime_api.h"

@@ -1,10 +1,10 @@
-/* cuda_runtime.h: CUDA C++ for plain g++ and clang++; simtcc puts it before every .cu file.
+/* cuda_runtime.h: CUDA C++ for plain g++ and clang++; simtcc includes it before every .cu file.
  *
  * In a C file it is cuda_runtime_api.h. What a kernel may use is listed in common/simt/simt.h.
  */
 #ifndef SIMT_CUDA_RUNTIME_H
 #define SIMT_CUDA_RUNTIME_H
-#define __CUDA_RUNTIME_H__ /* NVIDIA's samples ask for it in their helper_cuda.h */
+#define __CUDA_RUNTIME_H__ /* NVIDIA's samples test it in their helper_cuda.h */
 
 #include "cuda_runtime_api.h"
 
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <utility>
 
-/* not traced in check mode: code of ours between the runtime and a kernel */
+/* not traced in check mode: simt's own code between the runtime and a kernel */
 #if !defined(SIMT_CHECK)
 #define SIMT_UNSEEN
 #elif defined(__clang__)

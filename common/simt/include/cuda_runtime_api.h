@@ -1,8 +1,7 @@
-/* cuda_runtime_api.h: the CUDA runtime's host interface, as far as simt has it; C and C++.
+/* cuda_runtime_api.h: the part of the CUDA runtime's host interface that simt has; C and C++.
  *
- * Work is done when the call returns: a stream keeps no order that program order doesn't give.
- * What is absent (graphs, textures, peer access, IPC) is absent from this header, so that the
- * compiler names it.
+ * Work is done when the call returns, so all streams run in program order. Graphs, textures, peer
+ * access and IPC are absent from this header, so that the compiler names their use.
  */
 #ifndef SIMT_CUDA_RUNTIME_API_H
 #define SIMT_CUDA_RUNTIME_API_H
@@ -130,7 +129,7 @@ extern "C" {
 #define SIMT_DEFAULT(x)
 #endif
 
-/* errors: cudaGetLastError clears what it returns, except after a kernel died */
+/* errors: cudaGetLastError clears the error that it returns, except after a kernel failed */
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 const char *cudaGetErrorString(cudaError_t error);
@@ -209,7 +208,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
                                                           int threads, size_t dynamic_bytes);
 
-/* Ours, for harnesses in C: a kernel by its name, NULL where the program has none of that name. */
+/* Not CUDA's, for harnesses in C: the kernel of that name, NULL if the program has none. */
 const void *simt_find_kernel(const char *name);
 /* 1 in a program built with --check. */
 int simt_checking(void);

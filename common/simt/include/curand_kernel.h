@@ -1,4 +1,4 @@
-/* curand_kernel.h: refused here, before an installed toolkit's file of that name is mixed with
- * ours. */
+/* curand_kernel.h: refuses cuRAND, so that an installed toolkit's header isn't mixed with simt's.
+ */
 #error                                                                                             \
     "cuRAND can't run on the CPU here: hash the index and a seed in the kernel, or fill the array on the host"

@@ -1,2 +1,2 @@
-/* device_launch_parameters.h: threadIdx and its kin stand in cuda_runtime.h. */
+/* device_launch_parameters.h: empty: threadIdx, blockIdx ... are in cuda_runtime.h. */
 #include "cuda_runtime.h"

@@ -1,4 +1,4 @@
-/* math_constants.h: the constants of that name, in float and double. */
+/* math_constants.h: CUDA's CUDART_ constants, in float and double. */
 #ifndef SIMT_MATH_CONSTANTS_H
 #define SIMT_MATH_CONSTANTS_H
 #define CUDART_INF_F        __builtin_inff()

@@ -1,7 +1,7 @@
 /* mma.h: nvcuda::wmma, 16 x 16 x 16, half or bf16 into float (or half into half), on the CPU.
  *
- * A fragment holds 8 consecutive elements a lane, moved as the vector accesses that the layout
- * allows; which element lies where is, as on a GPU, not to be relied on. Sums are float, in the
+ * A fragment holds 8 consecutive elements a lane, moved by the vector accesses that the layout
+ * allows. As on a GPU, the place of an element is not defined. Sums are float, in the
  * order of k: a tensor core's order differs, so compare with a tolerance.
  */
 #ifndef SIMT_MMA_H
@@ -55,7 +55,7 @@ template <class Use, class T, class Layout>
 SIMT_INLINE void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &f, const T *p, unsigned ldm,
                                   unsigned line = (unsigned)__builtin_LINE()) {
     simt_fragment_load(f.x, simt_fragment_at(p, ldm));
-    simt_warp_op(SIMT_OP_BALLOT, 0xffffffffu, 0, 0, 0xffe00000u | line);
+    simt_warp_op(SIMT_OP_MMA_LOAD, 0xffffffffu, 0, 0, 0xffe00000u | line);
 }
 template <class T>
 SIMT_INLINE void load_matrix_sync(fragment<accumulator, 16, 16, 16, T> &f, const T *p, unsigned ldm,
@@ -66,7 +66,7 @@ SIMT_INLINE void load_matrix_sync(fragment<accumulator, 16, 16, 16, T> &f, const
         unsigned lane = simt_lane();
         for (unsigned i = 0; i < 8; i++) f.x[i] = p[(lane % 2 * 8 + i) * (size_t)ldm + lane / 2];
     }
-    simt_warp_op(SIMT_OP_BALLOT, 0xffffffffu, 0, 0, 0xffd00000u | line);
+    simt_warp_op(SIMT_OP_MMA_LOAD, 0xffffffffu, 0, 0, 0xffd00000u | line);
 }
 template <class T>
 SIMT_INLINE void store_matrix_sync(T *p, const fragment<accumulator, 16, 16, 16, T> &f,
@@ -83,7 +83,7 @@ SIMT_INLINE void store_matrix_sync(T *p, const fragment<accumulator, 16, 16, 16,
         unsigned lane = simt_lane();
         for (unsigned i = 0; i < 8; i++) p[(lane % 2 * 8 + i) * (size_t)ldm + lane / 2] = f.x[i];
     }
-    simt_warp_op(SIMT_OP_BALLOT, 0xffffffffu, 0, 0, 0xffc00000u | line);
+    simt_warp_op(SIMT_OP_MMA_STORE, 0xffffffffu, 0, 0, 0xffc00000u | line);
 }
 
 template <class D, class T, class LA, class LB, class C>

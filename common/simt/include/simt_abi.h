@@ -1,8 +1,8 @@
-/* simt_abi.h: what code generated from a .cu file asks of the runtime, in C.
+/* simt_abi.h: the runtime's interface for code generated from a .cu file, in C.
  *
- * A kernel never calls these by name: cuda_runtime.h and the rewriter of simtcc do. `site` is a
- * number unique to a call in the text (a counter, then the line), so that two barriers on two
- * branches are told apart even where the compiler merges the calls.
+ * cuda_runtime.h and the rewriter of simtcc make these calls; a kernel doesn't name them. `site` is
+ * a number unique to a call in the text (a counter, then the line). It distinguishes two barriers
+ * on two branches even where the compiler merges the calls.
  */
 #ifndef SIMT_ABI_H
 #define SIMT_ABI_H
@@ -33,7 +33,7 @@ struct simt_launch {
 void simt_launch(const struct simt_launch *launch);
 int simt_thread_next(void);
 
-/* A __shared__ variable: where it lies in the block's arena, per launch. */
+/* A __shared__ variable: its place in the block's arena, one a launch. */
 typedef struct {
     uint64_t launch_and_offset;
     const char *name;
@@ -46,16 +46,20 @@ int simt_barrier(unsigned site, int kind, int predicate);
 void simt_fence(void);
 void simt_fence_block(void);
 
-/* Warp operations. All lanes of `mask` meet; the last one computes for all. */
-enum {
-    SIMT_MAYBE_ABSENT =
-        32 /* a source lane past the mask: its value may go unused, as at a tree's end */
-};
+/* Warp operations. All lanes of `mask` that have not returned meet in one operation; the last to
+ * arrive computes for all. The calls may be on several lines of the text, but every lane must pass
+ * the same op, the same mask and the same SIMT_WIDE. `site` is for messages only. */
 enum simt_warp_op {
     SIMT_OP_SYNC,
-    SIMT_OP_SHUFFLE, /* argument: source lane */
-    SIMT_OP_BALLOT,
-    SIMT_OP_MATCH_ANY,
+    SIMT_OP_SHUFFLE, /* the four shuffles: argument: source lane */
+    SIMT_OP_SHUFFLE_XOR,
+    SIMT_OP_SHUFFLE_UP,
+    SIMT_OP_SHUFFLE_DOWN,
+    SIMT_OP_BALLOT, /* these three: result: the lanes with value != 0 */
+    SIMT_OP_ANY,
+    SIMT_OP_ALL,
+    SIMT_OP_UNI,       /* result: mask or 0 */
+    SIMT_OP_MATCH_ANY, /* result: the lanes with the same value */
     SIMT_OP_MATCH_ALL, /* result: mask or 0 */
     SIMT_OP_ADD,
     SIMT_OP_MIN,
@@ -65,12 +69,22 @@ enum simt_warp_op {
     SIMT_OP_AND,
     SIMT_OP_OR,
     SIMT_OP_XOR,
-    SIMT_OP_MMA /* value: address of this lane's struct simt_mma */
+    SIMT_OP_MMA,       /* value: address of this lane's struct simt_mma */
+    SIMT_OP_MMA_LOAD,  /* all lanes of the warp have loaded a fragment */
+    SIMT_OP_MMA_STORE, /* all lanes of the warp have stored a fragment */
+    SIMT_OPS
+};
+/* Flags of `argument` beside the source lane. */
+enum {
+    SIMT_MAYBE_ABSENT = 32, /* the source lane may be outside of the mask: its value is often
+                               unused, as at a tree's end */
+    SIMT_WIDE = 64          /* 8 bytes a lane: on a GPU two operations, or one of another type */
 };
 uint64_t simt_warp_op(enum simt_warp_op op, uint32_t mask, uint64_t value, unsigned argument,
                       unsigned site);
 void simt_syncwarp(uint32_t mask, unsigned site);
 uint32_t simt_active_mask(void);
+void simt_early_return(void); /* check mode: this thread is about to leave the kernel by `return` */
 unsigned simt_lane(void);
 unsigned simt_thread_rank(void);
 
@@ -85,7 +99,7 @@ struct simt_mma {
 void simt_note_atomic(const volatile void *p, size_t n);
 void simt_trap(const char *what, const char *file, int line) __attribute__((noreturn));
 
-/* Kernels and device variables announce themselves before main(). */
+/* Kernels and device variables register before main(). */
 struct simt_kernel {
     const void *function;
     const char *name, *file;

@@ -1,7 +1,7 @@
-/* simt_atomic.h: atomicAdd and its kin, as relaxed read-modify-writes.
+/* simt_atomic.h: the atomics (atomicAdd ...), as relaxed read-modify-writes.
  *
- * Check mode has one OS thread: there they are plain, unseen by the compiler's instrumentation, and
- * announced to the checks by one call.
+ * Check mode has one OS thread. There they are plain accesses that the compiler doesn't instrument;
+ * one call reports each to the checks.
  */
 #ifndef SIMT_ATOMIC_H
 #define SIMT_ATOMIC_H

@@ -1,7 +1,7 @@
 /* simt_launch.h: qualifiers, built-in variables, and how `k<<<g, b>>>(x)` reaches the runtime.
  *
- * __shared__, __noinline__ and `<<<>>>` are rewritten by simtcc, which also announces kernels and
- * device variables (SIMT_KERNEL, SIMT_SYMBOL below).
+ * __shared__, __noinline__ and `<<<>>>` are rewritten by simtcc, which also registers kernels and
+ * device variables (simt_kernel_announced, simt_symbol_announced below).
  */
 #ifndef SIMT_LAUNCH_H
 #define SIMT_LAUNCH_H
@@ -11,9 +11,9 @@
 #define __align__(n)    __attribute__((aligned(n)))
 #define __grid_constant__
 
-/* Constant for the life of a CUDA thread, hence const here, so that no read of them is counted; the
- * runtime defines them as variables. Check mode has one OS thread, and clang traces thread-locals.
- */
+/* Constant for the life of a CUDA thread, so const here: reads of them aren't counted. The runtime
+ * defines them as variables. Not thread-local in check mode, which has one OS thread, because clang
+ * traces thread-locals. */
 #ifdef SIMT_CHECK
 extern "C" {
 extern const simt_u3 threadIdx, blockIdx, blockDim, gridDim;
@@ -28,7 +28,14 @@ extern const __thread simt_u3 gridDim __attribute__((tls_model("initial-exec")))
 #endif
 static constexpr int warpSize = 32;
 
-/* The launch configuration and where the launch stands. */
+/* simtcc writes `return;` in a kernel as { simt_leave(); return; } */
+SIMT_INLINE void simt_leave() {
+#ifdef SIMT_CHECK
+    simt_early_return();
+#endif
+}
+
+/* The launch configuration, and the launch's place in the text. */
 struct simt_config {
     simt_u3 grid, block;
     size_t bytes;
@@ -52,7 +59,7 @@ SIMT_INLINE SIMT_UNSEEN void simt_start(const simt_config &c, const simt_place &
 }
 
 /* threadIdx is const, so a kernel inlined into the loop over threads would read it once for all of
- * them. One thread's run is therefore a call that the compiler can't look into. */
+ * them. So one thread's run is a call that the compiler can't inline. */
 #ifdef __clang__
 #define SIMT_APART __attribute__((noinline))
 #else
@@ -95,7 +102,7 @@ template <class... P> struct simt_typed {
 };
 template <class... P> simt_typed<P...> simt_type_of(void (*)(P...));
 
-/* A template whose arguments the launch deduces: only a lambda can name it. */
+/* A template whose arguments the launch deduces: it needs a lambda. */
 template <class F, class... A> struct simt_deduced {
     F f;
     std::tuple<A...> args;

@@ -1,4 +1,4 @@
-/* simt_warp.h: barriers, fences, and the operations of a warp. */
+/* simt_warp.h: barriers, fences and warp operations; their rules are in simt.h. */
 #ifndef SIMT_WARP_H
 #define SIMT_WARP_H
 
@@ -36,29 +36,33 @@ template <class T> SIMT_INLINE T simt_from_bits(uint64_t u) {
     __builtin_memcpy((void *)&v, &u, sizeof v);
     return v;
 }
-template <class T> SIMT_INLINE T simt_shuffle(unsigned site, uint32_t mask, T v, unsigned lane) {
-    return simt_from_bits<T>(simt_warp_op(SIMT_OP_SHUFFLE, mask, simt_to_bits(v), lane, site));
+template <class T> constexpr unsigned simt_wide() {
+    return sizeof(T) > 4 ? SIMT_WIDE : 0;
+}
+template <class T>
+SIMT_INLINE T simt_shuffle(enum simt_warp_op op, unsigned site, uint32_t mask, T v, unsigned lane) {
+    return simt_from_bits<T>(simt_warp_op(op, mask, simt_to_bits(v), lane | simt_wide<T>(), site));
 }
 template <class T>
 SIMT_INLINE T simt_shfl_idx(unsigned site, uint32_t mask, T v, int source, int width = 32) {
     unsigned lane = simt_lane(), w = (unsigned)width - 1;
-    return simt_shuffle(site, mask, v, (lane & ~w) | ((unsigned)source & w));
+    return simt_shuffle(SIMT_OP_SHUFFLE, site, mask, v, (lane & ~w) | ((unsigned)source & w));
 }
 template <class T>
 SIMT_INLINE T simt_shfl_xor(unsigned site, uint32_t mask, T v, int bits, int width = 32) {
     unsigned lane = simt_lane(), to = lane ^ (unsigned)bits, w = ~((unsigned)width - 1);
-    return simt_shuffle(site, mask, v, (to & w) > (lane & w) ? lane : to);
+    return simt_shuffle(SIMT_OP_SHUFFLE_XOR, site, mask, v, (to & w) > (lane & w) ? lane : to);
 }
 template <class T>
 SIMT_INLINE T simt_shfl_down(unsigned site, uint32_t mask, T v, unsigned delta, int width = 32) {
     unsigned lane = simt_lane(), w = (unsigned)width - 1;
-    return simt_shuffle(site, mask, v,
+    return simt_shuffle(SIMT_OP_SHUFFLE_DOWN, site, mask, v,
                         ((lane & w) + delta > w ? lane : lane + delta) | SIMT_MAYBE_ABSENT);
 }
 template <class T>
 SIMT_INLINE T simt_shfl_up(unsigned site, uint32_t mask, T v, unsigned delta, int width = 32) {
     unsigned lane = simt_lane(), w = (unsigned)width - 1;
-    return simt_shuffle(site, mask, v,
+    return simt_shuffle(SIMT_OP_SHUFFLE_UP, site, mask, v,
                         ((lane & w) < delta ? lane : lane - delta) | SIMT_MAYBE_ABSENT);
 }
 #define __shfl_sync(...)      simt_shfl_idx(SIMT_SITE, __VA_ARGS__)
@@ -66,24 +70,21 @@ SIMT_INLINE T simt_shfl_up(unsigned site, uint32_t mask, T v, unsigned delta, in
 #define __shfl_down_sync(...) simt_shfl_down(SIMT_SITE, __VA_ARGS__)
 #define __shfl_up_sync(...)   simt_shfl_up(SIMT_SITE, __VA_ARGS__)
 
-SIMT_INLINE unsigned simt_ballot(unsigned site, uint32_t mask, int p) {
-    return (unsigned)simt_warp_op(SIMT_OP_BALLOT, mask, p != 0, 0, site);
+SIMT_INLINE unsigned simt_vote(enum simt_warp_op op, unsigned site, uint32_t mask, int p) {
+    return (unsigned)simt_warp_op(op, mask, (uint64_t)p, 0, site);
 }
-#define __ballot_sync(m, p) simt_ballot(SIMT_SITE, (m), !!(p))
-#define __any_sync(m, p)    (int)(simt_ballot(SIMT_SITE, (m), !!(p)) != 0)
-#define __all_sync(m, p)    (int)(simt_ballot(SIMT_SITE, (m), !(p)) == 0)
-#define __uni_sync(m, p)    simt_uni(SIMT_SITE, (m), !!(p))
-SIMT_INLINE int simt_uni(unsigned site, uint32_t mask, int p) {
-    uint64_t bits = simt_warp_op(SIMT_OP_MATCH_ALL, mask, (uint64_t)p, 0, site);
-    return bits != 0;
-}
+#define __ballot_sync(m, p) simt_vote(SIMT_OP_BALLOT, SIMT_SITE, (m), !!(p))
+#define __any_sync(m, p)    (int)(simt_vote(SIMT_OP_ANY, SIMT_SITE, (m), !!(p)) != 0)
+#define __all_sync(m, p)    (int)(simt_vote(SIMT_OP_ALL, SIMT_SITE, (m), !(p)) == 0)
+#define __uni_sync(m, p)    (int)(simt_vote(SIMT_OP_UNI, SIMT_SITE, (m), !!(p)) != 0)
 
 template <class T> SIMT_INLINE unsigned simt_match_any(unsigned site, uint32_t mask, T v) {
-    return (unsigned)simt_warp_op(SIMT_OP_MATCH_ANY, mask, simt_to_bits(v), 0, site);
+    return (unsigned)simt_warp_op(SIMT_OP_MATCH_ANY, mask, simt_to_bits(v), simt_wide<T>(), site);
 }
 template <class T>
 SIMT_INLINE unsigned simt_match_all(unsigned site, uint32_t mask, T v, int *same) {
-    unsigned m = (unsigned)simt_warp_op(SIMT_OP_MATCH_ALL, mask, simt_to_bits(v), 0, site);
+    unsigned m =
+        (unsigned)simt_warp_op(SIMT_OP_MATCH_ALL, mask, simt_to_bits(v), simt_wide<T>(), site);
     *same = m != 0;
     return m;
 }

@@ -1,2 +1,2 @@
-/* vector_functions.h: make_float4 and its kin stand in vector_types.h. */
+/* vector_functions.h: empty: make_float4 and the others are in vector_types.h. */
 #include "vector_types.h"

@@ -1,4 +1,4 @@
-/* vector_types.h: int2, float4 and their kin, dim3.
+/* vector_types.h: the vector types (int2, float4 ...) and dim3.
  *
  * In C++ a vector of 2, 4, 8 or 16 bytes carries a member of the compiler's own vector type and
  * copies through it, so that `float4 v = *p` is one access, as ld.global.v4 is on a GPU. In C they

@@ -1,7 +1,7 @@
 /* block.h: the state of one running block, shared by the runtime's files.
  *
- * One OS thread owns one worker and runs one block at a time. Nothing here is locked except what
- * says so.
+ * One OS thread owns one worker and runs one block at a time. Fields are not locked unless their
+ * comment names a lock.
  */
 #ifndef SIMT_BLOCK_H
 #define SIMT_BLOCK_H
@@ -29,9 +29,10 @@ struct warp {
     uint8_t op[WARP], argument[WARP];
     uint64_t value[WARP], result[WARP];
 #ifdef SIMT_CHECK
-    /* Who knows how much of whom. clock counts the warp's __syncwarps; known[a][b] is
-     * the clock of lane b at their last common one. all_known: the last one of all lanes. */
+    /* Vector clocks of the lanes. clock counts the warp's __syncwarps; known[a][b] is the clock of
+     * lane b at the last __syncwarp that a and b share. all_known: the last one of all lanes. */
     uint32_t clock, all_known;
+    uint32_t returned; /* lanes that left by `return`, not by coming to the kernel's end */
     bool partial;
     uint16_t known[WARP][WARP];
 #endif
@@ -70,7 +71,7 @@ struct worker {
     char *stacks, *arena;
     simt_u3 index_of[MAX_THREADS], index_dim;
 #ifdef SIMT_CHECK
-    uintptr_t called_from[MAX_THREADS]; /* where a thread last came to a barrier or a warp op */
+    uintptr_t called_from[MAX_THREADS]; /* return address of the thread's last barrier or warp op */
 #endif
 };
 #ifdef SIMT_CHECK

@@ -1,9 +1,8 @@
-/* check.h: the state of check mode, shared by the check_*.c files.
+/* check.h: the state of check mode and the interfaces between the check_*.c files.
  *
- * Check mode has one OS thread that runs kernels, so nothing here is locked. The compiler calls a
- * __tsan_ function before every access of a kernel (check_access.c); that asks in turn: is the
- * address good (check_place.c), does it race (check_race.h), and notes it for the counts
- * (check_count.c).
+ * Check mode runs kernels on one OS thread, so nothing here is locked. The compiler calls a __tsan_
+ * function before every access of a kernel (check_access.c). It checks the address (check_place.c),
+ * looks for a race (check_race.h) and records the access for the counts (check_count.c).
  */
 #ifndef SIMT_CHECK_H
 #define SIMT_CHECK_H
@@ -15,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was last done to one 4-byte word, as a whole; or to one byte of a word that is also accessed
- * in parts. An interval is the time between two barriers of a block;
- * its number grows through the whole program, so an old cell needs no clearing. */
+/* The last write and reads of one 4-byte word, as a whole; or of one byte of a word that is also
+ * accessed in parts. An interval is the time between two barriers of a block. Interval numbers grow
+ * through the whole program, so an old cell needs no clearing. */
 struct cell {
     uint32_t write_interval, read_interval; /* 0: never; INTERVAL_HOST: by the host */
     uint32_t write_at, read_at;             /* call site << 8 | flags */
@@ -77,8 +76,8 @@ static inline struct region place_allocation(const struct allocation *a) {
                            a->touched};
 }
 struct cell *place_split(const struct region *r);
-/* The access is outside of what a kernel may touch by the quick test. True: it may, uncounted.
- * Otherwise reports it and gives the launch up. */
+/* For an access that fails the quick test of addresses. True: the access is allowed and not
+ * counted. Otherwise reports it and ends the launch. */
 bool place_unusual(uintptr_t a, size_t n, int access, uintptr_t pc);
 void place_bad_global(uintptr_t a, size_t n, int access, uintptr_t pc) __attribute__((noreturn));
 void place_bad_shared(uintptr_t a, size_t n, int access, uintptr_t pc) __attribute__((noreturn));
@@ -87,7 +86,7 @@ void place_host_touch(uintptr_t a, size_t n, int access, uintptr_t pc);
 /* check_sync.c */
 void sync_new_interval(void);
 
-/* check_fence.c: is that access ordered before us by a fence and atomics? */
+/* check_fence.c: whether an earlier access is ordered before this one by a fence and atomics */
 void fence_launch(void);
 void fence_block(void);
 uint32_t fence_block_number(void); /* of this launch, from 1 */
@@ -98,7 +97,7 @@ void fence_release(uintptr_t a, bool shared); /* an atomic or a volatile write *
 void fence_acquire(uintptr_t a, bool shared); /* an atomic or a volatile read */
 bool fence_orders_block(uint32_t interval, int thread, uint32_t clock); /* an earlier block's */
 bool fence_orders_thread(int thread, uint32_t clock); /* of our block, in this interval */
-/* Of reads of which not all are known: has a released value been acquired at all? */
+/* For reads of which not all are known: whether any released value was acquired. */
 bool fence_orders_some_block(void);
 bool fence_orders_some_thread(void);
 
@@ -115,7 +114,7 @@ struct trace {
 extern struct trace count_traces[WARP]; /* of the warp that runs; it is flushed before the next */
 void count_grow(struct trace *t);
 void count_flush(struct worker *w, int warp);
-bool count_lane_worked(int thread); /* has it touched memory in this block? */
+bool count_lane_worked(int thread); /* whether it has accessed memory in this block */
 void count_block(void);
 void count_launch(const struct job *j);
 void count_barrier(uint32_t site, int line);
@@ -144,6 +143,18 @@ struct finding {
     uint32_t other; /* of the earlier access; 0: none. "%s" in the text is its line */
     int thread;     /* -1: the launch as a whole */
 };
+/* A thread's call of a barrier or of a warp operation: the file by its return address, the line by
+ * the text, as the compiler may merge two calls into one. */
+static inline int sync_line(unsigned site) {
+    return (int)(site & 0xffff);
+}
+static inline struct finding sync_finding(const char *kind, const struct worker *w, int thread,
+                                          unsigned site) {
+    return (struct finding){.kind = kind,
+                            .site = site_of(w->called_from[thread]),
+                            .line = sync_line(site),
+                            .thread = thread};
+}
 void report_add(const struct finding *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool report_is_new(const char *kind, uint32_t site); /* cheap: ask before making a message */

@@ -1,7 +1,8 @@
-/* check_access.c: what the compiler calls before each access, and what that sets going.
+/* check_access.c: the functions that the compiler calls before each access; they check and record
+ * it.
  *
- * -fsanitize=thread normally brings a runtime of its own; these functions take its place. A bad
- * access gives the launch up before the processor makes it.
+ * They replace the runtime of -fsanitize=thread. A bad access ends the launch before the processor
+ * makes it.
  */
 #include "check_race.h"
 #include "hooks.h"
@@ -10,7 +11,7 @@
 
 struct check check = {.interval = INTERVAL_HOST};
 
-/* threadIdx and its kin: the linker names a section's ends */
+/* where threadIdx, blockIdx ... lie: the linker defines a section's ends */
 extern const char __start_simt_built_in[] __attribute__((visibility("hidden")));
 extern const char __stop_simt_built_in[] __attribute__((visibility("hidden")));
 
@@ -41,8 +42,8 @@ touch(const struct region *r, size_t at, unsigned n, int access, bool shared, ui
     }
 }
 
-/* Is some word of the access one that the quick test can't call written? since: the first interval
- * whose writes count. */
+/* Whether the quick test can't show that every word of the access was written. since: the first
+ * interval whose writes count. */
 static inline __attribute__((always_inline)) bool fresh(const struct cell *cells, size_t at,
                                                         unsigned n, uint32_t since) {
     for (size_t i = at / 4; i <= (at + n - 1) / 4; i++)
@@ -119,7 +120,7 @@ void simt_note_atomic(const volatile void *p, size_t n) {
 }
 
 /* ---- the compiler's hooks -------------------------------------------------------------------- */
-/* The compilers declare these themselves; a prototype here serves -Wmissing-prototypes. */
+/* The compilers know these functions; the prototypes are for -Wmissing-prototypes. */
 #define HOOK(name, n, access)                                                                      \
     void name(void *a);                                                                            \
     void name(void *a) {                                                                           \
@@ -210,7 +211,7 @@ void __tsan_vptr_read(void **a) {
     (void)a;
 }
 
-/* The start of a basic block: by these the lanes of a warp are brought together again. */
+/* The start of a basic block. check_merge.c needs them to bring diverged lanes together. */
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void) {
     if (check.active) note(0, 0, 0, false, site_of(CALLER));

@@ -1,7 +1,7 @@
-/* check_count.c: the tables of counts: a kernel's sites, and the lanes' traces that fill them.
+/* check_count.c: the tables of counts of each kernel's call sites, and the lanes' traces.
  *
- * Each lane leaves a trace of its accesses and basic blocks; check_merge.c brings the lanes of a
- * warp together again, and check_request.c counts what they then did at once.
+ * Each lane leaves a trace of its accesses and basic blocks. check_merge.c merges the traces of a
+ * warp into requests, and check_request.c counts each request.
  */
 #include "check_count.h"
 
@@ -17,7 +17,7 @@ int count_kernel_count;
 void count_grow(struct trace *t) {
     uint32_t room = t->room ? t->room * 2 : 256;
     struct record *grown = room <= TRACE_MOST ? realloc(t->list, room * sizeof *grown) : NULL;
-    if (!grown) { /* start over: the lane's past records are lost, and said to be */
+    if (!grown) { /* start over: the lane's past records are lost, and reported as dropped */
         count_now->dropped += t->count;
         t->count = 0;
         return;
@@ -90,7 +90,7 @@ void count_barrier(uint32_t site, int line) {
     s->line = line;
 }
 
-/* ---- who did anything at all ------------------------------------------------------------------
+/* ---- which threads have accessed memory --------------------------------------------------------
  */
 static bool worked[MAX_THREADS];
 

@@ -1,4 +1,4 @@
-/* check_count.h: the counts of a launch, in Nsight Compute's terms. */
+/* check_count.h: the counts of each kernel by call site, in Nsight Compute's terms. */
 #ifndef SIMT_CHECK_COUNT_H
 #define SIMT_CHECK_COUNT_H
 

@@ -2,9 +2,10 @@
  * other.
  *
  * A thread fences and then changes a place by an atomic: that releases what it did before the
- * fence, and what barriers and __syncwarp had ordered before it. Whoever changes or reads the place
- * by an atomic later acquires that. Places are hashed to 64 bits, and it isn't remembered when a
- * thread acquired: two mistakes that hide a race of an odd kind, but never make a false alarm.
+ * fence, and what barriers and __syncwarp had ordered before it. A thread that later changes or
+ * reads the place by an atomic acquires that. Two approximations can hide a rare race, but never
+ * report one that isn't there: places are hashed to 64 bits, and the time at which a thread
+ * acquired isn't kept.
  */
 #include "check.h"
 #include "hooks.h"
@@ -12,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a block has released to others: every access before interval `cover`; in it, a thread's
- * accesses before a clock of its warp. */
+/* What a block has released to others: every access before interval `cover`, and in that interval a
+ * thread's accesses before a clock of its warp. */
 struct block_note {
     uint32_t first; /* interval */
     uint32_t cover;
@@ -22,7 +23,7 @@ struct block_note {
     uint16_t *clocks; /* of all threads, where one isn't enough */
 };
 
-/* A thread of the running block, in interval `interval`: what is older is void. */
+/* A thread of the running block. Valid in interval `interval` only. */
 struct order {
     uint32_t interval;
     uint16_t fenced, fenced_lanes;     /* clocks: own accesses, those of its warp's other lanes */
@@ -99,7 +100,7 @@ void fence_lanes_meet(int warp, uint32_t lanes) {
 
 /* ---- fences -----------------------------------------------------------------------------------
  */
-/* Time goes on for the warp, so that accesses before the fence are told from those after it. */
+/* Advances the warp's clock: accesses before the fence and after it get different times. */
 void simt_fence_block(void) {
     if (!check.active) return;
     int t = check.worker->thread;

@@ -1,13 +1,13 @@
-/* check_graph.c: the graph of the steps that a warp's lanes took in a stretch: its loops, and where
- * ways meet again.
+/* check_graph.c: the control-flow graph of the steps that a warp's lanes took in a stretch: its
+ * loops, and where diverged lanes meet again.
  *
- * We don't know the code, only the traces; so it is the graph of the ways that were gone. Loops are
- * found in one walk (Wei, Mao, Zou and Chen, "A New Algorithm for Identifying Loops in
- * Decompilation", 2007). Then every round of a loop gets an end of its own: steps to the loop's
- * head lead there, and so do steps out of the loop; from there it goes on to where the steps out
- * led. That leaves no cycles, and ways meet at the immediate postdominator (Cooper, Harvey and
- * Kennedy, "A Simple, Fast Dominance Algorithm", 2001). A trace's end counts as a way out only
- * where nothing leads on: a lane that returns early keeps nobody apart.
+ * Built from the traces alone, so it holds only steps that were taken. Loops are found in one walk
+ * (Wei, Mao, Zou and Chen, "A New Algorithm for Identifying Loops in Decompilation", 2007). Then
+ * each loop gets a node for the end of a round: steps to the loop's head and steps out of the loop
+ * lead there; from there steps lead to where the steps out led. That removes the cycles, and lanes
+ * meet at the immediate postdominator (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+ * Algorithm", 2001). A trace's end counts as a way out only if no other step leaves the node: a
+ * lane that returns early doesn't keep the others apart.
  */
 #include "check_graph.h"
 
@@ -89,7 +89,7 @@ static void add_edge(int from, int to) {
     a->successors = b->predecessors = g.edges++;
 }
 
-/* Up to the last access: how a lane then goes out is nobody's matter. */
+/* Up to the last access: the steps after it don't matter for the counts. */
 static void add_trace(const struct record *r, uint32_t count) {
     int at = ENTRY;
     while (count && !r[count - 1].address) count--;
@@ -104,8 +104,8 @@ static void add_trace(const struct record *r, uint32_t count) {
 
 /* ---- loops -------------------------------------------------------------------------------------
  */
-/* The loop with this head goes around node b: sorts it in among those already known to, the
- * innermost being the deepest on the path. */
+/* Node b is in the loop with this head: inserts the loop into the list of b's loops, innermost (the
+ * deepest on the path) first. */
 static void put_in_loop(int b, int head) {
     if (head == NONE) return;
     while (b != head && g.node[b].around != head) {
@@ -121,7 +121,7 @@ static void put_in_loop(int b, int head) {
     }
 }
 
-/* A step from the path's last node to a node that the walk has seen before. */
+/* A step from the path's last node to a node that the walk has already visited. */
 static void known_step(int from, int to) {
     if (g.node[to].depth) {
         g.node[to].is_head = true;

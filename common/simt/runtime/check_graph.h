@@ -1,4 +1,4 @@
-/* check_graph.h: where the lanes that part in a stretch of a warp meet again. */
+/* check_graph.h: finds where lanes of a warp that diverged meet again. */
 #ifndef SIMT_CHECK_GRAPH_H
 #define SIMT_CHECK_GRAPH_H
 
@@ -15,12 +15,12 @@ struct meeting {
 
 /* Kept until the next call. */
 void graph_build(const struct trace *traces, int lanes);
-/* GRAPH_NO_NODE: no lane comes by there on its way to an access. */
+/* GRAPH_NO_NODE: no lane passes there before an access. */
 int graph_node(uint32_t pc);
-/* Where ways from this node meet again: at a place; at the end of a round of the loop that they are
- * in, which is its head or any place outside of it; or nowhere. */
+/* Where lanes that diverge after this node meet again: at a place; at the end of a round of the
+ * loop that they are in, which is its head or any place outside of it; or nowhere. */
 struct meeting graph_meeting(int node);
-/* Whether a lane that stands at this place has come to that meeting. */
+/* Whether a lane at this place has reached that meeting. */
 bool graph_met(struct meeting m, uint32_t pc);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums over the sites of one line, or of a kernel. */
+/* The sums over the sites of one line, or of a kernel. */
 struct sums {
     const char *file;
     int line;

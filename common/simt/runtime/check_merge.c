@@ -1,11 +1,10 @@
-/* check_merge.c: brings the lanes of a warp together again, so that what they did at once is one
- * request.
+/* check_merge.c: merges the traces of a warp's lanes into requests: accesses made at the same time.
  *
  * Between two barriers or full warp operations (a stretch) each lane leaves a trace of its accesses
- * and basic blocks. Lanes go on together as long as they stand at one place in the code. Where they
- * part, each way is followed up to where the ways meet again (check_graph.h), and there the lanes
- * wait for each other, as a GPU's compiler has it: behind an if; at the head of a loop for its next
- * round; behind a loop for those who are still in it. Lanes that end are waited for by nobody.
+ * and basic blocks. Lanes proceed together as long as they are at one place in the code. Where they
+ * diverge, each way is followed to where the ways meet again (check_graph.h), and there the lanes
+ * wait for each other, as in a GPU's code: after an if; at the head of a loop for its next round;
+ * after a loop for the lanes that are still in it. No lane waits for a lane that has ended.
  */
 #include "check_graph.h"
 
@@ -20,8 +19,8 @@ static uint32_t place(const struct merge *m, int l) {
     return m->t[l].list[m->at[l]].pc;
 }
 
-/* All 32 lanes, as long as they stand at one place: the common case. The last such place, 0: none.
- */
+/* The common case: all 32 lanes, as long as they are at one place. Returns the last such place, 0:
+ * none. */
 static uint32_t steps_of_all(struct merge *m) {
     uint32_t before = 0;
     for (;;) {
@@ -41,8 +40,8 @@ static uint32_t steps_of_all(struct merge *m) {
     }
 }
 
-/* One record of these lanes, which stand at one place. Apart, so that go() nests in little stack.
- */
+/* One record of these lanes, which are at one place. Not inlined: go() recurses and must use little
+ * stack. */
 static __attribute__((noinline)) void step(struct merge *m, uint32_t set) {
     uint64_t address[WARP];
     const struct record *first = NULL;
@@ -56,8 +55,8 @@ static __attribute__((noinline)) void step(struct merge *m, uint32_t set) {
     if (first && first->address) request_account(first, address, n);
 }
 
-/* Those of the lanes that have records left and haven't come to that meeting; *where: the place of
- * the first of them; *there: those of them that stand there too. */
+/* The lanes that have records left and haven't reached that meeting. *where: the place of the first
+ * of them; *there: those of them at this place. */
 static uint32_t going_on(const struct merge *m, uint32_t lanes, struct meeting stop,
                          uint32_t *where, uint32_t *there) {
     uint32_t going = 0, met_at = 0, on_at = 0; /* the last answers of graph_met */
@@ -82,7 +81,7 @@ static uint32_t going_on(const struct merge *m, uint32_t lanes, struct meeting s
 
 static void go(struct merge *m, uint32_t lanes, uint32_t before, struct meeting stop);
 
-/* The lanes have parted behind this node. Takes them to where they meet. */
+/* The lanes diverged after this node. Advances them to where they meet. */
 static struct meeting part(struct merge *m, uint32_t lanes, int node) {
     struct meeting meeting = graph_meeting(node);
     uint32_t where, there;
@@ -90,8 +89,8 @@ static struct meeting part(struct merge *m, uint32_t lanes, int node) {
     return meeting;
 }
 
-/* Takes the lanes to `stop`, or to their ends; those of one place go together. They all come from
- * `before` (0: nothing to tell of it). Nests no deeper than there are lanes: each way has fewer. */
+/* Advances the lanes to `stop`, or to their ends; lanes at one place go together. They all come
+ * from `before` (0: unknown). Recurses at most once a lane: each way has fewer lanes. */
 static void go(struct merge *m, uint32_t lanes, uint32_t before, struct meeting stop) {
     struct meeting last = {.how = MEET_NEVER, .node = GRAPH_ENTRY};
     for (;;) {
@@ -109,7 +108,7 @@ static void go(struct merge *m, uint32_t lanes, uint32_t before, struct meeting 
         m->known = true;
         if (before) last = (struct meeting){.node = graph_node(before)};
         before = 0;
-        if (last.how == MEET_ROUND) { /* some have left the loop: the others go on in it */
+        if (last.how == MEET_ROUND) { /* some have left the loop: the others stay in it */
             uint32_t inside = 0;
             for (uint32_t set = lanes; set; set &= set - 1)
                 if (place(m, __builtin_ctz(set)) == last.pc) inside |= 1u << __builtin_ctz(set);

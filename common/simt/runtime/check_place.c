@@ -1,4 +1,4 @@
-/* check_place.c: which memory an address means, and what is wrong with a bad one. */
+/* check_place.c: which memory an address belongs to, and the findings of bad addresses. */
 #include "check.h"
 #include "hooks.h"
 
@@ -14,7 +14,8 @@ static void *zeroed(size_t bytes) {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
     if (p == MAP_FAILED)
-        simt_trap("no address space for the checks' notes: free memory, or raise the limit (ulimit "
+        simt_trap("no address space for the checks' shadow memory: free memory, or raise the limit "
+                  "(ulimit "
                   "-v)",
                   "simt", 0);
     return p;
@@ -39,7 +40,7 @@ void hook_malloc(void *p, size_t bytes) {
         a->known = zeroed(room / 8 + 1);
         a->touched = zeroed(sectors(room) * 2 * sizeof *a->touched);
     }
-    memset(p, 0xff, bytes); /* NaN, so that a value nobody wrote shows in the result too */
+    memset(p, 0xff, bytes); /* NaN, so that an unwritten value also shows in the result */
 }
 
 /* Made at the first access to a part of a word; room as for what may use the place again. */
@@ -92,7 +93,7 @@ static int symbol_index(uintptr_t a) {
     return last = symbol_count - 1;
 }
 
-/* Constants have a cache of their own, without sectors: they are let through uncounted. */
+/* Constants have a separate cache without sectors: they are accepted and not counted. */
 const struct region *place_symbol(uintptr_t a) {
     int i = symbol_index(a);
     return i < 0 || symbol_info[i]->kind == SIMT_SYMBOL_CONSTANT ? NULL : &symbols[i];
@@ -116,7 +117,7 @@ static struct finding finding_here(const char *kind, uintptr_t pc) {
     return (struct finding){.kind = kind, .site = site_of(pc), .thread = check.worker->thread};
 }
 
-/* The allocation that an address misses by the least: it, or the one before. */
+/* The allocation that holds an address or lies before it. */
 static const struct allocation *nearest(uintptr_t a) {
     const struct allocation *found = memory_find(a);
     size_t at = (a - memory_start) / GRANULE_BYTES;
@@ -172,7 +173,7 @@ void place_bad_shared(uintptr_t a, size_t n, int access, uintptr_t pc) {
     give_up();
 }
 
-/* What the segment of the program that holds an address allows. */
+/* The permissions of the program's segment that holds an address. */
 struct segment_query {
     uintptr_t a;
     bool found, writable;
@@ -194,7 +195,7 @@ static bool on_any_stack(uintptr_t a) {
     return a - low < (size_t)MAX_THREADS * (FIBER_STACK_BYTES + FIBER_GUARD_BYTES);
 }
 
-/* The device variable that ends last before an address, within a page. */
+/* The device variable that ends closest before an address, within a page. */
 static const struct simt_symbol *symbol_before(uintptr_t a) {
     const struct simt_symbol *best = NULL;
     for (size_t back = 0; back < 4096 && !best; back++)
@@ -202,7 +203,7 @@ static const struct simt_symbol *symbol_before(uintptr_t a) {
     return best;
 }
 
-/* What is allowed although it has no shadow. */
+/* Accesses that are allowed although the memory has no shadow. */
 static bool fine_unseen(uintptr_t a, size_t n, bool write, int symbol) {
     static uintptr_t last =
         ~(uintptr_t)0; /* a page of constants, seen before: the search below is slow */

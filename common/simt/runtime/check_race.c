@@ -1,4 +1,4 @@
-/* check_race.c: a race in words. */
+/* check_race.c: race findings and uninitialised reads, and the rare cases of race_touch. */
 #include "check_race.h"
 
 #include <stdio.h>
@@ -10,7 +10,8 @@ static bool race_lanes_ordered(const struct warp *p, int me, int other, uint32_t
     return p->partial && p->known[me % WARP][other % WARP] > clock;
 }
 
-/* Has lane `me` met any other lane since? It is all we know where a cell keeps one of several. */
+/* Whether lane `me` has met any other lane since. Used where a cell keeps one of several readers.
+ */
 static bool race_met_since(const struct warp *p, int me, uint32_t clock) {
     if (p->all_known > clock) return true;
     for (int l = 0; p->partial && l < WARP; l++)
@@ -32,7 +33,7 @@ static enum conflict race_between(uint32_t interval, int other, uint32_t clock, 
     return fence_orders_block(interval, other, clock) ? CONFLICT_NONE : CONFLICT_OTHER_BLOCK;
 }
 
-/* A write after this interval's reads. */
+/* A write after reads of this interval. */
 static enum conflict race_with_reads(const struct cell *c, bool shared) {
     const struct worker *w = check.worker;
     if (c->read_interval < check.launch_first) return CONFLICT_NONE;
@@ -114,13 +115,13 @@ void race_uninitialised(bool shared, uintptr_t a, uint32_t site) {
         size_t at = a - (uintptr_t)check.worker->arena;
         report_add(&f,
                    "%s reads shared memory%s%s that no thread of its block has written: shared "
-                   "memory starts with any values",
+                   "memory starts with undefined values",
                    me, check.owner[at / 4] ? " of " : "",
                    check.owner[at / 4] ? check.names[check.owner[at / 4]] : "");
     } else {
         const struct allocation *al = memory_find(a);
         report_add(&f,
-                   "%s reads byte %zu of a %zu-byte allocation that nobody has written: "
+                   "%s reads byte %zu of a %zu-byte allocation that was never written: "
                    "cudaMalloc does not clear memory. Copy or cudaMemset it first",
                    me, al ? a - (uintptr_t)al->start : 0, al ? al->bytes : 0);
     }
@@ -139,8 +140,8 @@ void race_check(const struct cell *c, int access, bool shared, uint32_t site) {
         race_report(c, false, shared, access, site, k);
 }
 
-/* Several readers of an interval share one record: the first one, and flags. An earlier read that
- * is ordered before ours needs no flag: who comes after us comes after it. */
+/* Several readers of an interval share one record: the first reader, and flags. An earlier read
+ * that is ordered before this one needs no flag: what comes after this one comes after it. */
 void race_note_reader(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock) {
     const struct warp *p = &check.worker->warp[thread / WARP];
     bool before;
@@ -202,7 +203,7 @@ void race_touch_parts(const struct region *r, size_t at, unsigned n, int access,
         touch_part(r, word, bytes_of(word, at, n), access, shared, site);
 }
 
-/* ---- what nobody has written ------------------------------------------------------------------
+/* ---- uninitialised reads -----------------------------------------------------------------------
  */
 static uint32_t known_bytes(const struct region *r, size_t word, uint32_t since) {
     struct cell *c = &r->cells[word];
@@ -215,9 +216,9 @@ static uint32_t known_bytes(const struct region *r, size_t word, uint32_t since)
     return known;
 }
 
-/* A structure has holes that nobody writes, and compilers copy them along: a word counts as known
- * when one of its bytes is; the second word of 8 bytes when the first is; in a copy of a whole
- * structure, when one of 16 bytes is. */
+/* A structure has holes that are never written, and compilers copy them too. So a word counts as
+ * known when one of its bytes is; the second word of 8 bytes when the first is; in a copy of a
+ * whole structure, when one of 16 bytes is. */
 bool race_known(const struct region *r, size_t at, unsigned n, int access, uint32_t since) {
     for (size_t word = at / 4; word <= (at + n - 1) / 4; word++) {
         uint32_t known = known_bytes(r, word, since), need = bytes_of(word, at, n);

@@ -1,4 +1,5 @@
-/* check_race.h: does an access conflict with the last ones of its word? Inlined at every access.
+/* check_race.h: decides whether an access races with the last accesses to its word. Inlined at
+ * every access.
  *
  * Two accesses conflict when one writes, they overlap in a byte, not both are atomic, and nothing
  * orders them: no barrier of the block, no __syncwarp of their lanes, and between blocks no fence
@@ -12,7 +13,7 @@
 /* check_race.c */
 void race_uninitialised(bool shared, uintptr_t a, uint32_t site);
 
-/* The rare ways of race_touch. */
+/* The rare cases of race_touch. */
 void race_check(const struct cell *c, int access, bool shared, uint32_t site);
 void race_note_reader(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock);
 uint32_t race_many_atomics(const struct cell *c, uint16_t thread);
@@ -20,7 +21,8 @@ uint32_t race_many_atomics(const struct cell *c, uint16_t thread);
 void race_touch_parts(const struct region *r, size_t at, unsigned n, int access, bool shared,
                       uint32_t site);
 void race_check_parts(const struct region *r, size_t word, int access, bool shared, uint32_t site);
-/* Has every byte been written, by the host or since that interval? Holes of structures excused. */
+/* Whether every byte was written, by the host or since that interval. Holes of structures count as
+ * written. */
 bool race_known(const struct region *r, size_t at, unsigned n, int access, uint32_t since);
 
 static inline void race_note_write(struct cell *c, uint32_t at, uint16_t thread, uint16_t clock) {
@@ -33,8 +35,8 @@ static inline void race_note_write(struct cell *c, uint32_t at, uint16_t thread,
     c->write_at = at, c->writer = thread, c->write_clock = clock;
 }
 
-/* Can the word's last write be unordered with us at all? Not if it came before a barrier of this
- * block, or before this launch. */
+/* Whether the word's last write can be unordered with this access. Not if it came before a barrier
+ * of this block, or before this launch. */
 static inline bool race_write_is_near(const struct cell *c, bool shared) {
     if (c->write_interval == check.interval) return true;
     return !shared && c->write_interval < check.block_first &&
@@ -63,7 +65,7 @@ static inline __attribute__((always_inline)) void race_touch(struct cell *c, int
     if (race_write_is_near(c, shared)) race_check(c, access, shared, site);
     if (c->read_interval == check.interval) {
         if (!(c->read_at & CELL_MANY_WARPS) || (c->read_at & ~at & CELL_ATOMIC))
-            race_note_reader(c, at, thread, clock); /* else one more says nothing new */
+            race_note_reader(c, at, thread, clock); /* else one more adds nothing */
         return;
     }
     if (c->read_interval >= check.launch_first) {

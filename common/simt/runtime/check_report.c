@@ -1,6 +1,7 @@
-/* check_report.c: findings: kept once a line, said in order, written as JSON at the end.
+/* check_report.c: keeps findings (one a line and kind), prints them in order after each launch, and
+ * writes them as JSON at the end.
  *
- * A finding names its place by a return address; addresses become lines when a launch has ended.
+ * A finding's place is a return address; it is resolved to a line when the launch has ended.
  */
 #include "check_count.h"
 #include "report.h"
@@ -24,14 +25,14 @@ struct kept {
     bool resolved, hidden; /* hidden: another one of that kind has this line */
     uint64_t times;
 };
-enum { MOST = 1000 }; /* findings kept; more would say nothing new */
+enum { MOST = 1000 }; /* findings kept; more are dropped */
 static struct kept list[MOST];
-static int count, said;
+static int count, printed;
 static int report_fd = -1;
 static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool ended, unwritten;
 
-/* Opened before main(), so that a program that changes its folder or closes files still reports. */
+/* Opened before main(): a program that changes its folder or closes files still reports. */
 __attribute__((constructor)) static void open_report(void) {
     const char *path = getenv("SIMT_REPORT");
     if (!path || !*path) return;
@@ -128,10 +129,10 @@ static void resolve(struct kept *k) {
     }
 }
 
-/* x[i]++ by two lanes shows twice: as a read of what a lane wrote, and as two writes. A barrier of
- * the warp would not help: the second one says it right. */
+/* x[i]++ by two lanes shows twice: as a read of what a lane wrote, and as two writes. The second is
+ * reported, because a barrier of the warp would not help. */
 static void hide_lost_updates(void) {
-    for (int i = said; i < count; i++)
+    for (int i = printed; i < count; i++)
         for (int o = 0; o < count; o++)
             if (strcmp(list[i].f.kind, "warp-race") == 0 && same_line(&list[i], &list[o]) &&
                 (strcmp(list[o].f.kind, "global-race") == 0 ||
@@ -143,28 +144,29 @@ static bool is_race(const struct kept *k) {
     return k->f.other != 0;
 }
 
-/* One race shows from both ends: as a write after a read, and as a read after a write. The one that
- * came first says it, but a race across warps or blocks goes before one between lanes. */
-static bool says_the_same(const struct kept *a, const struct kept *b) {
+/* One race shows from both ends: as a write after a read, and as a read after a write. The one
+ * found first is reported, except that a race across warps or blocks goes before one between lanes.
+ */
+static bool same_race(const struct kept *a, const struct kept *b) {
     return is_race(a) && is_race(b) && strcmp(a->kernel, b->kernel) == 0 &&
            strcmp(a->f.file, b->f.file) == 0 && a->f.line == b->other_line &&
            a->other_line == b->f.line && a->f.line != b->f.line;
 }
 
 static void hide_other_ends(void) {
-    for (int i = said; i < count; i++)
-        for (int o = said; o < i; o++) {
+    for (int i = printed; i < count; i++)
+        for (int o = printed; o < i; o++) {
             struct kept *a = &list[o], *b = &list[i];
-            if (a->hidden || b->hidden || !says_the_same(a, b)) continue;
+            if (a->hidden || b->hidden || !same_race(a, b)) continue;
             bool later = strcmp(a->f.kind, "warp-race") == 0 && strcmp(b->f.kind, "warp-race") != 0;
             (later ? a : b)->hidden = true;
         }
 }
 
-/* A thread that reads too early finds what nobody has written yet: the race says it better. */
+/* A thread that reads too early may find unwritten memory: the race is reported instead. */
 static void hide_early_reads(void) {
-    for (int i = said; i < count; i++)
-        for (int o = said; o < count; o++)
+    for (int i = printed; i < count; i++)
+        for (int o = printed; o < count; o++)
             if (strcmp(list[i].f.kind, "uninitialised") == 0 && is_race(&list[o]) &&
                 strcmp(list[i].kernel, list[o].kernel) == 0 &&
                 strcmp(list[i].f.file, list[o].f.file) == 0 &&
@@ -189,10 +191,10 @@ static void resolve_all(void) {
 }
 
 void report_launch_end(void) {
-    if (said == count) return;
+    if (printed == count) return;
     resolve_all();
-    for (; said < count; said++) {
-        const struct kept *k = &list[said];
+    for (; printed < count; printed++) {
+        const struct kept *k = &list[printed];
         if (k->hidden) continue;
         fprintf(stderr, "simt: error: %s: %s:%d: %s%s: %s\n", k->f.kind, k->f.file, k->f.line,
                 *k->kernel ? "kernel " : "outside of a launch", k->kernel, k->text);

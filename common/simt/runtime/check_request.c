@@ -1,4 +1,4 @@
-/* check_request.c: one request of a warp: its sectors, or its wavefronts.
+/* check_request.c: counts one request of a warp: its sectors, or its wavefronts.
  *
  * Global memory moves in sectors of 32 bytes: a request costs as many as its lanes' bytes touch.
  * Shared memory has 32 banks of 4 bytes: a request costs as many wavefronts as the fullest bank has

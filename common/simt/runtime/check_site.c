@@ -1,7 +1,7 @@
-/* check_site.c: from a place in the program to file and line, by addr2line of the binutils.
+/* check_site.c: file and line of a code address, from addr2line of the binutils.
  *
- * Many places are asked for in one go, as starting the tool costs tens of milliseconds. An inlined
- * function's caller counts where the callee is one of simt's own headers.
+ * Many addresses are resolved by one call, because starting the tool costs tens of milliseconds. In
+ * an inlined function of simt's own headers the caller's line is used.
  */
 #include "check.h"
 
@@ -54,7 +54,7 @@ static bool is_ours(const char *file) {
            strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0;
 }
 
-/* "./kernels/a.cu:12 (discriminator 3)": a frame, innermost first. */
+/* Reads one frame, "./kernels/a.cu:12 (discriminator 3)"; the innermost comes first. */
 static bool read_frame(char *text, const char **file, int *line) {
     char *more = strstr(text, " (discriminator ");
     text[more ? (size_t)(more - text) : strcspn(text, "\n")] = 0;

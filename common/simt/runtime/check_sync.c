@@ -1,5 +1,6 @@
-/* check_sync.c: barriers and warp operations: what orders accesses, and what is wrong with them.
- * Not here: fences with atomics (check_fence.c). */
+/* check_sync.c: launches, blocks and barriers in check mode; the order that __syncthreads and
+ * __syncwarp give to accesses. Not here: faults of warp operations (check_warp.c), fences with
+ * atomics (check_fence.c). */
 #include "check.h"
 #include "hooks.h"
 
@@ -46,7 +47,7 @@ void hook_launch_end(struct job *j) {
     check.active = false;
     count_launch_end(j);
     report_launch_end();
-    check.job = NULL; /* it is the launch's own */
+    check.job = NULL; /* it is a local variable of the launch */
 }
 
 void hook_launch_refused(const struct simt_launch *l, const char *why) {
@@ -74,34 +75,21 @@ void hook_block(struct worker *w) {
     check.worker = w, check.active = true;
     sync_new_interval();
     check.block_first = check.interval;
+    for (int i = 0; i < w->warps; i++) w->warp[i].returned = 0;
     fence_block();
     count_block();
 }
 
 /* ---- barriers ----------------------------------------------------------------------------------
  */
-static int line_of(unsigned site) {
-    return (int)(site & 0xffff);
-}
-
-/* A thread's call of a barrier or a warp operation: the file by its return address, the line by the
- * text, as the compiler may merge two calls into one. */
-static struct finding finding_at(const char *kind, const struct worker *w, int thread,
-                                 unsigned site) {
-    return (struct finding){.kind = kind,
-                            .site = site_of(w->called_from[thread]),
-                            .line = line_of(site),
-                            .thread = thread};
-}
-
 void hook_barrier(struct worker *w) {
     fence_barrier();
-    count_barrier(site_of(w->called_from[w->barrier_thread]), line_of(w->barrier_site));
+    count_barrier(site_of(w->called_from[w->barrier_thread]), sync_line(w->barrier_site));
     sync_new_interval();
 }
 
-/* Once threads have missed each other the block's later barriers no longer pair up: the first
- * finding says it. */
+/* Once threads have missed each other, the block's later barriers no longer pair up: only the first
+ * finding is reported. */
 static bool diverged_before(void) {
     static uint32_t in_block; /* its first interval */
     bool before = in_block == check.block_first;
@@ -113,7 +101,7 @@ void hook_barrier_after_exit(struct worker *w) {
     if (diverged_before()) return;
     char me[96];
     report_thread(w->barrier_thread, me, sizeof me);
-    struct finding f = finding_at("barrier-divergence", w, w->barrier_thread, w->barrier_site);
+    struct finding f = sync_finding("barrier-divergence", w, w->barrier_thread, w->barrier_site);
     report_add(&f,
                "%s waits at __syncthreads(), but %d of the block's %d threads have returned: every "
                "thread must reach a barrier. Put the work under the condition, not the return",
@@ -125,11 +113,11 @@ void hook_barriers_differ(struct worker *w, unsigned site) {
     char me[96];
     report_thread(w->thread, me, sizeof me);
     simt_u3 o = w->index_of[w->barrier_thread];
-    struct finding f = finding_at("barrier-divergence", w, w->thread, site);
+    struct finding f = sync_finding("barrier-divergence", w, w->thread, site);
     report_add(&f,
                "%s reaches this __syncthreads() while thread (%u,%u,%u) waits at the one in line "
                "%d: all threads of a block must reach the same barrier",
-               me, o.x, o.y, o.z, line_of(w->barrier_site));
+               me, o.x, o.y, o.z, sync_line(w->barrier_site));
 }
 
 void hook_block_stuck(struct worker *w) {
@@ -142,7 +130,7 @@ void hook_block_stuck(struct worker *w) {
     int thread = p ? lane : w->barrier_thread;
     char me[96];
     report_thread(thread, me, sizeof me);
-    struct finding f = finding_at(p ? "warp-mask" : "barrier-divergence", w, thread, site);
+    struct finding f = sync_finding(p ? "warp-mask" : "barrier-divergence", w, thread, site);
     if (p)
         report_add(&f,
                    "%s waits in a warp operation whose mask %08x names lanes that never come to "
@@ -156,13 +144,6 @@ void hook_block_stuck(struct worker *w) {
 
 /* ---- warps -------------------------------------------------------------------------------------
  */
-void hook_warp_stuck(struct worker *w, int warp) {
-    count_flush(w, warp);
-}
-void hook_warp_met(struct worker *w, int warp) {
-    count_flush(w, warp);
-}
-
 void hook_syncwarp(struct worker *w, struct warp *p, uint32_t group) {
     uint32_t all = warp_lanes(w, (int)(p - w->warp)) & ~p->done;
     if (p->clock >= 65000) sync_new_interval(); /* the cells hold 16 bits of it */
@@ -181,77 +162,4 @@ void hook_syncwarp(struct worker *w, struct warp *p, uint32_t group) {
     for (uint32_t set = group; set; set &= set - 1) best[__builtin_ctz(set)] = (uint16_t)p->clock;
     for (uint32_t set = group; set; set &= set - 1)
         memcpy(p->known[__builtin_ctz(set)], best, sizeof best);
-}
-
-void hook_mask_without_self(struct worker *w, unsigned site, uint32_t mask) {
-    char me[96];
-    report_thread(w->thread, me, sizeof me);
-    struct finding f = finding_at("warp-mask", w, w->thread, site);
-    report_add(&f, "%s, lane %d, calls a warp operation with mask %08x, which doesn't name it", me,
-               w->thread % WARP, mask);
-}
-
-void hook_source_outside(struct worker *w, unsigned site, uint32_t mask, unsigned source) {
-    char me[96];
-    report_thread(w->thread, me, sizeof me);
-    struct finding f = finding_at("warp-mask", w, w->thread, site);
-    report_add(
-        &f,
-        "%s asks for the value of lane %u, which its mask %08x doesn't name: such a value is "
-        "undefined",
-        me, source, mask);
-}
-
-/* CUDA asks all lanes of a mask that haven't returned to take part; a value from a lane that isn't
- * there is undefined. So the idiom of a full mask is good for a vote or a __syncwarp in a last warp
- * of fewer lanes, and after the early return of lanes that have nothing to do. */
-static bool idle(const struct worker *w, int warp, uint32_t lanes) {
-    bool any = false;
-    for (uint32_t set = lanes & warp_lanes(w, warp); set; set &= set - 1)
-        any |= count_lane_worked(warp * WARP + __builtin_ctz(set));
-    return !any;
-}
-
-void hook_mask_absent(struct worker *w, unsigned site, uint32_t mask) {
-    int number = w->thread / WARP, lane = w->thread % WARP;
-    const struct warp *p = &w->warp[number];
-    uint32_t lanes = warp_lanes(w, number), absent = mask & (~lanes | p->done);
-    if (mask == ~0u) {
-        if ((p->op[lane] == SIMT_OP_SYNC || p->op[lane] == SIMT_OP_BALLOT) &&
-            idle(w, number, absent))
-            return;
-        if (p->op[lane] == SIMT_OP_SHUFFLE && !(absent >> p->argument[lane] & 1)) return;
-        if (p->op[lane] != SIMT_OP_SHUFFLE && !(absent & lanes)) return;
-    }
-    char me[96];
-    report_thread(w->thread, me, sizeof me);
-    struct finding f = finding_at("warp-mask", w, w->thread, site);
-    report_add(&f, "%s calls a warp operation with mask %08x, but its lanes %08x %s", me, mask,
-               absent, absent & lanes ? "have returned" : "don't exist in this block");
-}
-
-void hook_ops_differ(struct worker *w, int other_lane, unsigned site, uint32_t mask) {
-    const struct warp *p = &w->warp[w->thread / WARP];
-    char me[96];
-    report_thread(w->thread, me, sizeof me);
-    struct finding f = finding_at("warp-mask", w, w->thread, site);
-    report_add(&f,
-               "%s calls a warp operation with mask %08x while lane %d waits in the one in line %d "
-               "with mask %08x: all lanes of a mask must call the same one",
-               me, mask, other_lane, line_of(p->op_site[other_lane]), p->op_mask[other_lane]);
-}
-
-void hook_lane_left(struct worker *w, struct warp *p, int waiting_lane) {
-    int warp = (int)(p - w->warp), thread = warp * WARP + waiting_lane;
-    if (p->op_mask[waiting_lane] == ~0u &&
-        (p->op[waiting_lane] == SIMT_OP_SYNC || p->op[waiting_lane] == SIMT_OP_BALLOT) &&
-        idle(w, warp, p->done))
-        return;
-    char me[96];
-    report_thread(thread, me, sizeof me);
-    struct finding f = finding_at("warp-mask", w, thread, p->op_site[waiting_lane]);
-    report_add(&f,
-               "%s waits in a warp operation with mask %08x, but lane %d of it returned without "
-               "coming",
-               me, p->op_mask[waiting_lane], w->thread % WARP);
 }

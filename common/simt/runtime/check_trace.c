@@ -1,4 +1,4 @@
-/* check_trace.c: every lane's accesses as they were recorded, for those who count them again.
+/* check_trace.c: writes every lane's accesses to a file, so that another program can count them.
  *
  * SIMT_TRACE=FILE. Binary, native byte order: the text "simt-trace 1\n", then one piece whenever a
  * warp comes to a barrier, a full warp operation or its end:

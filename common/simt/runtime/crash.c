@@ -1,7 +1,8 @@
-/* crash.c: signals in a kernel: a stack that is used up, a division by zero, a failed assert.
+/* crash.c: handles signals in a kernel: a stack that is used up, a division by zero, a failed
+ * assert.
  *
- * The handler isn't careful about what is safe in a signal: the program ends in any case, and an
- * alarm ends it if the report itself hangs.
+ * The handler calls functions that aren't safe in a signal handler. The program ends in any case:
+ * an alarm ends it if the report hangs.
  */
 #include "crash.h"
 #include "block.h"
@@ -30,13 +31,13 @@ static const char *what(int signal, uintptr_t address) {
 static void on_signal(int signal, siginfo_t *info, void *context) {
     struct worker *w = simt_worker;
     (void)context;
-    if (!w || !w->current) { /* not in a kernel: as without us */
+    if (!w || !w->current) { /* not in a kernel: the default action */
         struct sigaction plain = {.sa_handler = SIG_DFL};
         sigaction(signal, &plain, NULL);
         raise(signal);
         return;
     }
-    alarm(10);
+    alarm(60);
     simt_u3 t = w->index_of[w->thread];
     char text[400];
     snprintf(text, sizeof text, "thread (%u,%u,%u) of kernel %s %s", t.x, t.y, t.z, w->job->l.name,
@@ -53,6 +54,7 @@ void crash_watch(struct worker *w) {
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction now;
         sigaction(signals[i], NULL, &now);
-        if (now.sa_handler == SIG_DFL) sigaction(signals[i], &a, NULL); /* the program's own stay */
+        if (now.sa_handler == SIG_DFL)
+            sigaction(signals[i], &a, NULL); /* handlers of the program stay */
     }
 }

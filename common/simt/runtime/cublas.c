@@ -41,7 +41,7 @@ cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t *stream) {
 }
 
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
-    (void)mode; /* float is computed in float whatever is allowed */
+    (void)mode; /* float is always computed in float */
     return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
@@ -102,7 +102,7 @@ static size_t type_bytes(cudaDataType type) {
     }
 }
 
-/* In device memory as a whole (or page-locked, or a device variable). */
+/* Whether all of it is in device memory, page-locked memory or a device variable. */
 static bool readable(const struct matrix *x) {
     if (!x->rows || !x->columns) return true;
     size_t bytes = ((size_t)(x->columns - 1) * x->ld + x->rows) * type_bytes(x->type);

@@ -1,4 +1,4 @@
-/* fiber.c: the switch itself, in assembler: what a called function must keep, nothing else.
+/* fiber.c: the switch in assembler. It saves the registers that a called function must preserve.
  *
  * Floating-point control words are shared by all fibers: kernels can't change them.
  */

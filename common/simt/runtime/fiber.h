@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 enum {
-    FIBER_STACK_BYTES = 64 << 10, /* a kernel with larger local arrays meets the guard page */
+    FIBER_STACK_BYTES = 64 << 10, /* larger local arrays hit the guard page */
     FIBER_GUARD_BYTES = 4 << 10   /* also keeps stacks from lying a power of two apart: 64 KiB
                                      strides collide in L2 and cost a factor of three */
 };

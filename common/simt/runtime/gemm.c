@@ -1,6 +1,6 @@
 /* gemm.c: matrix products through the machine's BLAS, or by plain loops where it has none.
  *
- * The library is looked for at run time, so that a program needs none to start.
+ * The library is searched for at run time: a program starts without one.
  */
 #include "gemm.h"
 

@@ -1,6 +1,6 @@
-/* hooks.h: where the scheduler tells the checks what happens.
+/* hooks.h: the calls by which the runtime informs the checks of what happens.
  *
- * Built without SIMT_CHECK every hook but the one for a stuck block is empty.
+ * Without SIMT_CHECK all of them are empty, except the one for a stuck block.
  */
 #ifndef SIMT_HOOKS_H
 #define SIMT_HOOKS_H
@@ -20,10 +20,8 @@ void hook_barriers_differ(struct worker *w, unsigned site);
 void hook_warp_stuck(struct worker *w, int warp); /* all its lanes wait or are done */
 void hook_warp_met(struct worker *w, int warp);   /* all its lanes are in one operation */
 void hook_mask_without_self(struct worker *w, unsigned site, uint32_t mask);
-void hook_source_outside(struct worker *w, unsigned site, uint32_t mask, unsigned source);
-void hook_mask_absent(struct worker *w, unsigned site, uint32_t mask);
-void hook_ops_differ(struct worker *w, int other_lane, unsigned site, uint32_t mask);
-void hook_lane_left(struct worker *w, struct warp *p, int waiting_lane);
+void hook_mask_beyond_block(struct worker *w, unsigned site, uint32_t mask);
+void hook_warp_op(struct worker *w, struct warp *p, uint32_t group); /* these lanes have met */
 void hook_syncwarp(struct worker *w, struct warp *p, uint32_t group);
 void hook_shared_var(struct job *j, const simt_shared_var *var, uint32_t offset, size_t bytes);
 void hook_malloc(void *p, size_t bytes);
@@ -40,10 +38,8 @@ void hook_written(void *p, size_t bytes); /* by the host */
 #define hook_warp_stuck(w, warp)           ((void)0)
 #define hook_warp_met(w, warp)             ((void)0)
 #define hook_mask_without_self(w, site, m) ((void)0)
-#define hook_source_outside(w, site, m, l) ((void)0)
-#define hook_mask_absent(w, site, m)       ((void)0)
-#define hook_ops_differ(w, other, site, m) ((void)0)
-#define hook_lane_left(w, p, lane)         ((void)0)
+#define hook_mask_beyond_block(w, site, m) ((void)0)
+#define hook_warp_op(w, p, group)          ((void)(w))
 #define hook_syncwarp(w, p, group)         ((void)0)
 #define hook_shared_var(j, var, offset, n) ((void)0)
 #define hook_malloc(p, n)                  ((void)0)

@@ -45,7 +45,7 @@ const void *simt_find_kernel(const char *name) {
     return k ? k->function : NULL;
 }
 
-/* A launch through a lambda doesn't know its function: the most that any kernel asked for. */
+/* A launch through a lambda doesn't know its function: then the greatest limit of all kernels. */
 size_t kernel_shared_limit(const void *function) {
     size_t best = SHARED_DEFAULT_BYTES;
     for (int i = 0; i < limit_count; i++)
@@ -84,7 +84,8 @@ void launch_fail(struct job *j, int cuda_error) {
     atomic_compare_exchange_strong(&j->error, &none, cuda_error);
 }
 
-/* Chunks keep the shared counter cool; a launch that failed takes no new block. */
+/* Blocks are taken in chunks, so that the shared counter is used rarely. A failed launch takes
+ * none. */
 static void run_blocks(struct job *j) {
     struct worker *w = worker_here();
     uint64_t chunk = j->blocks / 64 + 1, at;
@@ -182,7 +183,7 @@ static int check_limits(const struct simt_launch *l, size_t shared_limit) {
                       0);
     if (k && k->max_threads && threads > (uint64_t)k->max_threads)
         return refuse(l, cudaErrorLaunchOutOfResources,
-                      "%zu threads a block, but the kernel's __launch_bounds__ promise at most %zu",
+                      "%zu threads a block, but the kernel's __launch_bounds__ allow at most %zu",
                       (size_t)threads, (size_t)k->max_threads);
     if (l->dynamic_bytes > shared_limit)
         return refuse(l, 1,
@@ -246,12 +247,13 @@ void *simt_shared_dynamic(void) {
     return simt_worker->arena;
 }
 
-/* Of static and dynamic arrays together: a kernel that asked for more dynamic memory gets all. */
+/* For static and dynamic memory together: a kernel with a raised dynamic limit may use all of it.
+ */
 static size_t shared_total_limit(const struct job *j) {
     return j->shared_limit > SHARED_DEFAULT_BYTES ? SHARED_OPTIN_BYTES : SHARED_DEFAULT_BYTES;
 }
 
-/* The first thread of a launch that comes to a declaration gives it its place, for all blocks. */
+/* The first thread of a launch that reaches a declaration places the variable, for all blocks. */
 static uint32_t place(struct job *j, simt_shared_var *var, size_t bytes, size_t align) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
@@ -293,7 +295,7 @@ void *simt_shared(simt_shared_var *var, size_t bytes, size_t align) {
     return w->arena + at;
 }
 
-/* ---- what goes wrong without the checks ------------------------------------------------------ */
+/* ---- faults in fast mode --------------------------------------------------------------------- */
 void simt_trap(const char *what, const char *file, int line) {
     fprintf(stderr, "simt: %s:%d: %s\n", file, line, what);
     abort();

@@ -1,7 +1,7 @@
-/* memory.c: cudaMalloc, cudaMemcpy and their kin; errors; device variables.
+/* memory.c: cudaMalloc, cudaMemcpy and related calls; errors; device variables.
  *
- * Freed memory is used again in fast mode. Check mode keeps it apart, so that a use after free is
- * seen, until the range is used up.
+ * Fast mode reuses freed memory. Check mode doesn't until the range is used up, so that a use after
+ * free is found.
  */
 #include "memory.h"
 #include "hooks.h"
@@ -61,8 +61,8 @@ static void *reserve(size_t bytes) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* As much as the system lets us name: pages are taken only when they are touched. Under a limit on
- * address space a quarter of it, so that shadow memory has room. */
+/* Reserves as much address space as the system allows; pages are used only when they are touched.
+ * Under a limit on address space, a quarter of it, so that shadow memory has room. */
 static bool range_create(void) {
     if (memory_start) return true;
     struct rlimit r;
@@ -86,7 +86,7 @@ static size_t granules(size_t bytes) {
     return (bytes + GRANULE_BYTES - 1) / GRANULE_BYTES;
 }
 
-/* A dead allocation that is large enough and not more than twice as large; or NULL. */
+/* A freed allocation that is large enough and at most twice as large; or NULL. */
 static struct allocation *reuse(size_t bytes) {
     for (uint32_t i = 0; i < count; i++) {
         struct allocation *a = &memory_allocations[i];
@@ -125,7 +125,7 @@ static cudaError_t allocate(void **p, size_t bytes, bool managed) {
         a->bytes = bytes, a->live = true, a->managed = managed;
         *p = a->start;
         hook_malloc(a->start, bytes);
-        if (managed) hook_written(a->start, bytes); /* the host writes it unseen */
+        if (managed) hook_written(a->start, bytes); /* the host may write it without a call */
     }
     pthread_mutex_unlock(&lock);
     return a ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);
@@ -145,7 +145,7 @@ cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags) {
     return allocate(p, bytes, true);
 }
 
-/* The pages that lie inside as a whole: those at the ends are the neighbours' too. */
+/* Only whole pages: those at the ends are shared with neighbours. */
 static void give_back(uintptr_t start, size_t bytes) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (start + page - 1) & ~(page - 1);
     madvise((void *)first, ((start + bytes) & ~(page - 1)) - first, MADV_DONTNEED);
@@ -272,7 +272,7 @@ static bool on_device(const void *p) {
     return (uintptr_t)p - memory_start < memory_bytes;
 }
 
-/* In a live allocation as a whole; host memory always is. */
+/* Whether all of it is in one live allocation; always true of host memory. */
 static bool inside(const void *p, size_t bytes) {
     if (!on_device(p)) return true;
     const struct allocation *a = memory_find((uintptr_t)p);

@@ -1,7 +1,7 @@
 /* memory.h: device memory and the runtime's error state.
  *
- * Device memory is one reserved range of addresses, so that a pointer says by its value whether it
- * belongs to the device, and a table over 256-byte granules says to which allocation.
+ * Device memory is one reserved range of addresses: a pointer's value shows whether it belongs to
+ * the device. A table over granules of 256 bytes gives the allocation.
  */
 #ifndef SIMT_MEMORY_H
 #define SIMT_MEMORY_H
@@ -12,9 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    GRANULE_BYTES = 256
-}; /* cudaMalloc's alignment; a free granule stands between allocations */
+enum { GRANULE_BYTES = 256 }; /* cudaMalloc's alignment; a free granule separates allocations */
 
 struct allocation {
     char *start;
@@ -41,7 +39,7 @@ static inline struct allocation *memory_find(uintptr_t p) {
 /* Page-locked host memory, which kernels may use too. */
 bool memory_is_pinned(const void *p, size_t bytes);
 
-/* The error state. An error from a running kernel stays: nothing runs after it. */
+/* The error state. An error of a running kernel is permanent: nothing runs after it. */
 cudaError_t memory_error(int error); /* notes it and returns it */
 bool memory_dead(void);
 

@@ -1,4 +1,4 @@
-/* report_fast.c: what fast mode has to report: a launch that never ended, or crashed. */
+/* report_fast.c: the reports of fast mode: a launch that exceeded the time limit, or crashed. */
 #ifndef SIMT_CHECK
 #include "report.h"
 

@@ -1,9 +1,9 @@
 /* schedule.c: runs the threads of one block on fibers.
  *
- * A fiber runs thread after thread; it is left only where a thread waits at a barrier or in a warp
- * operation. The lanes of a warp run lowest first until the warp is stuck, then the next warp, so
- * the order is the same in every run. Not here: which blocks (launch.c), what a warp operation
- * computes (warp.c).
+ * A fiber runs one thread after another. It is suspended only where a thread waits at a barrier or
+ * in a warp operation. The lanes of a warp run lowest first until all of them wait or have ended,
+ * then comes the next warp, so the order is the same in every run. Not here: the choice of blocks
+ * (launch.c), the results of warp operations (warp.c).
  */
 #include "block.h"
 #include "hooks.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #ifdef SIMT_CHECK
-/* in a section of their own, as clang has reads of them traced (check_access.c lets them pass) */
+/* in one section: clang traces reads of them, and check_access.c accepts this section */
 #define TOGETHER __attribute__((section("simt_built_in")))
 simt_u3 threadIdx TOGETHER, blockIdx TOGETHER, blockDim TOGETHER, gridDim TOGETHER;
 #else
@@ -87,7 +87,7 @@ static void reset_fibers(struct worker *w) {
     }
 }
 
-/* Leaves the running context for good (a fiber that is abandoned is reset before its next use). */
+/* Leaves the running context and never returns; its fiber is reset before its next use. */
 static void leave_block(struct worker *w, void **save) {
     w->current = NULL;
     fiber_switch(save, w->main_sp);
@@ -131,8 +131,8 @@ void schedule_abandon(struct worker *w) {
     __builtin_unreachable();
 }
 
-/* The current thread has returned. 1: simt's variables now name another one to run. 0: this fiber
- * was parked and woken for a new launch. */
+/* The current thread has returned. 1: threadIdx now names another thread, which this fiber runs. 0:
+ * this fiber waited and continues in a new launch. */
 int simt_thread_next(void) {
     struct worker *w = simt_worker;
     struct warp *p = &w->warp[w->thread / WARP];

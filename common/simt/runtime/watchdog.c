@@ -1,4 +1,4 @@
-/* watchdog.c: one sleeping OS thread that looks at the clock ten times a second. */
+/* watchdog.c: an OS thread that checks the running launch's time ten times a second. */
 #include "watchdog.h"
 #include "env.h"
 #include "hooks.h"
@@ -30,12 +30,12 @@ static void *watch(void *unused) {
         if (!since || now_ns() - since < limit_ns) continue;
         char why[512];
         snprintf(why, sizeof why,
-                 "kernel %s is still running after %lld s (SIMT_TIME_LIMIT_S). A grid that waits "
+                 "kernel %s is still running after %g s (SIMT_TIME_LIMIT_S). A grid that waits "
                  "on itself never ends here: blocks run one after another, so a loop that spins "
                  "until another block, or another thread of this block, writes something waits "
                  "for a thread that isn't running. CUDA promises no order of blocks either: "
                  "split the work into two launches, or wait with __syncthreads() inside a block",
-                 (const char *)kernel_name, (long long)(limit_ns / 1000000000));
+                 (const char *)kernel_name, (double)limit_ns / 1e9);
         report_time_limit(why);
     }
     return NULL;

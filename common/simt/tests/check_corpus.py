@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_corpus.py: test_corpus.py with nothing left out: both compilers, as it stands and renamed, nvcc on every file."""
+"""check_corpus.py: test_corpus.py with everything: both compilers, unchanged and renamed, nvcc on every file."""
 import sys
 
 import test_corpus

@@ -1,4 +1,4 @@
-/* correct.cu: kernels without a fault, some of them near one. Check mode must say nothing; each
+/* correct.cu: kernels without a fault, some of them near one. Check mode must report nothing; each
  * result is checked too. The same file compiles with nvcc.
  */
 #include "tap.cuh"

@@ -418,7 +418,7 @@ static void host_interface() {
     int *seen = nullptr, blocks = 0, threads = 0, least = -1, greatest = -1;
     TAP(cudaHostRegister(mine.data(), 256, cudaHostRegisterMapped) == cudaSuccess &&
             cudaHostGetDevicePointer((void **)&seen, mine.data(), 0) == cudaSuccess,
-        "host memory of one's own, registered");
+        "host memory of malloc, registered");
     bounded<<<1, 64>>>(seen);
     cudaDeviceSynchronize();
     TAP(mine[63] == 1 && cudaHostUnregister(mine.data()) == cudaSuccess &&

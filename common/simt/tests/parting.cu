@@ -1,6 +1,6 @@
-/* parting.cu: lanes that part and meet again, in the ways in which people write it. One warp a
- * launch; test_counts.py knows how many requests each kernel makes if its lanes wait for each other
- * where their ways meet. x[i] = i * 7 % 16. Ends at once; prints nothing. */
+/* parting.cu: lanes that diverge and meet again, in the usual forms. One warp a launch;
+ * test_counts.py has the number of requests of each kernel if its lanes wait for each other where
+ * their ways meet. x[i] = i * 7 % 16. Prints nothing. */
 #include <cuda_runtime.h>
 #include <vector>
 
@@ -73,7 +73,8 @@ __global__ void leaves(const int *x, int *out) {
     }
 }
 
-/* 1 load, 1 atomic, 1 load and 1 store more: who returns inside keeps nobody apart */
+/* 1 load, 1 atomic, 1 load and 1 store more: a lane that returns inside doesn't keep the others
+ * apart */
 __global__ void returns_inside(const int *x, int *out) {
     int v = x[threadIdx.x];
     if (v & 1) {
@@ -93,6 +94,40 @@ __global__ void breaks(const int *x, int *out, int most) {
     }
 }
 
+/* Two ways meet in one __syncwarp, called on two lines, and go on apart: 1 load and 1 atomic on
+ * each way before it, 1 load and 1 atomic on each way behind it, then 1 store of all. */
+__global__ void meets_on_two_lines(const int *x, int *out) {
+    int t = threadIdx.x, v;
+    if (t < 16) {
+        v = x[t];
+        atomicAdd(&out[t], v);
+        __syncwarp();
+        v += x[32 + 2 * t];
+        atomicMax(&out[t], v);
+    } else {
+        v = 3 * x[64 + t];
+        atomicXor(&out[t], v);
+        __syncwarp();
+        v -= x[128 + 3 * t];
+        atomicMin(&out[t], v);
+    }
+    out[32 + t] = v;
+}
+
+/* 1 load, a shuffle on two lines; 1 atomic of the lanes that leave, 1 store of the others */
+__global__ void shuffles_and_leaves(const int *x, int *out) {
+    int t = threadIdx.x, v = x[t];
+    if (t % 2)
+        v += __shfl_xor_sync(0xffffffffu, v, 1);
+    else
+        v -= __shfl_xor_sync(0xffffffffu, v, 1);
+    if (t < 8) {
+        atomicAdd(&out[t], v);
+        return;
+    }
+    if (__any_sync(0xffffffffu, v > 3)) out[t] = v;
+}
+
 int main() {
     std::vector<int> h(N);
     for (int i = 0; i < N; i++) h[i] = i * 7 % 16;
@@ -109,5 +144,7 @@ int main() {
     leaves<<<1, 32>>>(x, out);
     returns_inside<<<1, 32>>>(x, out);
     breaks<<<1, 32>>>(x, out, 4);
+    meets_on_two_lines<<<1, 32>>>(x, out);
+    shuffles_and_leaves<<<1, 32>>>(x, out);
     return 0;
 }

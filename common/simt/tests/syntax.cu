@@ -131,6 +131,143 @@ __global__ void type_before_shared(float *out) {
     __syncthreads();
     out[threadIdx.x] = where[31 - threadIdx.x];
 }
+
+/* ---- dynamic shared memory of any type ---- */
+struct box {
+    int head, body[31];
+};
+union word {
+    float f;
+    unsigned u;
+};
+__global__ void dynamic_struct(int *out) {
+    extern __shared__ box b;
+    if (threadIdx.x == 0) b.head = 7;
+    if (threadIdx.x < 31) b.body[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (threadIdx.x < 31) out[threadIdx.x] = b.body[30 - threadIdx.x] + b.head;
+}
+__global__ void dynamic_scalar(int *out) {
+    extern __shared__ int sum;
+    if (threadIdx.x == 0) sum = 5;
+    __syncthreads();
+    atomicAdd(&sum, 1);
+    __syncthreads();
+    if (threadIdx.x == 0) out[0] = sum;
+}
+__global__ void dynamic_union(int *out) {
+    extern __shared__ union word word_of_block;
+    if (threadIdx.x == 0) word_of_block.f = 1.0f;
+    __syncthreads();
+    out[threadIdx.x] = (int)(word_of_block.u >> 20);
+}
+__global__ void dynamic_rows(int *out) {
+    alignas(16) extern __shared__ int rows_of_8[][8];
+    int y = threadIdx.x / 8, x = threadIdx.x % 8;
+    rows_of_8[y][x] = 10 * y + x;
+    __syncthreads();
+    out[threadIdx.x] = rows_of_8[3 - y][x];
+}
+__global__ void dynamic_sized(int *out) {
+    extern __shared__ float of_32[32];
+    of_32[threadIdx.x] = (float)threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = (int)of_32[31 - threadIdx.x] + (int)sizeof of_32;
+}
+__global__ void dynamic_volatile(int *out) {
+    extern volatile __shared__ int seen[];
+    extern __shared__ const int same[];
+    seen[threadIdx.x] = 3 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = same[31 - threadIdx.x];
+}
+__global__ void dynamic_twice(int *out) {
+    extern __shared__ box one_box, *boxes[];
+    if (threadIdx.x == 0) one_box.head = 9;
+    __syncthreads();
+    out[threadIdx.x] = one_box.head + (int)((const char *)&one_box - (const char *)boxes);
+}
+extern __shared__ __align__(16) int outside[];
+extern __shared__ box of_file;
+namespace outer {
+extern __shared__ float own[];
+__device__ void fill(int base) {
+    own[threadIdx.x] = (float)(base + threadIdx.x);
+}
+__global__ void use(int *out) {
+    fill(100);
+    __syncthreads();
+    out[threadIdx.x] = (int)own[31 - threadIdx.x];
+}
+} // namespace outer
+__device__ int parameter_of_the_name(int outside) {
+    return outside + 1;
+}
+__device__ int variable_of_the_name(int v) {
+    int outside = v;
+    return outside + 1;
+}
+struct reader {
+    __device__ int operator()(int i) const {
+        return outside[i];
+    }
+};
+__global__ void dynamic_of_file(int *out) {
+    outside[threadIdx.x] = 2 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = of_file.head + reader()(31 - threadIdx.x) + parameter_of_the_name(1) +
+                       variable_of_the_name(1);
+}
+#ifdef __SIMT__ /* nvcc takes one type for a name, or none of a template's argument */
+__global__ void another_type_of_the_name(int *out) {
+    extern __shared__ float outside[];
+    if (threadIdx.x == 0) outside[0] = 1.5f;
+    __syncthreads();
+    out[threadIdx.x] = (int)(2 * outside[0]);
+}
+template <typename T> __global__ void dynamic_of_template(T *out) {
+    extern __shared__ __align__(sizeof(T)) T of_template;
+    if (threadIdx.x == 0) of_template = (T)3;
+    __syncthreads();
+    out[threadIdx.x] = of_template;
+}
+static bool names_of_two_types(int *x) {
+    dynamic_of_template<<<1, 32, 4>>>(x);
+    dynamic_of_template<<<1, 32, 2>>>((short *)x);
+    dynamic_of_template<<<1, 32, 8>>>(device_filled<double>(32, 0));
+    std::vector<int> v = host_copy(x, 32);
+    another_type_of_the_name<<<1, 32, 4>>>(x);
+    return v[0] == 0x30003 && v[31] == 3 && host_copy(x, 6)[5] == 3;
+}
+#else
+static bool names_of_two_types(int *) {
+    return true;
+}
+#endif
+static bool dynamic_of_any_type() {
+    int *x = device_filled<int>(64, 0);
+    auto is = [&](int at, int want) { return host_copy(x, 32)[at] == want; };
+    dynamic_struct<<<1, 32, sizeof(box)>>>(x);
+    bool good = is(0, 37) && is(30, 7);
+    dynamic_scalar<<<1, 32, sizeof(int)>>>(x);
+    good &= is(0, 37);
+    dynamic_union<<<1, 32, 4>>>(x);
+    good &= is(31, 0x3f8);
+    dynamic_rows<<<1, 32, 128>>>(x);
+    good &= is(9, 21);
+    dynamic_sized<<<1, 32, 128>>>(x);
+    good &= is(1, 158);
+    dynamic_volatile<<<1, 32, 128>>>(x);
+    good &= is(1, 90);
+    dynamic_twice<<<1, 32, 8>>>(x);
+    good &= is(31, 9);
+    outer::use<<<1, 32, 128>>>(x);
+    good &= is(0, 131);
+    dynamic_of_file<<<1, 32, 128>>>(x);
+    good &= is(31, 4) && is(0, 66);
+    return good && names_of_two_types(x) && cudaGetLastError() == cudaSuccess;
+}
+
 __device__ void nested_block(float *out) {
     if (threadIdx.x < WIDE) {
         for (int i = 0; i < 2; i++) {
@@ -222,6 +359,7 @@ int main() {
     TAP(host_copy(x, 2)[1] == 2 + 4 + 2 + 1 + 62, "shared variables in every form");
     dynamic_of<double><<<1, 32, 32 * sizeof(double)>>>((double *)x);
     TAP(host_copy((double *)x, 1)[0] == 31, "dynamic shared memory of any type");
+    TAP(dynamic_of_any_type(), "dynamic shared memory: structures, scalars, rows, of the file");
     type_before_shared<<<1, 32, 128>>>(x);
     TAP(host_copy(x, 32)[31] == 7, "a type before __shared__");
     cudaMemset(x, 0, 1024);

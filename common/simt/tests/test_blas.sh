@@ -6,6 +6,7 @@ simtcc=$(dirname "${SERVELAB:-build/bin/servelab}")/simtcc
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 n=0 failed=0
+export SIMT_TIME_LIMIT_S=0 # a slow machine fails no test; the test runner ends a test that hangs
 
 run() { # run NAME VARIABLE=VALUE PROGRAM
     env "$2" "$3" >"$work/out" 2>"$work/err" || failed=1

@@ -1,13 +1,24 @@
 #!/usr/bin/env bash
 # test_features.sh: features.cu and syntax.cu under g++ and clang++, fast; compiled by nvcc where it is installed; a kernel in C, on ARM too.
+# servelab-test: long
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 simtcc=$(dirname "${SERVELAB:-build/bin/servelab}")/simtcc
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 n=0 failed=0
-
+export SIMT_TIME_LIMIT_S=0 # a slow machine fails no test; the test runner ends a test that hangs
+compilers=
 for cxx in g++ clang++; do
+    if command -v $cxx >/dev/null; then
+        compilers="$compilers $cxx"
+    else
+        n=$((n + 1))
+        echo "ok $n - features.cu and syntax.cu under $cxx # SKIP $cxx is not installed"
+    fi
+done
+
+for cxx in $compilers; do
     for file in features syntax; do
         if ! "$simtcc" --cxx=$cxx common/simt/tests/$file.cu -o "$work/program" 2>"$work/err"; then
             n=$((n + 1)) failed=1
@@ -29,8 +40,8 @@ for cxx in g++ clang++; do
     done
 done
 
-# Check mode has nothing to say about the forms of syntax.cu.
-for cxx in g++ clang++; do
+# Check mode has no finding about the forms of syntax.cu.
+for cxx in $compilers; do
     n=$((n + 1))
     if "$simtcc" --check --cxx=$cxx common/simt/tests/syntax.cu -o "$work/program" 2>"$work/err" &&
         "$work/program" >"$work/out" 2>>"$work/err" && ! grep -q '^not ok' "$work/out"; then

@@ -15,6 +15,8 @@ static const char *const seeds[] = {
     "const char *s = \"asm <<< \\\" >>>\"; /* __shared__ */ char q = '\\''; // k<<<1,1>>>()\n"
     "auto r = R\"x(__global__)x\"; int m = 1'000; int z = a << 2 >> 3;\n# 7 \"b.h\" 1 "
     "3\nasm(\"\");\n",
+    "extern __shared__ struct box b, *p; namespace n { extern float __shared__ q[][4]; __device__ "
+    "int\nf(int b) { return b; } __global__ void k() { if (q[0][1]) return; b.head = 1; } }\n",
     "__shared__",
     "<<<",
     "k<<<1, 2",

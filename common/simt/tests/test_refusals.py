@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""test_refusals.py: what simtcc refuses, with file, line and another way; compile errors at the learner's own line; a grid
+"""test_refusals.py: what simtcc refuses, with file, line and an alternative; compile errors at the learner's own line; a grid
 that waits on itself; bad usage. TAP.
 
 A file in refused/ carries "//! WORDS" on the line that the message must name; without a mark it must compile and run.
 """
+# servelab-test: waits
 import json
 import os
 import re
@@ -11,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 from tap import HERE, SIMTCC, TOP, finish, tap
 
@@ -32,7 +32,7 @@ def one(name, work):
     line, words = marks[0]
     ours = name not in ("ordinary_error.cu", "wrong_argument.cu", "cublas_lt.cu")
     where = r"(^|\n)%s:%d:[^\n]*error: [^\n]*(%s)" % (re.escape(path), line, words)
-    if name == "cublas_lt.cu":  # the header says it
+    if name == "cublas_lt.cu":  # the message is the header's
         where = r"from %s:%d[:,](.|\n)*(%s)" % (re.escape(path), line, words)
     good = ran.returncode == (2 if ours else 1) and re.search(where, ran.stderr)
     if ours:
@@ -46,12 +46,12 @@ def time_limit(work):
                                  (("--check",), "t", "for_a_neighbour")):
         simtcc(*flags, "common/simt/tests/waits_on_itself.cu", "-o", program)
         env = dict(os.environ, SIMT_TIME_LIMIT_S="0.5", SIMT_REPORT=report, SIMT_THREADS="1")
-        ran = subprocess.run([program, which], capture_output=True, text=True, timeout=60, env=env)
+        ran = subprocess.run([program, which], capture_output=True, text=True, env=env)
         good = ran.returncode == 86 and "waits on itself" in ran.stderr and kernel in ran.stderr
         if flags:
             with open(report) as f:
                 good = good and [e["kind"] for e in json.load(f)["errors"]] == ["time-limit"]
-        tap(good, "%s%s ends at the time limit and says why" % (kernel, ", checked" if flags else ""),
+        tap(good, "%s%s ends at the time limit and reports why" % (kernel, ", checked" if flags else ""),
             [ran.returncode, ran.stderr])
 
 
@@ -65,7 +65,7 @@ def crashes(work):
             if flags:
                 with open(report) as f:
                     good = good and [e["kind"] for e in json.load(f)["errors"]] == ["crash"]
-            tap(good, "a kernel that dies says why: %s%s" % (words, ", checked" if flags else ""), [ran.returncode, ran.stderr])
+            tap(good, "a kernel that dies reports why: %s%s" % (words, ", checked" if flags else ""), [ran.returncode, ran.stderr])
 
 
 def usage(work):
@@ -74,7 +74,7 @@ def usage(work):
                                 (("what.txt",), "what.txt", 2), (("--annotate", "nothing.json"), "nothing.json", 2),
                                 (("--roofline", "x.json"), "--ops", 2)):
         ran = simtcc(*args)
-        tap(ran.returncode == status and words in ran.stderr, "simtcc %s: says %s" % (" ".join(args), words), [ran.stderr])
+        tap(ran.returncode == status and words in ran.stderr, "simtcc %s: names %s" % (" ".join(args), words), [ran.stderr])
     ran = simtcc("--help")
     tap(ran.returncode == 0 and "Example:" in ran.stdout, "--help has an example")
     example = re.search(r"Example:\s*((?:.|\n)*?)\n\n", ran.stdout).group(1)
@@ -88,7 +88,7 @@ def usage(work):
 
 
 def environment(work):
-    """A slip in the environment is said, not taken for something else; names of any kind; an interrupt."""
+    """A wrong value in the environment is refused with its name; file names of any kind; an interrupt."""
     odd = os.path.join(work, "simt_odd \\name.cu")
     with open(os.path.join(HERE, "hello.cu")) as f, open(odd, "w") as out:
         out.write(f.read())
@@ -108,18 +108,20 @@ def environment(work):
     tap(ran.returncode == 2 and "SIMT_THREADS=two" in ran.stderr, "SIMT_THREADS=two is refused", [ran.returncode, ran.stderr])
     folder = os.path.join(work, "tmp")
     os.mkdir(folder)
-    slow = os.path.join(work, "slow++")
-    with open(slow, "w") as f:
-        f.write("#!/bin/sh\ntouch %s/started\nexec sleep 20\n" % work)
-    os.chmod(slow, 0o755)
-    ran = subprocess.Popen([SIMTCC, "--cxx=" + slow, odd, "-o", program], env=dict(os.environ, TMPDIR=folder))
-    for _ in range(200):
-        if os.path.exists(os.path.join(work, "started")):
-            break
-        time.sleep(0.05)
+    stuck = os.path.join(work, "stuck++")  # reports that it runs, then waits until this test closes its pipe
+    began, reports = os.pipe()
+    waits, ends = os.pipe()
+    with open(stuck, "w") as f:
+        f.write("#!/bin/sh\necho began >/proc/self/fd/%d\nexec cat /proc/self/fd/%d\n" % (reports, waits))
+    os.chmod(stuck, 0o755)
+    ran = subprocess.Popen([SIMTCC, "--cxx=" + stuck, odd, "-o", program], env=dict(os.environ, TMPDIR=folder),
+                           pass_fds=(reports, waits))
+    os.close(reports)
+    os.read(began, 1)  # also returns if no process is left that could write
     there = len(os.listdir(folder))
     ran.send_signal(signal.SIGTERM)
-    status = ran.wait(timeout=15)
+    status = ran.wait()
+    os.close(ends)
     tap(there == 1 and status == -signal.SIGTERM and not os.listdir(folder),
         "simtcc, interrupted, leaves no temporary files", [there, status, os.listdir(folder)])
 

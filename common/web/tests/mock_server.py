@@ -22,6 +22,9 @@ TYPES = {
 }
 
 
+HOLD = object()  # in a script: wait for server.go
+
+
 def chunk(text=None, finish=None, role=None, usage=None):
     delta = {}
     if role:
@@ -52,7 +55,7 @@ def plain(reading_s=1.2, tokens=60, per_token_s=0.03):
     yield sse(b"[DONE]")
 
 
-def role_first():  # M1: a role-only and an empty chunk, 300 ms before the first content
+def role_first():  # a role-only and an empty chunk, 300 ms before the first content
     yield sse(chunk(role="assistant"))
     yield sse(chunk(""))
     yield 0.3
@@ -61,17 +64,17 @@ def role_first():  # M1: a role-only and an empty chunk, 300 ms before the first
     yield sse(b"[DONE]")
 
 
-def late_usage():  # M3: usage and [DONE] come 300 ms after the last text
+def late_usage():  # usage and [DONE] come after the last text, when the test says so
     yield sse(chunk("one "))
     yield 0.05
     yield sse(chunk("two"))
-    yield 0.3
+    yield HOLD
     yield sse(chunk(finish="stop"))
     yield sse(chunk(usage={"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}))
     yield sse(b"[DONE]")
 
 
-def bytewise():  # M21, M22: every byte in a write of its own; CRLF, comments, no space, several data lines, split UTF-8
+def bytewise():  # every byte in a write of its own; CRLF, comments, no space, several data lines, split UTF-8
     body = b": a comment\r\n\r\n" + sse(chunk("naïve ")).replace(b"\n", b"\r\n")
     body += b"data:" + json.dumps(chunk("日本 "), ensure_ascii=False).encode() + b"\r\r"
     body += b'event: x\nid: 4\ndata: {"choices":\ndata: [{"delta":{"content":"two lines "}}]}\n\n'
@@ -81,12 +84,12 @@ def bytewise():  # M21, M22: every byte in a write of its own; CRLF, comments, n
         yield body[i : i + 1]
 
 
-def in_band():  # M15: HTTP 200, then an error inside the stream
+def in_band():  # HTTP 200, then an error inside the stream
     yield sse(chunk("half an "))
     yield sse({"error": {"message": "the engine lost its memory", "type": "server_error"}})
 
 
-def no_end():  # M15: neither finish_reason nor [DONE]
+def no_end():  # neither finish_reason nor [DONE]
     yield sse(chunk("this sentence has no"))
 
 
@@ -103,7 +106,7 @@ def not_json():
     yield sse(b"[DONE]")
 
 
-def empty():  # M2: no content at all
+def empty():  # no content at all
     yield sse(chunk(role="assistant"))
     yield sse(chunk(finish="stop"))
     yield sse(b"[DONE]")
@@ -116,8 +119,9 @@ def broken():  # the connection dies inside a chunk
     raise ConnectionAbortedError
 
 
-def slow():
-    yield from plain(reading_s=20)
+def held():  # reads the prompt until the test says go
+    yield HOLD
+    yield from plain(reading_s=0)
 
 
 def long():
@@ -139,7 +143,8 @@ SCRIPTS = {
     "not-json": not_json,
     "empty": empty,
     "broken": broken,
-    "slow": slow,
+    "held": held,
+    "unread": no_done,
     "long": long,
     "quick": quick,
     "refuse": None,
@@ -148,7 +153,7 @@ SCRIPTS = {
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # M13: else the second write waits 40 ms for an acknowledgement
+    disable_nagle_algorithm = True  # otherwise the second write waits 40 ms for an acknowledgement
 
     def log_message(self, *args):
         pass
@@ -163,7 +168,8 @@ class Handler(BaseHTTPRequestHandler):
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        if status != 204:
+            self.send_header("Content-Length", str(len(body)))
         if self.server.isolated:
             self.send_header("Cross-Origin-Opener-Policy", "same-origin")
             self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
@@ -180,10 +186,15 @@ class Handler(BaseHTTPRequestHandler):
         if path.startswith("/v1/records/"):
             rid, _, what = path[len("/v1/records/") :].partition("/")
             if rid not in records:
+                self.server.asked_unknown.set()
+                if "if_known=1" in self.path:
+                    return self.answer(204, b"")
                 return self.answer(404, {"error": {"message": f"no record {rid}"}})
-            return self.answer(
-                200, {**intervals(records[rid]), **self.server.lies} if what == "intervals" else records[rid]
-            )
+            if what != "intervals":
+                return self.answer(200, records[rid])
+            self.answer(200, {**intervals(records[rid]), **self.server.lies})
+            self.server.measured.append(rid)
+            return None
         file = WEB / (path.lstrip("/") or "index.html")
         if file.is_file() and WEB in file.resolve().parents and file.suffix in TYPES:
             return self.answer(200, file.read_bytes(), TYPES[file.suffix])
@@ -215,6 +226,8 @@ class Handler(BaseHTTPRequestHandler):
         )
 
     def play(self, name):
+        if name == "unread":  # the request waits in the server's socket, as on a busy machine
+            self.server.read.wait(60)
         rid = self.headers.get("X-Request-Id", "r-0001")
         record = self.server.records[rid] = new_record(rid)
         self.event(record, "request_accepted", self.accepted_ns)
@@ -248,12 +261,12 @@ class Handler(BaseHTTPRequestHandler):
     def stream(self, record, pieces):
         sent = False
         for piece in pieces:
+            if piece is HOLD:
+                while not self.server.go.wait(0.1):
+                    self.write(b":\n")  # a comment finds out whether the client is still there
+                continue
             if isinstance(piece, float) or isinstance(piece, int):
-                until = time.monotonic() + piece
-                while (left := until - time.monotonic()) > 0:
-                    time.sleep(min(left, 0.1))
-                    if not sent:  # a comment finds out whether the client is still there
-                        self.write(b":\n")
+                time.sleep(piece)
                 continue
             if not sent and b"content" in piece:
                 sent = True
@@ -348,6 +361,9 @@ class MockServer:
         self.http.records, self.http.bodies = {}, []
         self.http.isolated = True  # whether the page is served with the headers that give it a fine clock
         self.http.stopped = False
+        self.http.go, self.http.read = threading.Event(), threading.Event()  # what "held" and "unread" wait for
+        self.http.asked_unknown = threading.Event()  # a record was asked for that isn't there
+        self.http.measured = []  # ids whose intervals were fetched
         self.http.lies = {}  # members of the intervals to falsify
         filler = "\n".join(
             f"log {i:03d} the lamp in room {i % 37} was {'lit' if i % 3 else 'dark'} at noon" for i in range(140)
@@ -380,6 +396,13 @@ class MockServer:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=8010)
-    server = MockServer(parser.parse_args().port)
+    parser.add_argument("--port-file", help="the port is written there")
+    parser.add_argument("--hold", action="store_true", help="never answer: the prompt is read for ever")
+    args = parser.parse_args()
+    server = MockServer(args.port)
+    if args.hold:
+        server.http.presets[0]["prompt"] = "held"
     print(f"open {server.url}  (Ctrl-C ends it)", flush=True)
+    if args.port_file:
+        Path(args.port_file).write_text(str(server.port), encoding="ascii")
     server.http.serve_forever()

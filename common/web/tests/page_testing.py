@@ -32,6 +32,14 @@ def expect_within(got, lo, hi, what):
     expect(got is not None and lo <= got <= hi, f"{what}: got {got}, want {lo} .. {hi}")
 
 
+def until(condition, what, patience_s=60):
+    """Waits for a state that, once reached, stays."""
+    end = time.monotonic() + patience_s
+    while not condition():
+        expect(time.monotonic() < end, f"waited {patience_s} s for: {what}")
+        time.sleep(0.02)
+
+
 FITS = """
 const out = [], edge = innerHeight, high = document.documentElement.scrollHeight;
 if (high > edge + 1) out.push(`the page is ${high} high, the window ${edge}`);

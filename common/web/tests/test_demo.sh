@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_demo.sh: `make demo` as a user sees it: it leaves a plausible record, fails loudly, and leaves nobody behind.
 # SERVELAB_TEST_MODEL names another GGUF file than the embedded one.
+# servelab-test: waits
 set -u
 cd "$(dirname "$0")/../../.." || exit 4
 export SERVELAB=${SERVELAB:-$PWD/build/bin/servelab}
@@ -25,14 +26,14 @@ left() { # who of the demo's processes still runs, zombies aside
         tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q -- "$work" && [ "${p#/proc/}" != $$ ] && echo "${p#/proc/}"
     done
 }
-nobody_left() {
-    for _ in $(seq 40); do
-        [ -z "$(left)" ] && return 0
+nobody_left() { # what was told to end needs a moment
+    local until=$((SECONDS + 60))
+    while [ -n "$(left)" ]; do
+        [ $SECONDS -lt $until ] || return 1
         sleep 0.1
     done
-    return 1
 }
-has() { grep -qF -- "$1" "$work/said"; }
+has() { grep -qsF -- "$1" "$work/said"; }
 
 demo "$work/no-such.gguf"
 rc=$?
@@ -68,12 +69,17 @@ if command -v chromedriver >/dev/null; then
     nobody_left
     check "nobody is left behind after it" $? "$(left | tr '\n' ' ')"
 
-    demo &
+    # a server that reads the prompt until it is ended, so that the demo can't be over before it is looked at
+    cat >"$work/held" <<EOF
+#!/bin/sh
+while [ \$# -gt 0 ]; do [ "\$1" = --port-file ] && file=\$2; shift; done
+exec "$python" "$PWD/common/web/tests/mock_server.py" --hold --port 0 --port-file "\$file"
+EOF
+    chmod 755 "$work/held"
+    rm -f "$work/said"
+    SERVELAB=$work/held common/web/demo.sh >"$work/said" 2>&1 </dev/null & # not demo(): the signal below goes to this process
     pid=$!
-    for _ in $(seq 300); do
-        has "The server is reading" && break
-        sleep 0.1
-    done
+    until has "The server is reading" || ! kill -0 $pid 2>/dev/null; do sleep 0.1; done
     has "The server is reading"
     check "progress shows while the prompt is read" $?
     kill -TERM $pid

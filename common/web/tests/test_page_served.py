@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 """test_page_served.py: a real browser, the real server, the embedded model: record, numbers, a slower network.
 
-The page's own conduct under every kind of broken answer is test_page.py's. SERVELAB_TEST_MODEL names another GGUF file.
+What the page does with every kind of broken answer is in test_page.py. SERVELAB_TEST_MODEL names another GGUF file.
 """
 
+# servelab-test: alone waits long
 import json
 import signal
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import page_testing
-from page_testing import Served, expect, expect_equal, expect_fits, expect_within
+from page_testing import Served, expect, expect_equal, expect_fits, expect_within, until
 
 from delay_proxy import DelayProxy
 from drive import ClassroomPage
@@ -56,7 +56,7 @@ def test_record(browser, served):
     page, raw = ask(browser, served.url)
     record = json.loads(raw)
     names = [e["event"] for e in record["events"]]
-    expect_equal([n for n in SIX if names.count(n) != 1], [], "events that don't stand there once")
+    expect_equal([n for n in SIX if names.count(n) != 1], [], "events that aren't there once")
     status, said = check(served, raw)
     expect_equal((status, said["completion"]), (0, "completed"), "record check")
     expect_equal(record["workload"]["prompt_tokens"], 2048, "prompt tokens")
@@ -105,7 +105,7 @@ def test_verdict(browser, served):
     expect(f"quality {record['quality']['verdict']}" in page.text("verdicts"), page.text("verdicts"))
     page, raw = ask(browser, served.url, "? A1B2", 4)
     expect_equal(
-        json.loads(raw)["quality"], {"check": None, "verdict": "not_evaluated"}, "quality of a prompt of one's own"
+        json.loads(raw)["quality"], {"check": None, "verdict": "not_evaluated"}, "quality of an edited prompt"
     )
 
 
@@ -130,15 +130,18 @@ def test_log(browser, served):
     """The server's log has the joined record: both halves on one line"""
     _, raw = ask(browser, served.url, "12+30=", 8)
     rid = json.loads(raw)["request_id"]
-    until = time.monotonic() + 10
-    lines = []
-    while not lines and time.monotonic() < until:
-        lines = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines() if rid in line]
-        time.sleep(0.1)
+    until(lambda: rid in served.log.read_text(encoding="utf-8").rpartition("\n")[0], "the request's line")
+    lines = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines() if rid in line]
     expect_equal(len(lines), 1, "lines of this request")
     expect_equal(
         sorted(e["event"] for e in lines[0]["events"]), sorted(e["event"] for e in json.loads(raw)["events"]), "events"
     )
+
+
+def unread_bytes(port):
+    """How many bytes wait in the kernel for the server on this port."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+    return sum(int(row[4].split(":")[1], 16) for row in rows if int(row[1].split(":")[1], 16) == port)
 
 
 def test_cancel(browser, served):
@@ -149,7 +152,8 @@ def test_cancel(browser, served):
     try:
         page.send()
         browser.wait("return document.body.dataset.state === 'waiting'")
-        time.sleep(0.3)  # the request's bytes are on their way
+        prompt = browser.script("return document.getElementById('prompt').value.length")
+        until(lambda: unread_bytes(served.port) > prompt, "the request's bytes are there")
         browser.press("escape")
     finally:
         served.process.send_signal(signal.SIGCONT)

@@ -30,7 +30,7 @@ static inline int64_t take_requests(struct workload *w, struct sim_request *out,
                                     struct err *e) {
     int64_t n = 0, ended = 0, free_at = 0, end_ns = 0;
     while (n < cap) {
-        /* the first end that isn't told yet, if it comes before the next arrival */
+        /* the first end that isn't reported yet, if it comes before the next arrival */
         while (ended < n) {
             int64_t start = out[ended].arrival_ns > free_at ? out[ended].arrival_ns : free_at;
             end_ns = start + SERVICE_NS;

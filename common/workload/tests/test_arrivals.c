@@ -180,7 +180,7 @@ START_TEST(on_off_is_on_at_time_0_for_its_share_of_the_seeds) {
 }
 END_TEST
 
-/* M10: the count in a fixed time keeps the variance of a Poisson count. */
+/* The count in a fixed time keeps the variance of a Poisson count. */
 START_TEST(M10_nothing_is_rescaled_to_end_at_n_over_rate) {
     enum { RUNS = 2000, COUNT = 400 };
     double mean = 0, squares = 0, last_s[RUNS];

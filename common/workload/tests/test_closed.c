@@ -151,7 +151,7 @@ START_TEST(throughput_of_exponential_clients_at_an_exponential_server) {
 END_TEST
 
 START_TEST(the_last_group_isnt_held_back) {
-    /* nobody else can come: what waits up to a second for company goes at once */
+    /* no other request can arrive: one that would wait up to a second for a group goes at once */
     struct run run = run_closed("wait-for-time:1000,2", fixed_ms(10), 3, 0, 3);
     ck_assert_int_eq(run.list[2].end_ns, 30 * NS_PER_MS);
     run_release(&run);

@@ -1,8 +1,9 @@
-/* test_traces.c: traces are read as published, and a bad row is told its line, column and what was
- * expected. The samples are our own, in the published form.
+/* test_traces.c: published formats of traces, and the line, column and expectation in the errors of
+ * bad rows. The samples are our own, in the published form.
  *
  *   test_traces --rows FORMAT FILE [skip]   prints the rows, for test_traces_published.py
  */
+/* servelab-test: waits */
 #include "workload/traces_internal.h"
 
 #include "base/clock.h"
@@ -182,7 +183,62 @@ START_TEST(dressing_of_the_file_doesnt_matter) {
 }
 END_TEST
 
-START_TEST(equal_times_stay_in_the_order_of_the_file) { /* M27 */
+/* A byte order mark, CRLF, a blank line and a missing last line end, in every format. Times as
+ * Python prints floats. */
+START_TEST(dressing_doesnt_matter_in_any_format) {
+    static const struct {
+        enum trace_format format;
+        const char *text;
+    } same[] = {
+        {TRACE_AZURE, "\xef\xbb\xbfTIMESTAMP,ContextTokens,GeneratedTokens\r\n\r\n"
+                      "2023-11-16 18:15:46,600,2\r\n2023-11-16 18:15:46.5,700,4"},
+        {TRACE_BURSTGPT, "\xef\xbb\xbfTimestamp,Request tokens,Response tokens\r\n\r\n"
+                         "5e0,600,2\r\n5.5,700,4"},
+        {TRACE_VIDUR, "\xef\xbb\xbf"
+                      "arrived_at,num_prefill_tokens,num_decode_tokens\r\n\r\n"
+                      "7.5e-05,600,2\r\n5.00075E-1,700,4"},
+        {TRACE_MOONCAKE,
+         "\xef\xbb\xbf{\"timestamp\":1e3,\"input_length\":600,\"output_length\":2}\r\n\r\n"
+         "{\"timestamp\":1.5e+3,\"input_length\":700,\"output_length\":4}"},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        struct trace t = read_text(same[i].format, same[i].text);
+        ck_assert_int_eq(t.n, 2);
+        expect_row(&t, 0, 0, 600, 2);
+        expect_row(&t, 1, NS_PER_S / 2, 700, 4);
+        trace_clear(&t);
+    }
+}
+END_TEST
+
+#define ROW(ids) "{\"timestamp\":0,\"input_length\":600,\"output_length\":2,\"hash_ids\":" ids "}\n"
+
+START_TEST(prefix_ids_of_64_bits_without_a_sign) {
+    struct trace t =
+        read_text(TRACE_MOONCAKE, ROW("[18446744073709551615,0]") ROW("[18446744073709551615]")
+                                      ROW("[9223372036854775807]") ROW("[9223372036854775808]")
+                                          ROW("[18446744073709551614]") ROW("[0]"));
+    uint64_t first[6];
+    for (int i = 0; i < 6; i++) first[i] = t.prefixes[t.rows[i].prefix_at];
+    ck_assert(first[0] == first[1]);
+    for (int i = 1; i < 6; i++) {
+        ck_assert(first[i] != 0); /* would mean that nothing is known */
+        for (int k = 1; k < i; k++) ck_assert(first[i] != first[k]);
+    }
+    ck_assert(t.prefixes[t.rows[0].prefix_at + 1] == first[5]);
+    trace_clear(&t);
+}
+END_TEST
+
+START_TEST(an_optional_member_that_is_null_is_absent) {
+    struct trace t = read_text(TRACE_MOONCAKE, ROW("null") ROW("[7]") ROW("[]"));
+    ck_assert_int_eq(t.n, 3);
+    ck_assert(t.rows[0].n_prefix == 0 && t.rows[1].n_prefix == 1 && t.rows[2].n_prefix == 0);
+    trace_clear(&t);
+}
+END_TEST
+
+START_TEST(equal_times_stay_in_the_order_of_the_file) {
     struct trace t =
         read_text(TRACE_VIDUR, VIDUR_HEAD "2,1,1\n1,2,1\n2,3,1\n1,4,1\n0.5,5,1\n2,6,1\n1,7,1\n");
     static const int32_t want[] = {5, 2, 4, 7, 1, 3, 6};
@@ -277,10 +333,15 @@ static const struct {
     {TRACE_MOONCAKE,
      "{\"timestamp\":5,\"input_length\":512,\"output_length\":1,\"hash_ids\":[-1]}\n", 0, 1,
      "hash_ids", "negative"},
+    {TRACE_MOONCAKE, ROW("[18446744073709551616]"), 0, 1, "hash_ids",
+     "expected a list of whole numbers from 0 to 2^64 - 1, found '18446744073709551616' (too "
+     "large)"},
+    {TRACE_MOONCAKE, ROW("[1.8446744073709552e+19]"), 0, 1, "hash_ids", "not a number"},
+    {TRACE_MOONCAKE, ROW("[null]"), 0, 1, "hash_ids", "found 'null'"},
     {TRACE_MOONCAKE, AZURE_HEAD, 0, 1, "", ""},
 };
 
-START_TEST(a_bad_row_is_told_line_column_and_what_was_expected) {
+START_TEST(a_bad_row_gives_line_column_and_expectation) {
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
         struct trace t;
         struct err e = {0};
@@ -544,10 +605,13 @@ int main(int argc, char **argv) {
     tcase_add_test(g, vidur_seconds_as_python_prints_them);
     tcase_add_test(g, mooncake_milliseconds_and_prefixes);
     tcase_add_test(g, dressing_of_the_file_doesnt_matter);
+    tcase_add_test(g, dressing_doesnt_matter_in_any_format);
+    tcase_add_test(g, prefix_ids_of_64_bits_without_a_sign);
+    tcase_add_test(g, an_optional_member_that_is_null_is_absent);
     tcase_add_test(g, equal_times_stay_in_the_order_of_the_file);
     suite_add_tcase(s, g);
     TCase *b = tcase_create("bad files");
-    tcase_add_test(b, a_bad_row_is_told_line_column_and_what_was_expected);
+    tcase_add_test(b, a_bad_row_gives_line_column_and_expectation);
     tcase_add_test(b, bad_rows_are_counted_when_they_are_skipped);
     tcase_add_test(b, huge_lines_are_bad_rows_and_large_files_need_no_memory_for_lines);
     tcase_add_test(b, what_isnt_a_file_is_refused_and_a_pipe_is_read);

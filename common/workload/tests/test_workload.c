@@ -1,5 +1,5 @@
-/* test_workload.c: what holds of every sequence of requests, the digests that say that a seed means
- * the same everywhere, and what a bad spec is told. Arrival times: test_arrivals.c.
+/* test_workload.c: properties of every sequence of requests, digests of sequences (a seed gives the
+ * same everywhere), and the errors of bad specs. Arrival times: test_arrivals.c.
  *
  *   test_workload --print SPEC N   the first N requests of SPECS[SPEC], for test_sequences.py */
 #include "workload/workload.h"
@@ -286,11 +286,11 @@ static const struct {
     {{TRACE, .rate_rps = 1, .time_scale = 2}, "--time-scale", "one of them"},
     {{TRACE, .requests = -1}, "--requests", "from 0"},
     {{TRACE}, "", "No such file"},
-    {{.arrivals = (enum arrivals)77}, "--arrivals", "no kind"},
-    {{TRACE, .trace_format = (enum trace_format)77}, "--arrivals", "no kind"},
+    {{.arrivals = (enum arrivals)77}, "--arrivals", "a kind of arrivals"},
+    {{TRACE, .trace_format = (enum trace_format)77}, "--arrivals", "a kind of"},
 };
 
-START_TEST(a_bad_spec_is_told_its_flag) {
+START_TEST(a_bad_spec_gives_its_flag) {
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
         struct err e = {0};
         struct workload *w = workload_open(&BAD[i].spec, &e);
@@ -311,7 +311,7 @@ START_TEST(names_and_their_suggestions) {
     enum trace_format f;
     ck_assert(!spec_arrivals("--arrivals", "on-off", &a, &e) && a == ARRIVALS_ON_OFF);
     ck_assert(!spec_arrivals("--arrivals", "closed", &a, &e) && a == ARRIVALS_CLOSED);
-    ck_assert(spec_arrivals("--arrivals", "list", &a, &e)); /* has a flag of its own */
+    ck_assert(spec_arrivals("--arrivals", "list", &a, &e)); /* it has its own flag */
     ck_assert(spec_arrivals("--arrivals", "possion", &a, &e));
     ck_assert_str_eq(e.field, "--arrivals");
     ck_assert_ptr_nonnull(strstr(e.text, "poisson, gamma, on-off or closed"));
@@ -400,9 +400,12 @@ START_TEST(decimals_become_nanoseconds) {
         if (wrong) got = !strcmp(wrong, "negative") ? -1 : !strcmp(wrong, "not a number") ? -2 : -3;
         ck_assert_msg(got == cases[i].want, "%s: got %lld", cases[i].text, (long long)got);
     }
-    int64_t v;
+    uint64_t v;
     ck_assert(!decimal_whole("9223372036854775807", 19, INT64_MAX, &v) && v == INT64_MAX);
     ck_assert(decimal_whole("9223372036854775808", 19, INT64_MAX, &v) != NULL);
+    ck_assert(!decimal_whole("18446744073709551615", 20, UINT64_MAX, &v) && v == UINT64_MAX);
+    ck_assert(decimal_whole("18446744073709551616", 20, UINT64_MAX, &v) != NULL);
+    ck_assert(decimal_whole("99999999999999999999", 20, UINT64_MAX, &v) != NULL);
     ck_assert(decimal_whole("", 0, 5, &v) != NULL);
     ck_assert(!decimal_whole("0005", 4, 5, &v) && v == 5);
     ck_assert(decimal_whole("6", 1, 5, &v) != NULL);
@@ -439,7 +442,7 @@ int main(int argc, char **argv) {
     tcase_add_test(t, a_policy_is_told_the_longest_answer_possible_not_its_length);
     suite_add_tcase(s, t);
     TCase *b = tcase_create("bad input");
-    tcase_add_test(b, a_bad_spec_is_told_its_flag);
+    tcase_add_test(b, a_bad_spec_gives_its_flag);
     tcase_add_test(b, names_and_their_suggestions);
     tcase_add_test(b, lengths_in_words);
     tcase_add_test(b, lists_in_words);

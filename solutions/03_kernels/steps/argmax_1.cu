@@ -2,7 +2,7 @@
  *
  * A thread a row.
  *
- * Moves: 32 bytes a logit where 4 would do.
+ * Moves: 32 bytes a logit; the minimum is 4.
  * Does: 1 operation a logit.
  * Counter: a sector for every logit.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/argmax_1.cu

@@ -2,7 +2,7 @@
  *
  * A block a row, a tree in shared memory. Blocks of 256 threads.
  *
- * Moves: 4 bytes a logit, the least there is.
+ * Moves: 4 bytes a logit, the minimum.
  * Does: 1 operation a logit.
  * Counter: bytes: 4 a logit instead of 32.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/argmax_2.cu

@@ -1,6 +1,6 @@
 /* attention_decode_1.cu: attention of one new token, version 1 of 3.
  *
- * A block a split and query head: a thread a key computes the scores, all of which stand in shared
+ * A block a split and query head: a thread a key computes the scores, all of which are in shared
  * memory; then a thread a value sums up. Grid: splits by q_heads by seqs. Blocks of 128 threads;
  * shared memory for a split's scores.
  *
@@ -15,9 +15,8 @@
 /* Where the key and the value at a position begin in the pools. */
 static __device__ size_t cache_at(const int32_t *table, int32_t position, int32_t kv_head,
                                   int32_t kv_heads, int32_t head_dim) {
-    size_t block = (size_t)table[position / KERNEL_BLOCK_TOKENS];
-    return ((block * kv_heads + kv_head) * KERNEL_BLOCK_TOKENS + position % KERNEL_BLOCK_TOKENS) *
-           head_dim;
+    size_t block = (size_t)table[position / KV_BLOCK_TOKENS];
+    return ((block * kv_heads + kv_head) * KV_BLOCK_TOKENS + position % KV_BLOCK_TOKENS) * head_dim;
 }
 
 /* The block's maximum or sum, on every thread. `part` has a place for every thread. */
@@ -51,7 +50,7 @@ struct span {
 };
 
 static __device__ span span_of(int32_t keys, int32_t split, int32_t splits) {
-    int32_t blocks = (keys + KERNEL_BLOCK_TOKENS - 1) / KERNEL_BLOCK_TOKENS;
+    int32_t blocks = (keys + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS;
     int32_t each = (blocks + splits - 1) / splits;
     return {min(split * each, blocks), min((split + 1) * each, blocks), keys};
 }
@@ -68,8 +67,8 @@ KERNEL attention_decode(float *partial, float *split_max, float *split_sum, cons
     int32_t kv_head = h / (q_heads / kv_heads);
     const int32_t *table = block_tables + (size_t)s * max_blocks;
     span own = span_of(length[s], split, splits);
-    int32_t first = own.first * KERNEL_BLOCK_TOKENS;
-    int32_t keys = min(own.end * KERNEL_BLOCK_TOKENS, own.keys) - first;
+    int32_t first = own.first * KV_BLOCK_TOKENS;
+    int32_t keys = min(own.end * KV_BLOCK_TOKENS, own.keys) - first;
     const float *query = q + ((size_t)s * q_heads + h) * head_dim;
     size_t to = ((size_t)s * q_heads + h) * splits + split;
     float greatest = -INFINITY, sum = 0;

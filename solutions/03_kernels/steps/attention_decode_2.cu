@@ -29,7 +29,7 @@ struct span {
 };
 
 static __device__ span span_of(int32_t keys, int32_t split, int32_t splits) {
-    int32_t blocks = (keys + KERNEL_BLOCK_TOKENS - 1) / KERNEL_BLOCK_TOKENS;
+    int32_t blocks = (keys + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS;
     int32_t each = (blocks + splits - 1) / splits;
     return {min(split * each, blocks), min((split + 1) * each, blocks), keys};
 }
@@ -55,10 +55,10 @@ KERNEL attention_decode(float *partial, float *split_max, float *split_sum, cons
         sum_v[j] = make_float2(0, 0);
     }
     for (int32_t b = own.first; b < own.end; b++) {
-        size_t at = ((size_t)table[b] * kv_heads + kv_head) * KERNEL_BLOCK_TOKENS * pairs;
+        size_t at = ((size_t)table[b] * kv_heads + kv_head) * KV_BLOCK_TOKENS * pairs;
         const unsigned *key = reinterpret_cast<const unsigned *>(kpool) + at;
         const unsigned *value = reinterpret_cast<const unsigned *>(vpool) + at;
-        int32_t keys = min(own.keys - b * KERNEL_BLOCK_TOKENS, KERNEL_BLOCK_TOKENS);
+        int32_t keys = min(own.keys - b * KV_BLOCK_TOKENS, KV_BLOCK_TOKENS);
         for (int32_t p = 0; p < keys; p++, key += pairs, value += pairs) {
             float dot = 0;
 #pragma unroll

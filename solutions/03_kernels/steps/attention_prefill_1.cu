@@ -1,6 +1,6 @@
 /* attention_prefill_1.cu: causal attention of a prompt, version 1 of 4.
  *
- * A block a query and head: a thread a key computes the scores, all of which stand in shared
+ * A block a query and head: a thread a key computes the scores, all of which are in shared
  * memory; then a thread a value sums up. Grid: q_heads by tokens. Blocks of 128 threads; shared
  * memory for pos0 + tokens scores.
  *
@@ -15,9 +15,8 @@
 /* Where the key and the value at a position begin in the pools. */
 static __device__ size_t cache_at(const int32_t *table, int32_t position, int32_t kv_head,
                                   int32_t kv_heads, int32_t head_dim) {
-    size_t block = (size_t)table[position / KERNEL_BLOCK_TOKENS];
-    return ((block * kv_heads + kv_head) * KERNEL_BLOCK_TOKENS + position % KERNEL_BLOCK_TOKENS) *
-           head_dim;
+    size_t block = (size_t)table[position / KV_BLOCK_TOKENS];
+    return ((block * kv_heads + kv_head) * KV_BLOCK_TOKENS + position % KV_BLOCK_TOKENS) * head_dim;
 }
 
 /* The block's maximum or sum, on every thread. `part` has a place for every thread. */

@@ -17,9 +17,8 @@
 /* Where the key and the value at a position begin in the pools. */
 static __device__ size_t cache_at(const int32_t *table, int32_t position, int32_t kv_head,
                                   int32_t kv_heads, int32_t head_dim) {
-    size_t block = (size_t)table[position / KERNEL_BLOCK_TOKENS];
-    return ((block * kv_heads + kv_head) * KERNEL_BLOCK_TOKENS + position % KERNEL_BLOCK_TOKENS) *
-           head_dim;
+    size_t block = (size_t)table[position / KV_BLOCK_TOKENS];
+    return ((block * kv_heads + kv_head) * KV_BLOCK_TOKENS + position % KV_BLOCK_TOKENS) * head_dim;
 }
 
 static __device__ float warp_sum(float v) {
@@ -50,8 +49,7 @@ KERNEL attention_prefill(float *out, const float *q, const bf16 *kpool, const bf
     }
     size_t at = 0;
     for (int32_t p = 0; p <= pos0 + t; p++, at += head_dim) {
-        if (p % KERNEL_BLOCK_TOKENS == 0)
-            at = cache_at(block_table, p, kv_head, kv_heads, head_dim);
+        if (p % KV_BLOCK_TOKENS == 0) at = cache_at(block_table, p, kv_head, kv_heads, head_dim);
         const unsigned *key = reinterpret_cast<const unsigned *>(kpool + at);
         const unsigned *value = reinterpret_cast<const unsigned *>(vpool + at);
         float s = 0;

@@ -28,7 +28,8 @@ enum {
     ROW = KERNEL_MAX_HEAD_DIM / 2 + 2 /* words of a key's row */
 };
 
-/* What a lane knows of one query: all lanes the same maximum and sum, each its own values. */
+/* A lane's state of one query: the maximum and the sum are the same in all lanes; the values are
+ * the lane's. */
 struct running {
     float greatest, sum;
     float2 v[PAIRS];
@@ -74,7 +75,7 @@ KERNEL attention_prefill(float *out, const float *q, const bf16 *kpool, const bf
                          const int32_t *block_table, int32_t pos0, int32_t tokens, int32_t q_heads,
                          int32_t kv_heads, int32_t head_dim, float scale) {
     __shared__ float query[QUERIES][KERNEL_MAX_HEAD_DIM];
-    __shared__ unsigned key[KERNEL_BLOCK_TOKENS][ROW], value[KERNEL_BLOCK_TOKENS][ROW];
+    __shared__ unsigned key[KV_BLOCK_TOKENS][ROW], value[KV_BLOCK_TOKENS][ROW];
     int32_t h = (int32_t)blockIdx.x, t0 = (int32_t)blockIdx.y * QUERIES, pairs = head_dim / 2;
     int32_t first = (int32_t)threadIdx.x / 32 * MINE, lane = (int32_t)threadIdx.x % 32;
     for (int32_t i = (int32_t)threadIdx.x; i < QUERIES * head_dim; i += THREADS) {
@@ -86,22 +87,21 @@ KERNEL attention_prefill(float *out, const float *q, const bf16 *kpool, const bf
 #pragma unroll
     for (int32_t m = 0; m < MINE; m++) r[m] = {-FLT_MAX, 0, {}};
     int32_t last = pos0 + min(t0 + QUERIES, tokens) - 1; /* position of the tile's last query */
-    for (int32_t b = 0; b <= last / KERNEL_BLOCK_TOKENS; b++) {
+    for (int32_t b = 0; b <= last / KV_BLOCK_TOKENS; b++) {
         size_t block = (size_t)block_table[b] * kv_heads + h / (q_heads / kv_heads);
         const unsigned *k =
-            reinterpret_cast<const unsigned *>(kpool) + block * KERNEL_BLOCK_TOKENS * pairs;
+            reinterpret_cast<const unsigned *>(kpool) + block * KV_BLOCK_TOKENS * pairs;
         const unsigned *v =
-            reinterpret_cast<const unsigned *>(vpool) + block * KERNEL_BLOCK_TOKENS * pairs;
-        __syncthreads(); /* the block before was used, and the queries are there */
-        for (int32_t i = (int32_t)threadIdx.x; i < KERNEL_BLOCK_TOKENS * pairs; i += THREADS) {
+            reinterpret_cast<const unsigned *>(vpool) + block * KV_BLOCK_TOKENS * pairs;
+        __syncthreads(); /* the previous block was used, and the queries are loaded */
+        for (int32_t i = (int32_t)threadIdx.x; i < KV_BLOCK_TOKENS * pairs; i += THREADS) {
             key[i / pairs][i % pairs] = k[i];
             value[i / pairs][i % pairs] = v[i];
         }
         __syncthreads();
 #pragma unroll
         for (int32_t m = 0; m < MINE; m++) {
-            int32_t keys =
-                min(pos0 + t0 + first + m + 1 - b * KERNEL_BLOCK_TOKENS, KERNEL_BLOCK_TOKENS);
+            int32_t keys = min(pos0 + t0 + first + m + 1 - b * KV_BLOCK_TOKENS, KV_BLOCK_TOKENS);
             if (keys > 0) attend(r[m], query[first + m], key, value, keys, pairs, scale);
         }
     }

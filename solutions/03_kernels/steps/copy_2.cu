@@ -2,7 +2,7 @@
  *
  * Neighbouring threads copy neighbours: a warp's 32 loads are 128 bytes in a row, four sectors.
  *
- * Moves: 8 n bytes, the least there is.
+ * Moves: 8 n bytes, the minimum.
  * Does: nothing.
  * Counter: bytes: 8 n instead of 64 n.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/copy_2.cu

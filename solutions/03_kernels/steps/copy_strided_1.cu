@@ -1,9 +1,9 @@
 /* copy_strided_1.cu: copy of a part of each row, version 1 of 3.
  *
- * A thread a row: neighbouring threads stand a whole row apart, so each access of a warp touches 32
+ * A thread a row: neighbouring threads are a whole row apart, so each access of a warp touches 32
  * sectors.
  *
- * Moves: 64 rows cols bytes where 8 would do.
+ * Moves: 64 rows cols bytes; the minimum is 8.
  * Does: nothing.
  * Counter: 32 sectors a request.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/copy_strided_1.cu

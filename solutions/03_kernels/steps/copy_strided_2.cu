@@ -3,7 +3,7 @@
  * A block a row, neighbours to neighbouring threads. Rows narrower than the block leave threads
  * idle.
  *
- * Moves: 8 rows cols bytes, the least there is.
+ * Moves: 8 rows cols bytes, the minimum.
  * Does: nothing.
  * Counter: bytes: 8 rows cols instead of 64.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/copy_strided_2.cu

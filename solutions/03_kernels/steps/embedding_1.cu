@@ -2,7 +2,7 @@
  *
  * A thread a token.
  *
- * Moves: about 60 tokens d bytes where 6 would do.
+ * Moves: about 60 tokens d bytes; the minimum is 6.
  * Does: nothing.
  * Counter: 32 sectors a request.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/embedding_1.cu

@@ -1,7 +1,7 @@
 /* embedding_2.cu: embedding, version 2 of 3.
  *
- * A thread a value, counted over all tokens. Loads of 2 bytes fill only half of what a request
- * could bring.
+ * A thread a value, counted over all tokens. A request of 2-byte loads moves only half of
+ * what it could.
  *
  * Moves: 6 tokens d bytes, and each warp its token's id.
  * Does: nothing.

@@ -1,7 +1,7 @@
 /* gemm_3.cu: matrix product in float, version 3 of 5.
  *
  * Tiles of 32 by 32 in shared memory: each value that was loaded is used 32 times. B's tile is kept
- * transposed, so that both factors are read along a row, as a CPU likes it. Blocks of 32 by 32
+ * transposed, so that both factors are read along a row, as is fast on a CPU. Blocks of 32 by 32
  * threads.
  *
  * Moves: 8 bytes for every 64 operations.

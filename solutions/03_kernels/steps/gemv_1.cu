@@ -2,7 +2,7 @@
  *
  * A thread a row.
  *
- * Moves: 33 bytes a weight where 2 would do.
+ * Moves: 33 bytes a weight; the minimum is 2.
  * Does: 2 rows cols operations.
  * Counter: 32 sectors a request for W.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/gemv_1.cu

@@ -1,8 +1,8 @@
 /* rmsnorm_1.cu: RMSNorm with the residual added, version 1 of 4.
  *
- * A thread a row, as one would write it in C.
+ * A thread a row, as in C for a CPU.
  *
- * Moves: about 160 rows d bytes where 16 would do.
+ * Moves: about 160 rows d bytes; the minimum is 16.
  * Does: 5 rows d operations.
  * Counter: 32 sectors a request.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/rmsnorm_1.cu

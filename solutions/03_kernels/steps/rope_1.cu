@@ -1,6 +1,6 @@
 /* rope_1.cu: rotary positions and the write into the cache, version 1 of 3.
  *
- * A thread a head: first all query heads, then all KV heads. Neighbouring threads stand a whole
+ * A thread a head: first all query heads, then all KV heads. Neighbouring threads are a whole
  * head apart.
  *
  * Moves: about eight times what is needed.
@@ -27,10 +27,10 @@ KERNEL rope(float *q, bf16 *kpool, bf16 *vpool, const float *k, const float *v,
     }
     h -= tokens * q_heads;
     if (h >= tokens * kv_heads) return;
-    int32_t t = h / kv_heads, block = slot[t] / KERNEL_BLOCK_TOKENS;
-    size_t to = (((size_t)block * kv_heads + h % kv_heads) * KERNEL_BLOCK_TOKENS +
-                 slot[t] % KERNEL_BLOCK_TOKENS) *
-                head_dim;
+    int32_t t = h / kv_heads, block = slot[t] / KV_BLOCK_TOKENS;
+    size_t to =
+        (((size_t)block * kv_heads + h % kv_heads) * KV_BLOCK_TOKENS + slot[t] % KV_BLOCK_TOKENS) *
+        head_dim;
     const float *c = cosines + (size_t)position[t] * half;
     const float *s = sines + (size_t)position[t] * half;
     const float *x = k + (size_t)h * head_dim;

@@ -28,12 +28,12 @@ KERNEL rope(float *q, bf16 *kpool, bf16 *vpool, const float *k, const float *v,
         x[half] = a * s + b * c;
         return;
     }
-    int32_t at = slot[t], block = at / KERNEL_BLOCK_TOKENS;
+    int32_t at = slot[t], block = at / KV_BLOCK_TOKENS;
     size_t from = (size_t)h * head_dim + pair;
-    size_t to = (((size_t)block * kv_heads + h % kv_heads) * KERNEL_BLOCK_TOKENS +
-                 at % KERNEL_BLOCK_TOKENS) *
-                    head_dim +
-                pair;
+    size_t to =
+        (((size_t)block * kv_heads + h % kv_heads) * KV_BLOCK_TOKENS + at % KV_BLOCK_TOKENS) *
+            head_dim +
+        pair;
     float a = k[from], b = k[from + half];
     kpool[to] = __float2bfloat16(a * c - b * s);
     kpool[to + half] = __float2bfloat16(a * s + b * c);

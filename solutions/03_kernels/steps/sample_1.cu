@@ -14,8 +14,8 @@ enum { THREADS = 256, WARPS = THREADS / 32 };
 
 typedef unsigned long long count; /* of tokens, or of mass */
 
-/* A row, and what turns a logit into a mass: 2^40 exp((logit - greatest) / temperature), a whole
- * number, so that a sum is the same in whatever order it is taken. */
+/* A row, and the conversion of a logit to a mass: 2^40 exp((logit - greatest) / temperature), a
+ * whole number, so that a sum doesn't depend on its order. */
 struct row {
     const float *logits;
     int32_t vocab;
@@ -47,7 +47,7 @@ static __device__ float greatest_of(const float *logits, int32_t vocab) {
     return v;
 }
 
-/* Which tokens stay: those with a greater key, and the first `ties` of those with this one. */
+/* Which tokens are kept: those with a greater key, and the first `ties` of those with this one. */
 struct limit {
     unsigned key;
     count ties;
@@ -55,7 +55,7 @@ struct limit {
 
 static __device__ count block_sum(count v) {
     __shared__ count sum;
-    __syncthreads(); /* the sum before was read */
+    __syncthreads(); /* the previous sum was read */
     if (threadIdx.x == 0) sum = 0;
     __syncthreads();
     for (int32_t offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(~0u, v, offset);
@@ -65,7 +65,7 @@ static __device__ count block_sum(count v) {
 }
 
 /* The greatest key such that the tokens at or above it reach `want`, counted one each or by mass;
- * *above is what the tokens above it make. One bit of the key a pass over the row. */
+ * *above is the count or mass of the tokens above it. One bit of the key a pass over the row. */
 template <bool BY_MASS> static __device__ unsigned find(const row &r, count want, count *above) {
     unsigned key = 0;
     *above = 0;
@@ -96,7 +96,7 @@ static __device__ int32_t stretch_length(int32_t vocab) {
 static __device__ void measure(const row &r, unsigned key, stretches *s) {
     int32_t warp = (int32_t)threadIdx.x / 32, length = stretch_length(r.vocab);
     count mass = 0, ties = 0;
-    __syncthreads(); /* what was there before was read */
+    __syncthreads(); /* the previous contents were read */
     for (int32_t i = warp * length + (int32_t)threadIdx.x % 32;
          i < min((warp + 1) * length, r.vocab); i += 32) {
         float logit = r.logits[i];
@@ -125,8 +125,8 @@ static __device__ count kept_mass(const row &r, const stretches *s, limit l, int
     return mass + (l.key ? (ties < l.ties ? ties : l.ties) * mass_of(r, logit_of(l.key)) : 0);
 }
 
-/* One warp looks for the token at which the running mass exceeds `target`. `ties`: how many stood
- * at the limit before `first`. */
+/* One warp looks for the token at which the running mass exceeds `target`. `ties`: how many tokens
+ * at the limit come before `first`. */
 static __device__ void draw(const row &r, limit l, count target, count ties, int32_t first,
                             int32_t *out) {
     int32_t lane = (int32_t)threadIdx.x % 32;
@@ -164,7 +164,7 @@ KERNEL sample(int32_t *out, const float *logits, const float *uniform, int32_t r
     __shared__ stretches s;
     const float *own = logits + (size_t)blockIdx.x * vocab;
     row r = {own, vocab, greatest_of(own, vocab), 1 / temperature};
-    limit l = {0, 0}; /* no key is below 1: everything stays */
+    limit l = {0, 0}; /* no key is below 1: all tokens are kept */
     if (top_k > 0 && top_k < vocab) {
         count above;
         l.key = find<false>(r, (count)top_k, &above);

@@ -2,7 +2,7 @@
  *
  * A thread a row: greatest value, sum, result, one after the other.
  *
- * Moves: 128 rows d bytes where 8 would do.
+ * Moves: 128 rows d bytes; the minimum is 8.
  * Does: 5 rows d operations.
  * Counter: 32 sectors a request.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/softmax_1.cu

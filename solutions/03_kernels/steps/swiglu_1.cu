@@ -2,7 +2,7 @@
  *
  * A thread a row.
  *
- * Moves: 96 rows d bytes where 12 would do.
+ * Moves: 96 rows d bytes; the minimum is 12.
  * Does: 4 rows d operations.
  * Counter: 32 sectors a request.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/swiglu_1.cu

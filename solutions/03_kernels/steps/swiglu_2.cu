@@ -2,7 +2,7 @@
  *
  * A thread a value, counted over all rows.
  *
- * Moves: 12 rows d bytes, the least there is.
+ * Moves: 12 rows d bytes, the minimum.
  * Does: 4 rows d operations.
  * Counter: bytes: 12 rows d instead of 96.
  * Compile: nvcc -std=c++17 -arch=sm_80 -Icommon -cubin solutions/03_kernels/steps/swiglu_2.cu

@@ -3,9 +3,9 @@
 
 Engine 1, the exact one: Hugging Face transformers with the GGUF dequantised to float32. It makes the committed ids
 (common/backend/tests/golden/smollm2_greedy.json, --write) and is compared with them without arguments. Engine 2:
-llama.cpp through llama-cpp-python, where it is installed; it rounds activations to int8 and the cache to float16, so it
-is asked for agreement only up to the first step at which transformers' own margin between its two best logits is below
-NEAR_TIE. test_greedy.c holds the native backend against the same file.
+llama.cpp through llama-cpp-python, where it is installed. It rounds activations to int8 and the cache to float16, so it
+must agree only up to the first step at which transformers' margin between its two best logits is below NEAR_TIE.
+test_greedy.c compares the native backend with the same file.
 
     check_greedy.py [--model build/models/smollm2.gguf] [--write]
 
@@ -37,7 +37,7 @@ def transformers_run(prompt, draft, steps):
 
     A draft answer costs one pass over prompt and draft instead of one pass a token: as long as the engine's own choice
     at each position is the draft's next id, its greedy answer is the draft. From the first other choice on it goes on
-    alone. The result is the engine's, whatever the draft was.
+    alone. The result is the engine's for any draft.
     """
     import torch
     ids, margins = list(prompt), []

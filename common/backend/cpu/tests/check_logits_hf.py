@@ -7,7 +7,7 @@ committed files (TAP); with --write it makes the files anew:
     common/backend/tests/golden/NAME.gguf   the model, F32, about 20 kilobytes
     common/backend/tests/golden/NAME.json   token ids, the logits of every position, and how they were made
 
-test_golden.c holds the native backend against them on every machine. The weights come from numpy's PCG64 with the seed
+test_golden.c compares the native backend with them on every machine. The weights come from numpy's PCG64 with the seed
 below, so that the files can be made again bit for bit; the logits may move in the last bits with another torch.
 """
 import json

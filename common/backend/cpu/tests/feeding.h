@@ -1,5 +1,5 @@
-/* feeding.h: how the tests drive a backend: one sequence with its own blocks, cut into steps as one
- * likes. */
+/* feeding.h: drives a backend for the tests: one sequence with its blocks, in steps of any length.
+ */
 #ifndef SERVELAB_BACKEND_CPU_TESTS_FEEDING_H
 #define SERVELAB_BACKEND_CPU_TESTS_FEEDING_H
 
@@ -41,7 +41,7 @@ static inline void feed_step(struct backend *b, const struct backend_seq *seqs, 
     ck_assert_msg(rc == 0, "%s", rc ? e.text : "");
 }
 
-/* Logits of the last of n tokens, fed `chunk` at a time after pos0 tokens that are there. */
+/* Logits of the last of n tokens, fed `chunk` at a time after pos0 tokens that are cached. */
 static inline void feed_from(struct backend *b, const int32_t *tokens, int32_t pos0, int32_t n,
                              int32_t chunk, const int32_t *table, float *logits) {
     int32_t blocks = policy_blocks_for(n);

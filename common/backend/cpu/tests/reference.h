@@ -1,7 +1,8 @@
-/* reference.h: what the tests hold the native backend against: a decoder as the formulas say it, in
- * double, without cache, blocks, threads or vectors, and random models of any shape to run it on.
+/* reference.h: a decoder in double that tests compare the native backend with, and random models of
+ * any shape.
  *
- * Shares no code with the backend: it has its own reading of every storage type. Slow on purpose.
+ * Plain formulas without cache, blocks, threads or vectors. It shares no code with the backend and
+ * reads every storage type by itself.
  */
 #ifndef SERVELAB_BACKEND_CPU_TESTS_REFERENCE_H
 #define SERVELAB_BACKEND_CPU_TESTS_REFERENCE_H
@@ -80,7 +81,7 @@ static inline void ref_norm(double *out, const double *x, const struct tensor *w
 static inline void ref_rope(const struct model *m, double *head, int32_t pos) {
     int32_t hd = m->config.head_dim;
     for (int32_t i = 0; i < hd / 2; i++) {
-        double f = pow((double)m->config.rope_theta, -2.0 * i / hd);
+        double f = pow((double)m->config.rope_theta, -2.0 * i / hd) / (double)m->config.rope_scale;
         if (m->rope_factors.data) f /= ref_value(&m->rope_factors, 0, i);
         int32_t a = m->rope == ROPE_NEIGHBOURS ? 2 * i : i;
         int32_t b = m->rope == ROPE_NEIGHBOURS ? 2 * i + 1 : i + hd / 2;
@@ -90,7 +91,7 @@ static inline void ref_rope(const struct model *m, double *head, int32_t pos) {
     }
 }
 
-/* The planted faults of cpu.h that have no equal among correct models, in the reference as well. */
+/* The planted faults of cpu.h that no other model or batch reproduces. */
 static int32_t ref_lost_block = -1;
 static int32_t ref_query_shift = 0;
 
@@ -182,7 +183,7 @@ static inline void ref_put_half(uint8_t *p, double v) { /* truncated; below 2^-1
 }
 
 /* Random values of about 1/sqrt(cols), so that activations keep their size. Blocked types get
- * random scales and codes straight away: nothing of ours quantises here. */
+ * random scales and codes directly, without the code that quantises. */
 static inline struct tensor ref_tensor(struct rng *r, enum dtype type, int32_t rows, int32_t cols,
                                        double centre, double half_width) {
     size_t row_bytes = dtype_row_bytes(type, cols), n = row_bytes * (size_t)rows;

@@ -13,14 +13,17 @@ static const struct variant {
     int32_t d, layers, heads, kv, head_dim, ffn;
     enum rope_pairing rope;
     bool biased, tied, factors;
+    float scale; /* of positions; 0: not scaled */
 } variants[] = {
-    {"MHA", 64, 2, 4, 4, 16, 96, ROPE_NEIGHBOURS, false, false, false},
-    {"GQA", 64, 3, 6, 2, 16, 96, ROPE_NEIGHBOURS, false, false, false},
-    {"one KV head, tied", 64, 2, 9, 1, 32, 96, ROPE_NEIGHBOURS, false, true, false},
-    {"biased, halves", 96, 2, 6, 3, 16, 160, ROPE_HALVES, true, true, false},
-    {"wide heads, factors", 64, 2, 4, 2, 64, 96, ROPE_NEIGHBOURS, false, false, true},
+    {"MHA", 64, 2, 4, 4, 16, 96, ROPE_NEIGHBOURS, false, false, false, 0},
+    {"GQA", 64, 3, 6, 2, 16, 96, ROPE_NEIGHBOURS, false, false, false, 0},
+    {"one KV head, tied", 64, 2, 9, 1, 32, 96, ROPE_NEIGHBOURS, false, true, false, 0},
+    {"biased, halves", 96, 2, 6, 3, 16, 160, ROPE_HALVES, true, true, false, 0},
+    {"wide heads, factors", 64, 2, 4, 2, 64, 96, ROPE_NEIGHBOURS, false, false, true, 0},
     {"head_dim 80, more heads than fit a tile", 32, 2, 70, 1, 80, 64, ROPE_HALVES, true, false,
-     true},
+     true, 0},
+    {"linear scaling", 64, 2, 4, 2, 32, 96, ROPE_NEIGHBOURS, false, false, false, 4},
+    {"linear scaling and factors", 64, 2, 4, 2, 32, 96, ROPE_HALVES, false, false, true, 2.5f},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants, VOCAB = 96, TOKENS = 150 };
 
@@ -35,6 +38,7 @@ static struct model *make(const struct variant *v, enum dtype type) {
                              .d_ffn = v->ffn,
                              .context_length = 512,
                              .rope_theta = 10000,
+                             .rope_scale = v->scale != 0 ? v->scale : 1,
                              .rms_eps = 1e-5f,
                              .tied = v->tied};
     struct model *m = ref_model(c, v->rope, v->biased, type, 7);
@@ -46,7 +50,8 @@ static struct model *make(const struct variant *v, enum dtype type) {
     return m;
 }
 
-/* Every position's logits, token by token, and the last one's after one step of all tokens. */
+/* Compares every position's logits, token by token, and the last position's after one step of all.
+ */
 static void against_reference(const struct model *m, const char *name, int32_t n) {
     int32_t *tokens = malloc((size_t)n * sizeof *tokens);
     int32_t vocab = m->config.vocab_size;
@@ -89,10 +94,11 @@ START_TEST(stored_types_agree) {
 }
 END_TEST
 
-/* Widths that no vector divides: 2, 10, 6, 14 and 18 are no multiples of 4. */
+/* Widths that aren't multiples of a vector: 2, 10, 6, 14 and 18. */
 START_TEST(odd_widths_agree) {
-    const struct variant odd = {"odd", 10, 2, 3, 1, 6, 18, ROPE_HALVES, true, true, false};
-    const struct variant least = {"least", 2, 1, 1, 1, 2, 1, ROPE_NEIGHBOURS, false, true, false};
+    const struct variant odd = {"odd", 10, 2, 3, 1, 6, 18, ROPE_HALVES, true, true, false, 0};
+    const struct variant least = {"least",         2,     1,    1,     1, 2, 1,
+                                  ROPE_NEIGHBOURS, false, true, false, 0};
     const struct variant *v = _i ? &least : &odd;
     static const enum dtype plain[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
     for (int i = 0; i < 3; i++) {

@@ -25,7 +25,7 @@ static cJSON *read_json(const char *path) {
     fclose(f);
     ck_assert_msg(n > 0, "%s is empty", path);
     cJSON *doc = cJSON_Parse(text);
-    ck_assert_msg(doc != NULL, "%s is no JSON", path);
+    ck_assert_msg(doc != NULL, "%s is not JSON", path);
     free(text);
     return doc;
 }

@@ -2,9 +2,9 @@
  * transformers on the same file dequantised to float32 (golden/smollm2_greedy.json, made and
  * rechecked by check_greedy.py).
  *
- * Needs build/models/smollm2.gguf (`make model`); skips by name without it, which is why it prints
- * its TAP itself. At a step where the golden margin between the two best logits is below TIE,
- * either is right: the rest of that answer then can't be compared and the test says so.
+ * Needs build/models/smollm2.gguf (`make model`); without it the test is skipped by name, so it
+ * prints its TAP itself. At a step where the golden margin between the two best logits is below
+ * TIE, either token is right: the rest of that answer can't be compared, which the test reports.
  */
 #include "backend/cpu/cpu.h"
 #include "sched/policy.h"

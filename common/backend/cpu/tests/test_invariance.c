@@ -1,7 +1,7 @@
-/* test_invariance.c: a token's logits have the same bits whatever else the backend does: other
- * sequences in the batch, another cut of the prompt into steps, other blocks, other threads.
+/* test_invariance.c: a token's logits have the same bits for other sequences in the batch, another
+ * division of the prompt into steps, other blocks and other numbers of threads.
  *
- * Compared with compare_bits, not within a tolerance: the backend promises it (cpu.h).
+ * Compared with compare_bits, without a tolerance, because cpu.h guarantees equal bits.
  */
 #include "backend/cpu/tests/feeding.h"
 #include "backend/cpu/tests/reference.h"
@@ -19,6 +19,7 @@ static const struct model_config base_config = {.name = "random",
                                                 .d_ffn = 1568, /* two pieces of K_CHUNK columns */
                                                 .context_length = 512,
                                                 .rope_theta = 10000,
+                                                .rope_scale = 1,
                                                 .rms_eps = 1e-5f,
                                                 .tied = false};
 static const enum dtype types[] = {DTYPE_F32,  DTYPE_F16,  DTYPE_BF16,
@@ -29,7 +30,7 @@ static struct model *model;
 static int32_t tokens[N];
 static float want[VOCAB];
 
-/* The plain way: one thread, alone, one token a step, blocks in order. */
+/* The simplest case: one thread, one sequence, one token a step, blocks in order. */
 static void setup(enum dtype type) {
     model = ref_model(base_config, ROPE_NEIGHBOURS, true, type, 21);
     ref_tokens(model, 4, tokens, N);
@@ -97,8 +98,8 @@ START_TEST(blocks_in_any_order) {
 }
 END_TEST
 
-/* Our sequence among up to seven others in prefill and decode, some of which share its step's
- * rows' neighbourhood and all of which share the pool. */
+/* The sequence among up to seven others in prefill and decode; all share the pool, and some have
+ * rows next to it in the same step. */
 START_TEST(company) {
     setup(types[_i]);
     struct backend *b = feed_backend(model, 3, 8, 512, NULL);
@@ -136,7 +137,7 @@ START_TEST(company) {
 }
 END_TEST
 
-/* No row may reach into another sequence's blocks: what stands there is poison. */
+/* No row may read another sequence's blocks, which hold NaN. */
 START_TEST(others_blocks_are_not_read) {
     setup(DTYPE_F32);
     struct backend *b = feed_backend(model, 2, 8, 512, NULL);
@@ -161,7 +162,7 @@ START_TEST(others_blocks_are_not_read) {
 }
 END_TEST
 
-/* Slots behind the last token, in its own block, are not read either. */
+/* Slots after the last token, in its block, are not read either. */
 START_TEST(unwritten_slots_are_not_read) {
     setup(DTYPE_F32);
     struct backend *b = feed_backend(model, 2, 1, 0, NULL);

@@ -1,6 +1,6 @@
-/* test_options.c: weights in other precisions, planted faults, limits and refusals. Every fault
- * must be the fault it claims to be: each is compared with a reference that has it too, and with
- * the healthy model, from which it must differ. */
+/* test_options.c: weights in other precisions, planted faults, limits and refusals. Each fault is
+ * compared with a reference that has the same fault, and with the healthy model, from which it must
+ * differ. */
 #include "backend/cpu/tests/feeding.h"
 #include "backend/cpu/tests/reference.h"
 #include "testing/check_main.h"
@@ -20,6 +20,7 @@ static const struct model_config config = {.name = "random",
                                            .d_ffn = 96,
                                            .context_length = 256,
                                            .rope_theta = 10000,
+                                           .rope_scale = 1,
                                            .rms_eps = 1e-5f};
 static int32_t tokens[N];
 
@@ -59,7 +60,7 @@ START_TEST(widened_weights_give_the_same_bits) {
 }
 END_TEST
 
-/* The same rounding, done here in double and apart: to 8 significant bits, to 1/127 of a group's
+/* The same rounding, computed independently in double: to 8 significant bits, to 1/127 of a group's
  * greatest magnitude, to 1/8 of its greatest value. Scales are then cut to half precision, which
  * the test's scales avoid by being powers of two: each group's greatest value is set to one. */
 static double rounded(double v, double greatest, enum backend_weights w) {
@@ -175,7 +176,7 @@ START_TEST(fault_rope) {
 }
 END_TEST
 
-/* Reading KV head h % n_kv is what a model does whose heads stand in another order. */
+/* A model with its heads in another order reads KV head h % n_kv. */
 START_TEST(fault_head_map) {
     struct model *m = make(DTYPE_F32), *other = make(DTYPE_F32);
     int32_t hd = config.head_dim, kv = config.n_kv_heads, group = config.n_heads / kv;
@@ -269,7 +270,7 @@ START_TEST(refusals) {
     refused(m, c, o, "fault", "no such");
     o = (struct backend_cpu_options){.weights = (enum backend_weights)99};
     refused(m, c, o, "weights", "no such");
-    m->config.n_kv_heads = 8; /* never run: only asked about */
+    m->config.n_kv_heads = 8; /* is not run */
     o = (struct backend_cpu_options){.fault = FAULT_WRONG_HEAD_MAP};
     refused(m, c, o, "fault", "changes nothing");
     m->config.n_kv_heads = 2;

@@ -2,12 +2,13 @@
 # test_other_kernels.sh: the kernels that this machine's own build doesn't use: the portable ones (no intrinsics, what an
 # unknown machine gets) and AVX2's. Each is built apart and runs the tests against the double reference and the
 # bit-for-bit invariance tests. Prints TAP.
+# servelab-test: long
 set -u
 cd "$(dirname "$0")/../../../.." || exit 4
 cc=${CC:-gcc}
 out=build/other-kernels
-sources="common/backend/cpu/*.c common/base/err.c common/base/json_scan.c common/base/rng.c \
-  common/base/compare.c common/model/dtype.c"
+sources="common/backend/cpu/*.c common/base/err.c common/base/utf8.c common/base/rng.c \
+  common/base/compare.c common/model/tensor.c"
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-600}
 n=0
 
@@ -19,7 +20,7 @@ result() { # result STATUS NAME
 build() { # build NAME FLAGS...: objects and the two test programs
     local dir=$out/$1 s o
     shift
-    mkdir -p "$dir"
+    rm -rf "$dir" && mkdir -p "$dir" # objects of an earlier tree would be linked too
     for s in $sources common/backend/cpu/tests/test_forward.c common/backend/cpu/tests/test_invariance.c; do
         o=$dir/$(basename "$s" .c).o
         "$cc" -Icommon -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror "$@" -c "$s" -o "$o" -pthread || return 1

@@ -1,2 +1,2 @@
-/* reduce.h: cg::reduce, plus, greater and less stand in cooperative_groups.h. */
+/* reduce.h: empty: cg::reduce, plus, greater and less are in cooperative_groups.h. */
 #include "../cooperative_groups.h"

@@ -6,7 +6,7 @@
  * NAME".
  *
  * In faults/ a comment marks the line that check mode must name, "// FAULT: kind", and "// OTHER"
- * the line of a race's earlier access. What stands between two cases belongs to the later one.
+ * the line of a race's earlier access. Code between two cases belongs to the later one.
  *
  * All of it is CUDA that nvcc takes too.
  */
@@ -67,7 +67,7 @@ template <class T> T total(const std::vector<T> &v) {
     return sum;
 }
 
-/* Bytes that nobody may change. On the CPU device memory can be read as it is, even where no
+/* Bytes that must not change. On the CPU device memory can be read as it is, even where no
  * allocation lies; on a GPU nothing is read, and the guard always holds. */
 #ifdef __SIMT__
 #define CORPUS_UNSEEN __attribute__((no_sanitize("thread"), noinline))

@@ -248,7 +248,7 @@ CASE(recursion_and_local_arrays) {
     return got[10] == 55 && got[11] == 89 && got[12] == 0 && got[19] == 2;
 }
 
-/* All read the same words, nobody writes them. */
+/* All threads read the same words; none writes them. */
 __global__ void moving_average(const double *in, double *out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= 1 && i < n - 1) out[i] = (in[i - 1] + in[i] + in[i + 1] + in[0]) / 4;
@@ -287,7 +287,7 @@ CASE(pointers_in_device_memory) {
     return host_copy(sum, 1)[0] == 435;
 }
 
-/* Rows apart by a pitch, and a part of an allocation that nobody ever writes or reads. */
+/* Rows apart by a pitch, and a part of an allocation that is never written or read. */
 __global__ void pitched(char *base, size_t pitch, int width, int height) {
     int x = threadIdx.x, y = blockIdx.x;
     if (x < width && y < height) ((float *)(base + y * pitch))[x] += x + y;

@@ -102,7 +102,7 @@ CASE(last_warp_of_the_block) {
 }
 
 /* Warps instead of threads: all lanes write, __syncwarp, one fences and counts for all; the last
- * warp of the grid reads, told by its leader with another __syncwarp. */
+ * warp of the grid reads, which its leader publishes with another __syncwarp. */
 __global__ void last_warp_reads(const int *in, int *box, int *out, int *done, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32, ticket = 0;
     box[i] = 3 * in[i];
@@ -186,7 +186,7 @@ CASE(packed_argmin) {
     return host_copy(best, 1)[0] == ((unsigned long long)in[want] << 32 | (unsigned)want);
 }
 
-/* Work items handed out by a counter; whoever takes one alone writes its place. */
+/* Work items handed out by a counter: only the thread that takes an item writes its place. */
 __global__ void take_tickets(int *next, int *owner, int items) {
     for (;;) {
         int mine = atomicAdd(next, 1);

@@ -251,7 +251,7 @@ CASE(barrier_in_uniform_branch) {
     return good;
 }
 
-/* Tiled product with sizes that are no multiple of a tile, as a template. */
+/* Tiled product with sizes that aren't multiples of a tile, as a template. */
 template <int T> __global__ void tiles(const float *a, const float *b, float *c, int n) {
     __shared__ float as[T][T], bs[T][T];
     int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * T + tx, y = blockIdx.y * T + ty;

@@ -95,7 +95,7 @@ CASE(scan_by_shuffles) {
     return good;
 }
 
-/* Two parts of a warp on two ways, each with the mask of its own lanes. */
+/* Parts of a warp in different branches, each with the mask of its lanes. */
 __global__ void two_ways(const int *in, int *out) {
     int t = threadIdx.x, v = in[t];
     if (t < 12) {
@@ -169,7 +169,7 @@ CASE(syncwarp_of_two_distant_lanes) {
     return got[3] == 35 && got[9] == 35 && got[4] == 0;
 }
 
-/* What lane 0 learns of lane 1, and lane 1 of lane 2, lane 0 knows too. */
+/* __syncwarp is transitive: lane 0 meets lane 1, which has met lane 2. */
 __global__ void chain(int *out) {
     __shared__ int s[32];
     int t = threadIdx.x;
@@ -329,4 +329,301 @@ CASE(divergent_loop_then_syncwarp) {
     collatz<<<1, 32>>>(out);
     std::vector<int> got = host_copy(out, 32);
     return got[31] == 3000 && got[5] == 3111 && got[0] == 3005;
+}
+
+/* ---- one operation reached on several lines, as since sm_70 ---- */
+__global__ void swap_halves(int *out) {
+    int t = threadIdx.x, v = 100 + t;
+    if (t % 32 < 16) {
+        v *= 2;
+        v = __shfl_xor_sync(FULL, v, 16);
+    } else {
+        v = __shfl_xor_sync(FULL, v, 16);
+    }
+    out[t] = v;
+}
+CASE(shuffle_on_both_sides_of_a_branch) {
+    int *out = device_filled<int>(64, 0), bad = 0;
+    swap_halves<<<1, 64>>>(out);
+    std::vector<int> got = host_copy(out, 64);
+    for (int t = 0; t < 64; t++) bad += got[t] != (t % 32 < 16 ? 116 + t : 2 * (84 + t));
+    return bad == 0;
+}
+
+__global__ void on_one_line(int *out) {
+    int t = threadIdx.x;
+    out[t] = t < 5 ? __shfl_sync(FULL, t, 7) : __shfl_sync(FULL, 2 * t, t < 20 ? 3 : 30);
+}
+CASE(two_shuffles_on_one_line) {
+    int *out = device_filled<int>(32, 0), bad = 0;
+    on_one_line<<<1, 32>>>(out);
+    std::vector<int> got = host_copy(out, 32);
+    for (int t = 0; t < 32; t++) bad += got[t] != (t < 5 ? 14 : t < 20 ? 3 : 60);
+    return bad == 0;
+}
+
+/* Up and down, of 8 bytes, of floats and ints: the bits move, of any type. */
+__global__ void many_kinds(long long *out) {
+    int t = threadIdx.x;
+    long long a, b, c;
+    if (t % 2 == 0) {
+        a = __shfl_up_sync(FULL, t, 1);
+        b = __shfl_down_sync(FULL, (long long)t << 40, 1);
+        c = (long long)__shfl_xor_sync(FULL, (float)t, 2);
+    } else {
+        a = __shfl_up_sync(FULL, 10 * t, 1);
+        b = __shfl_down_sync(FULL, (long long)t << 41, 1);
+        c = (long long)__shfl_xor_sync(FULL, 2.0f * (float)t, 2);
+    }
+    out[t] = t == 0 || t == 31 ? 0 : a + b + c;
+}
+CASE(every_shuffle_on_two_lines) {
+    long long *out = device_filled<long long>(32, 0);
+    many_kinds<<<1, 32>>>(out);
+    std::vector<long long> got = host_copy(out, 32);
+    bool good = true;
+    for (long long t = 1; t < 31; t++) {
+        long long up = t % 2 ? t - 1 : 10 * (t - 1);
+        long long down = t % 2 ? (t + 1) << 40 : (t + 1) << 41;
+        good &= got[t] == up + down + (t % 2 ? 2 : 1) * (t ^ 2);
+    }
+    return good;
+}
+
+/* Votes and matches, on different lines in three cases of a switch. */
+__global__ void by_cases(int *out) {
+    int t = threadIdx.x, all = 0, v = 0;
+    switch (t % 3) {
+    case 0:
+        v = __popc(__ballot_sync(FULL, t < 10)) + 100 * __any_sync(FULL, t == 3);
+        v += 1000 * __all_sync(FULL, t < 32) + 10000 * __uni_sync(FULL, 1);
+        v += 100000 * __popc(__match_any_sync(FULL, t / 8));
+        break;
+    case 1:
+        v = __popc(__ballot_sync(FULL, t < 10)) + 100 * __any_sync(FULL, t == 3);
+        v += 1000 * __all_sync(FULL, t < 32) + 10000 * __uni_sync(FULL, 1);
+        v += 100000 * __popc(__match_any_sync(FULL, t / 8));
+        break;
+    default:
+        v = __popc(__ballot_sync(FULL, t < 10)) + 100 * __any_sync(FULL, t == 3);
+        v += 1000 * __all_sync(FULL, t < 32) + 10000 * __uni_sync(FULL, 1);
+        v += 100000 * __popc(__match_any_sync(FULL, t / 8));
+    }
+    if (t < 31)
+        v += 1000000 * __popc(__match_all_sync(FULL, 4, &all)) / 32;
+    else
+        v += 1000000 * __popc(__match_all_sync(FULL, 4, &all)) / 32;
+    out[t] = v + 10000000 * all;
+}
+CASE(votes_and_matches_in_every_case) {
+    int *out = device_filled<int>(32, 0), bad = 0;
+    by_cases<<<1, 32>>>(out);
+    for (int v : host_copy(out, 32)) bad += v != 11811110;
+    return bad == 0;
+}
+
+__global__ void reduce_in_both(int *out) {
+    int t = threadIdx.x, v;
+    if (t & 4)
+        v = __reduce_add_sync(FULL, t) + __reduce_max_sync(FULL, t - 40);
+    else
+        v = __reduce_add_sync(FULL, 1) + __reduce_max_sync(FULL, -50);
+    out[t] = v;
+}
+CASE(reduction_on_both_sides_of_a_branch) {
+    int *out = device_filled<int>(32, 0), bad = 0, sum = 16;
+    for (int t = 0; t < 32; t++) sum += t & 4 ? t : 0;
+    reduce_in_both<<<1, 32>>>(out);
+    for (int v : host_copy(out, 32)) bad += v != sum - 9;
+    return bad == 0;
+}
+
+/* Shared memory is ordered by the __syncwarp, although each half calls it on its own line. */
+__global__ void meet_in_branches(int *out) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    s[t] = t;
+    if (t < 16) {
+        __syncwarp();
+        out[t] = s[t + 16];
+    } else {
+        __syncwarp();
+        out[t] = s[t - 16];
+    }
+}
+CASE(syncwarp_on_both_sides_of_a_branch) {
+    int *out = device_filled<int>(32, 0), bad = 0;
+    meet_in_branches<<<1, 32>>>(out);
+    std::vector<int> got = host_copy(out, 32);
+    for (int t = 0; t < 32; t++) bad += got[t] != (t ^ 16);
+    return bad == 0;
+}
+
+/* The same inside of a mask: three lanes meet in three cases, the others not at all. */
+__global__ void three_lanes(int *out) {
+    __shared__ int s[4];
+    int t = threadIdx.x, v = -1;
+    if (t < 3) s[t] = 10 * t;
+    switch (t) {
+    case 0:
+        __syncwarp(7);
+        v = s[1];
+        break;
+    case 1:
+        __syncwarp(7);
+        v = s[2];
+        break;
+    case 2:
+        __syncwarp(7);
+        v = s[0];
+        break;
+    }
+    out[t] = v;
+}
+CASE(syncwarp_of_three_lanes_on_three_lines) {
+    int *out = device_filled<int>(32, 0);
+    three_lanes<<<1, 32>>>(out);
+    std::vector<int> got = host_copy(out, 32);
+    return got[0] == 10 && got[1] == 20 && got[2] == 0 && got[3] == -1;
+}
+
+/* A function that two places call, inlined or not. */
+__device__ __forceinline__ int neighbour(int v) {
+    return __shfl_xor_sync(FULL, v, 1);
+}
+__device__ __noinline__ int leader(int v) {
+    return __shfl_sync(FULL, v, 0);
+}
+__global__ void from_two_places(int *out) {
+    int t = threadIdx.x, v;
+    if (t % 2) {
+        v = neighbour(t) + 1;
+        v = leader(v);
+    } else {
+        v = neighbour(3 * t) + 2;
+        v = leader(v) + 100;
+    }
+    out[t] = v;
+}
+CASE(shuffle_in_a_function_called_from_two_places) {
+    int *out = device_filled<int>(32, 0), bad = 0;
+    from_two_places<<<1, 32>>>(out);
+    std::vector<int> got = host_copy(out, 32);
+    for (int t = 0; t < 32; t++) bad += got[t] != (t % 2 ? 3 : 103);
+    return bad == 0;
+}
+
+/* Lanes are in different rounds, some behind the loop already, and each gives the number of
+ * exchanges that the others give. */
+__global__ void different_rounds(int *out) {
+    int t = threadIdx.x, v = t, rounds = t % 4;
+    for (int i = 0; i < rounds; i++) v = __shfl_xor_sync(FULL, v, 16) + 1;
+    for (int i = rounds; i < 4; i++) v = __shfl_xor_sync(FULL, v, 16) + 1;
+    out[t] = v;
+}
+CASE(shuffles_in_rounds_of_different_loops) {
+    int *out = device_filled<int>(32, 0), bad = 0;
+    different_rounds<<<1, 32>>>(out);
+    std::vector<int> got = host_copy(out, 32);
+    for (int t = 0; t < 32; t++) bad += got[t] != t + 4;
+    return bad == 0;
+}
+
+__global__ void tiles_in_branches(int *out) {
+    __shared__ int s[64];
+    cg::thread_block_tile<8> tile = cg::tiled_partition<8>(cg::this_thread_block());
+    int t = threadIdx.x, v;
+    s[t] = t;
+    if (tile.thread_rank() < 3) {
+        tile.sync();
+        v = tile.shfl(s[t ^ 7], 2) + tile.any(t == 4);
+        v += cg::reduce(tile, v, cg::plus<int>());
+    } else {
+        tile.sync();
+        v = tile.shfl(s[t ^ 7], 5) + tile.any(t == 4);
+        v += cg::reduce(tile, v, cg::plus<int>());
+    }
+    out[t] = v;
+}
+CASE(tile_operations_on_both_sides_of_a_branch) {
+    int *out = device_filled<int>(64, 0), bad = 0;
+    tiles_in_branches<<<1, 64>>>(out);
+    std::vector<int> got = host_copy(out, 64);
+    for (int t = 0; t < 64; t++) {
+        int base = t / 8 * 8, any = base == 0, sum = 8 * (base + any) + 3 * 5 + 5 * 2;
+        bad += got[t] != base + (t % 8 < 3 ? 5 : 2) + any + sum;
+    }
+    return bad == 0;
+}
+
+/* ---- lanes that worked and have returned: CUDA ignores them ---- */
+__global__ void some_return(const int *in, int *out, int n) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    s[t] = in[t];
+    __syncwarp();
+    if (t >= n) {
+        out[t] = -1;
+        return;
+    }
+    s[t] += 1;
+    __syncwarp();
+    int v = s[n - 1 - t];
+    v += 100 * __popc(__ballot_sync(FULL, 1)) + 10000 * __all_sync(FULL, t < n);
+    v += 100000 * __popc(__match_any_sync(FULL, 5)) + __reduce_add_sync(FULL, 1);
+    out[t] = v;
+}
+CASE(votes_after_lanes_that_worked_returned) {
+    const int n = 19;
+    std::vector<int> in = some<int>(32);
+    int *out = device_filled<int>(32, 0), bad = 0;
+    some_return<<<1, 32>>>(device_copy(in), out, n);
+    std::vector<int> got = host_copy(out, 32);
+    for (int t = 0; t < 32; t++)
+        bad += got[t] != (t < n ? in[n - 1 - t] + 1 + 100 * n + 10000 + 100000 * n + n : -1);
+    return bad == 0;
+}
+
+/* They leave a loop one after another, the low lanes first, and then from the other end. */
+__global__ void leave_in_turn(const int *in, int *out, bool low_first) {
+    __shared__ int s[32];
+    int t = threadIdx.x, turn = low_first ? t : 31 - t;
+    for (int i = 0; i < 32; i++) {
+        s[t] = in[t] + i;
+        __syncwarp();
+        int v = s[low_first ? 31 : 0];
+        if (turn == i) {
+            out[t] = v;
+            return;
+        }
+        __syncwarp();
+    }
+}
+CASE(lanes_return_from_a_loop_in_turn) {
+    std::vector<int> in = some<int>(32);
+    int *out = device_filled<int>(32, 0), bad = 0;
+    leave_in_turn<<<1, 32>>>(device_copy(in), out, true);
+    std::vector<int> got = host_copy(out, 32);
+    for (int t = 0; t < 32; t++) bad += got[t] != in[31] + t;
+    leave_in_turn<<<1, 32>>>(device_copy(in), out, false);
+    got = host_copy(out, 32);
+    for (int t = 0; t < 32; t++) bad += got[t] != in[0] + 31 - t;
+    return bad == 0;
+}
+
+/* A value is read, and decides who returns. */
+__global__ void value_decides(const int *in, int *out) {
+    int t = threadIdx.x, v = in[t];
+    if (v > 9) return;
+    unsigned present = __ballot_sync(FULL, 1);
+    out[t] = __shfl_sync(present, v, __ffs(present) - 1);
+}
+CASE(vote_after_a_value_decided_who_returns) {
+    std::vector<int> in = some<int>(32);
+    int *out = device_filled<int>(32, -1), bad = 0, first = 0;
+    while (in[first] > 9) first++;
+    value_decides<<<1, 32>>>(device_copy(in), out);
+    std::vector<int> got = host_copy(out, 32);
+    for (int t = 0; t < 32; t++) bad += got[t] != (in[t] > 9 ? -1 : in[first]);
+    return bad == 0;
 }

@@ -255,3 +255,31 @@ CASE(one_byte_past_shared_memory) {
     shared_text<<<1, 32>>>(device_filled<char>(32, 65), device_filled<char>(32, 0));
     return true;
 }
+
+struct frame {
+    int head, body[31];
+};
+__global__ void past_the_frame(const int *in, int *out) {
+    extern __shared__ frame whole;
+    int t = threadIdx.x;
+    if (t < 16) whole.body[t] = in[t]; // FAULT: out-of-bounds
+    __syncthreads();
+    out[t] = t < 15 ? whole.body[t] : 0;
+}
+CASE(a_structure_larger_than_the_dynamic_memory) {
+    past_the_frame<<<1, 32, sizeof(frame) / 2>>>(device_copy(some<int>(32)),
+                                                 device_filled<int>(32, 0));
+    return true;
+}
+
+extern __shared__ int of_the_file[];
+__global__ void past_the_end_of_file_scope(const int *in, int *out) {
+    int t = threadIdx.x;
+    of_the_file[t] = in[t]; // FAULT: out-of-bounds
+    out[t] = of_the_file[t];
+}
+CASE(dynamic_memory_declared_outside_of_functions) {
+    past_the_end_of_file_scope<<<1, 32, 31 * 4>>>(device_copy(some<int>(32)),
+                                                  device_filled<int>(32, 0));
+    return true;
+}

@@ -1,4 +1,4 @@
-/* lifetime.cu: memory that is no longer there, that nobody has written, or that is the host's. */
+/* lifetime.cu: faults: memory that was freed, was never written, or belongs to the host. */
 #include "corpus.cuh"
 #include <cuda_fp16.h>
 

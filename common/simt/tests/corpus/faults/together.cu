@@ -1,6 +1,7 @@
-/* together.cu: barriers, warp operations and launches that CUDA doesn't allow. */
+/* together.cu: faults: barriers, warp operations and launches that CUDA doesn't allow. */
 #include "corpus.cuh"
 #include <cooperative_groups.h>
+#include <mma.h>
 
 namespace cg = cooperative_groups;
 #define FULL 0xffffffffu
@@ -180,16 +181,118 @@ CASE(values_of_lanes_that_returned) {
     return true;
 }
 
+/* Both sides of a branch may meet in one operation, but it must be the same operation. */
 __global__ void two_shuffles(const int *in, int *out) {
     int t = threadIdx.x, v = in[t];
     if (t < 16)
         v += __shfl_xor_sync(FULL, v, 1);
     else
-        v -= __shfl_xor_sync(FULL, v, 1); // FAULT: warp-mask
+        v -= __shfl_down_sync(FULL, v, 1, 16); // FAULT: warp-mask
     out[t] = v;
 }
-CASE(two_operations_for_one_mask) {
+CASE(two_kinds_of_shuffle_for_one_mask) {
     two_shuffles<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));
+    return true;
+}
+
+__global__ void two_sizes(const int *in, int *out) {
+    int t = threadIdx.x, v = in[t];
+    if (t < 16)
+        v += __shfl_xor_sync(FULL, v, 16);
+    else
+        v += (int)__shfl_xor_sync(FULL, (long long)v, 16); // FAULT: warp-mask
+    out[t] = v;
+}
+CASE(shuffles_of_4_and_8_bytes_for_one_mask) {
+    two_sizes<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));
+    return true;
+}
+
+__global__ void sync_or_vote(int *out) {
+    int t = threadIdx.x, v = 0;
+    switch (t % 3) {
+    case 0:
+        __syncwarp();
+        break;
+    case 1:
+        v = __ballot_sync(FULL, t > 5) != 0; // FAULT: warp-mask
+        break;
+    default:
+        __syncwarp();
+    }
+    out[t] = v;
+}
+CASE(syncwarp_meets_a_vote) {
+    sync_or_vote<<<1, 32>>>(device_filled<int>(32, 0));
+    return true;
+}
+
+__global__ void two_reductions(const int *in, int *out) {
+    int t = threadIdx.x, v = in[t];
+    out[t] = t < 8 ? __reduce_add_sync(FULL, v) : __reduce_max_sync(FULL, v); // FAULT: warp-mask
+}
+CASE(two_reductions_on_one_line) {
+    two_reductions<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));
+    return true;
+}
+
+__global__ void two_matches(const int *in, int *out) {
+    int t = threadIdx.x, v = in[t], all = 0;
+    unsigned same;
+    if (t & 1)
+        same = __match_any_sync(FULL, v); // FAULT: warp-mask
+    else
+        same = __match_all_sync(FULL, v, &all);
+    out[t] = (int)same + all;
+}
+CASE(two_kinds_of_match_for_one_mask) {
+    two_matches<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));
+    return true;
+}
+
+__global__ void two_tile_votes(const int *in, int *out) {
+    cg::thread_block_tile<8> tile = cg::tiled_partition<8>(cg::this_thread_block());
+    int t = threadIdx.x, v = in[t];
+    if (t % 8 < 4)
+        v = tile.any(v > 3);
+    else
+        v = tile.all(v > 3); // FAULT: warp-mask
+    out[t] = v;
+}
+CASE(two_kinds_of_vote_in_a_tile) {
+    two_tile_votes<<<1, 64>>>(device_copy(some<int>(64)), device_filled<int>(64, 0));
+    return true;
+}
+
+/* Two rounds of one operation against three: the third waits for lanes that are past it. */
+__global__ void a_round_more(const int *in, int *out) {
+    int t = threadIdx.x, v = in[t];
+    for (int i = 0; i < (t < 16 ? 2 : 3); i++) v += __reduce_or_sync(FULL, v); // FAULT: warp-mask
+    out[t] = v;
+}
+CASE(half_a_warp_makes_a_round_more) {
+    a_round_more<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));
+    return true;
+}
+
+/* Lane 31 returns while the others wait for it; one of them wants its value. */
+__global__ void source_returns(const int *in, int *out) {
+    int t = threadIdx.x;
+    if (t == 31) return;
+    out[t] = __shfl_sync(FULL, in[t], t == 4 ? 31 : 0); // FAULT: warp-mask
+}
+CASE(value_of_the_lane_that_returns_last) {
+    source_returns<<<1, 32>>>(device_copy(some<int>(32)), device_filled<int>(32, 0));
+    return true;
+}
+
+__global__ void part_of_a_warp(const __half *a, float *out) {
+    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> x;
+    if (threadIdx.x < 31) nvcuda::wmma::load_matrix_sync(x, a, 16); // FAULT: warp-mask
+    if (threadIdx.x == 0) out[0] = (float)x.x[0];
+}
+CASE(matrix_load_without_a_lane) {
+    part_of_a_warp<<<1, 32>>>(device_filled<__half>(256, __half()), device_filled<float>(1, 0));
     return true;
 }
 

@@ -1,0 +1,110 @@
+/* build_errors.c: see build_errors.h. Only lines about the submission's own files are shown. */
+#include "core/build_errors.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ERROR_BYTES = 1 << 20 };
+
+/* Line `number` of the learner's file, cleaned, without its indentation. */
+static void source_line(const struct workplace *w, const char *source, int number, char *out,
+                        size_t cap) {
+    size_t n = 0;
+    char *text = collect_read(w->src, source, MAX_ERROR_BYTES, &n);
+    const char *p = text;
+    out[0] = '\0';
+    for (int i = 1; p && i < number; i++) {
+        p = strchr(p, '\n');
+        if (p) p++;
+    }
+    if (p) p += strspn(p, " \t");
+    if (p && *p && *p != '\n') text_first_line(out, cap, p, strlen(p));
+    free(text);
+}
+
+/* "intervals.c:12:5: error: text" for this source: the line number, and where the text begins. */
+static const char *error_text(const char *line, size_t n, const char *source, int *number) {
+    size_t len = strlen(source);
+    if (n <= len || memcmp(line, source, len) || line[len] != ':') return NULL;
+    static const char *const marks[] = {": error: ", ": fatal error: "};
+    for (size_t i = 0; i < 2; i++) {
+        const char *at = memmem(line, n, marks[i], strlen(marks[i]));
+        if (!at) continue;
+        *number = atoi(line + len + 1);
+        return at + strlen(marks[i]);
+    }
+    return NULL;
+}
+
+void build_errors(const struct workplace *w, const char *source, struct collected *c) {
+    char name[64], first[200] = "", code[120];
+    size_t n = 0;
+    int number = 0, count = 0;
+    snprintf(name, sizeof name, "%.*s.err", (int)(strrchr(source, '.') - source), source);
+    char *text = collect_read(w->out, name, MAX_ERROR_BYTES, &n);
+    for (const char *p = text; p && p < text + n;) {
+        const char *end = memchr(p, '\n', (size_t)(text + n - p));
+        size_t len = end ? (size_t)(end - p) : (size_t)(text + n - p);
+        int at = 0;
+        const char *error = error_text(p, len, source, &at);
+        if (error && count++ == 0) {
+            number = at;
+            text_clean(first, sizeof first, error, (size_t)(p + len - error));
+        }
+        p += len + 1;
+    }
+    free(text);
+    c->state = FILE_REFUSED;
+    if (count == 0) {
+        snprintf(c->message, sizeof c->message,
+                 "%s: the compiler gave up on it (limits: 20 s, 2 GB, 32 MB of output)", source);
+        return;
+    }
+    source_line(w, source, number, code, sizeof code);
+    snprintf(c->message, sizeof c->message, "%s:%d: %s", source, number, first);
+    if (strstr(first, ": No such file or directory"))
+        text_append(c->message, sizeof c->message,
+                    "; only the system's headers and the given ones can be included");
+    if (code[0]) text_append(c->message, sizeof c->message, ", at `%s`", code);
+    if (count > 1)
+        text_append(c->message, sizeof c->message, " (and %d more error%s)", count - 1,
+                    count > 2 ? "s" : "");
+}
+
+/* Removes the work folder's path from a message: "/tmp/.../out/all.o" becomes "all.o". */
+static void without_folder(char *text, const char *folder) {
+    size_t n = strlen(folder) + 1;
+    for (char *at; (at = strstr(text, folder)) && at[n - 1] == '/';)
+        memmove(at, at + n, strlen(at + n) + 1);
+}
+
+int build_link_errors(const struct lab *lab, struct workplace *w, const struct sandbox_run *run,
+                      struct err *e) {
+    static const char twice[] = "multiple definition of `";
+    char shown[200], symbol[80] = "";
+    const char *dup = memmem(run->output, run->output_len, twice, strlen(twice));
+    text_first_line(shown, sizeof shown, run->output, run->output_len);
+    without_folder(shown, w->out);
+    if (strstr(shown, "not found"))
+        return err_set(e, "linking failed: %s", shown[0] ? shown : "no message");
+    if (dup) {
+        const char *name = dup + strlen(twice), *end = run->output + run->output_len;
+        size_t len = 0;
+        while (name + len < end && name[len] != '\'' && name[len] != '\n') len++;
+        text_clean(symbol, sizeof symbol, name, len);
+    }
+    for (size_t i = 0; i < lab->n_files; i++) {
+        struct collected *c = &w->file[i];
+        if (!lab->files[i].code || c->state != FILE_OK) continue;
+        c->state = FILE_REFUSED;
+        if (dup)
+            snprintf(c->message, sizeof c->message,
+                     "%s is defined by two files; make it static in each", symbol);
+        else
+            snprintf(c->message, sizeof c->message, "the files don't link: %s", shown);
+    }
+    return 0;
+}

@@ -1,0 +1,299 @@
+/* collect.c: see collect.h. Every file is opened relative to a descriptor of the folder, with
+ * O_NOFOLLOW, so that no link leads out of the submission, and with O_NONBLOCK, so that a FIFO
+ * can't block the grader. */
+#include "core/collect.h"
+
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    MAX_CODE_BYTES = 256 * 1024,      /* the longest lab file of the reference has 12 kB */
+    MAX_DATA_BYTES = 4 * 1024 * 1024, /* a record of 256 tokens has about 40 kB */
+    NOBODY = 65534
+};
+
+/* ---- the work folder ------------------------------------------------------------------------- */
+
+static int make_folder(const char *root, char *path, size_t cap, const char *name, struct err *e) {
+    if (snprintf(path, cap, "%s/%s", root, name) >= (int)cap)
+        return err_set(e, "the path of the temporary folder is too long; set TMPDIR to a shorter");
+    /* independent of the umask: user nobody must be able to enter */
+    if (mkdir(path, 0755) || chmod(path, 0755)) return err_set(e, "%s: %s", path, strerror(errno));
+    return 0;
+}
+
+/* Whether the sandbox's user can write to this folder. Tried as that user: a folder above may be
+ * closed, a link may lead through a closed one, and a network file system has its own rules. */
+static bool writable_for(const char *folder, bool drop) {
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool is_user = !drop || (!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+                                 !setresuid(NOBODY, NOBODY, NOBODY));
+        _exit(is_user && access(folder, R_OK | W_OK | X_OK) == 0 ? 0 : 1);
+    }
+    if (pid < 0) return false;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0;
+}
+
+/* Makes the work folder below tmp. -1 with *e; then nothing is left behind. */
+static int create_below(struct workplace *w, const char *tmp, bool drop, struct err *e) {
+    snprintf(w->root, sizeof w->root, "%s/servelab-grade-XXXXXX", tmp);
+    if (!mkdtemp(w->root)) {
+        err_set(e, "%s: %s; set TMPDIR to a folder that can be written", w->root, strerror(errno));
+        w->root[0] = '\0';
+        return -1;
+    }
+    int rc = chmod(w->root, 0755) ? err_set(e, "%s: %s", w->root, strerror(errno)) : 0;
+    if (!rc && (make_folder(w->root, w->src, sizeof w->src, "src", e) ||
+                make_folder(w->root, w->given, sizeof w->given, "given", e) ||
+                make_folder(w->root, w->out, sizeof w->out, "out", e)))
+        rc = -1;
+    if (!rc && drop && chown(w->out, NOBODY, NOBODY))
+        rc = err_set(e, "%s: %s", w->out, strerror(errno));
+    if (!rc && !writable_for(w->out, drop))
+        rc =
+            err_set(e,
+                    "the user that submissions run as (%s) can't get to %s; set TMPDIR to a folder "
+                    "that is open to all, as /tmp is",
+                    drop ? "nobody" : "you", tmp);
+    if (rc) {
+        workplace_remove(w);
+        w->root[0] = '\0';
+    }
+    return rc;
+}
+
+int workplace_create(struct workplace *w, bool drop, struct err *e) {
+    const char *const places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
+    /* the path is used in a shell script without quotes */
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+    struct err why;
+    bool failed =
+        false; /* whether *e holds the error of the first place tried, which is the one asked for */
+    memset(w, 0, sizeof *w);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *tmp = places[i];
+        if (!tmp || tmp[0] != '/' || strlen(tmp) > 150 || tmp[strspn(tmp, plain)]) continue;
+        if (!create_below(w, tmp, drop, &why)) return 0;
+        if (!failed) *e = why;
+        failed = true;
+    }
+    return -1;
+}
+
+/* Removes everything below `dir`. Folders without permissions get them back first. */
+static void remove_below(int dir, int depth) {
+    enum { MAX_DEPTH = 64 };
+    fchmod(dir, 0700);
+    DIR *d = fdopendir(dup(dir));
+    if (!d) return;
+    for (struct dirent *de; (de = readdir(d));) {
+        if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, "..")) continue;
+        if (unlinkat(dir, de->d_name, 0) == 0) continue;
+        int sub = openat(dir, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub >= 0) {
+            if (depth < MAX_DEPTH) remove_below(sub, depth + 1);
+            close(sub);
+        }
+        unlinkat(dir, de->d_name, AT_REMOVEDIR);
+    }
+    closedir(d);
+}
+
+void workplace_remove(const struct workplace *w) {
+    if (!w->root[0]) return;
+    int dir = open(w->root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir >= 0) {
+        remove_below(dir, 0);
+        close(dir);
+    }
+    rmdir(w->root);
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+/* Reads fd, a regular file of at most cap bytes. NULL with *why otherwise. */
+static char *read_regular(int fd, size_t cap, size_t *n, const char **why) {
+    struct stat st;
+    *why = "can't be read";
+    if (fstat(fd, &st)) return NULL;
+    if (!S_ISREG(st.st_mode)) {
+        *why = "is not a regular file";
+        return NULL;
+    }
+    if ((uint64_t)st.st_size > cap) {
+        *why = "is too large";
+        return NULL;
+    }
+    char *text = malloc(cap + 2); /* one byte more than allowed, to notice a file that grows */
+    if (!text) return NULL;
+    size_t len = 0;
+    for (ssize_t got; len <= cap && (got = read(fd, text + len, cap + 1 - len)) != 0;) {
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            free(text);
+            return NULL;
+        }
+        len += (size_t)got;
+    }
+    if (len > cap) {
+        *why = "is too large";
+        free(text);
+        return NULL;
+    }
+    text[len] = '\0';
+    *n = len;
+    return text;
+}
+
+char *collect_read(const char *folder, const char *name, size_t cap, size_t *n) {
+    const char *why;
+    int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) return NULL;
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    close(dir);
+    if (fd < 0) return NULL;
+    char *text = read_regular(fd, cap, n, &why);
+    close(fd);
+    return text;
+}
+
+/* Drops a byte order mark and the CR of every CRLF. */
+static size_t normalise(char *text, size_t n) {
+    size_t from = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0, to = 0;
+    for (; from < n; from++)
+        if (text[from] != '\r' || from + 1 == n || text[from + 1] != '\n') text[to++] = text[from];
+    text[to] = '\0';
+    return to;
+}
+
+static int write_file(const char *folder, const char *name, const char *text, size_t n,
+                      struct err *e) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0) return err_set(e, "%s: %s", path, strerror(errno));
+    fchmod(fd, 0644);
+    while (n > 0) {
+        ssize_t put = write(fd, text, n);
+        if (put <= 0) {
+            close(fd);
+            return err_set(e, "%s: %s", path, strerror(errno));
+        }
+        text += put;
+        n -= (size_t)put;
+    }
+    close(fd);
+    return 0;
+}
+
+static int refuse(struct collected *c, const char *name, const char *why, const char *advice) {
+    c->state = FILE_REFUSED;
+    snprintf(c->message, sizeof c->message, "%s %s; %s", name, why, advice);
+    return 0;
+}
+
+static int copy_file(struct workplace *w, const struct lab_file *f, int dir, struct collected *c,
+                     struct err *e) {
+    size_t cap = f->code ? MAX_CODE_BYTES : MAX_DATA_BYTES, n = 0;
+    const char *why;
+    int fd = openat(dir, f->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        c->state = FILE_MISSING;
+        snprintf(c->message, sizeof c->message, "%s is missing", f->name);
+        return 0;
+    }
+    if (fd < 0)
+        return refuse(c, f->name, errno == ELOOP ? "is a symbolic link" : strerror(errno),
+                      "hand in the file itself");
+    char *text = read_regular(fd, cap, &n, &why);
+    close(fd);
+    if (!text)
+        return refuse(c, f->name, why,
+                      f->code                    ? "hand in a C file of at most 256 kB"
+                      : strstr(f->name, ".json") ? "hand in a JSON file of at most 4 MB"
+                                                 : "hand in a text file of at most 4 MB");
+    int rc = 0;
+    if (memchr(text, '\0', n))
+        refuse(c, f->name, "is not text: it holds a NUL byte", "was it saved as UTF-16?");
+    else if ((n = normalise(text, n)) == 0)
+        refuse(c, f->name, "is empty", "the starter shows where to begin");
+    else
+        rc = write_file(w->src, f->name, text, n, e);
+    free(text);
+    return rc;
+}
+
+/* ---- which folder ---------------------------------------------------------------------------- */
+
+static int count_files(int dir, const struct lab *lab) {
+    int n = 0;
+    struct stat st;
+    for (size_t i = 0; i < lab->n_files; i++)
+        n += fstatat(dir, lab->files[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    return n;
+}
+
+static bool is_debris(const char *name) {
+    return name[0] == '.' || !strcmp(name, "__MACOSX");
+}
+
+/* Archives often contain one extra folder. Looks one level down for exactly one folder with files
+ * of this lab; `dir` itself when there is none. -1 when there are several. */
+static int find_level(int dir, const struct lab *lab, struct err *e) {
+    int found = -1;
+    char first[200] = "", second[200];
+    DIR *d = count_files(dir, lab) > 0 ? NULL : fdopendir(dup(dir));
+    if (!d) return dup(dir);
+    for (struct dirent *de; (de = readdir(d));) {
+        if (is_debris(de->d_name)) continue;
+        int sub = openat(dir, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub < 0) continue;
+        if (count_files(sub, lab) == 0) {
+            close(sub);
+        } else if (found < 0) {
+            found = sub;
+            text_clean(first, sizeof first, de->d_name, strlen(de->d_name));
+        } else {
+            text_clean(second, sizeof second, de->d_name, strlen(de->d_name));
+            err_set(e, "both %s and %s hold files of this lab; name the one to grade", first,
+                    second);
+            close(sub);
+            close(found);
+            closedir(d);
+            return -1;
+        }
+    }
+    closedir(d);
+    return found >= 0 ? found : dup(dir);
+}
+
+int collect(struct workplace *w, const struct lab *lab, const char *folder, struct err *e) {
+    INVARIANT(lab->n_files <= COLLECT_MAX_FILES);
+    int top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (top < 0)
+        return err_set(e, "%s; name the folder that holds the lab's files",
+                       errno == ENOTDIR ? "this is a file, not a folder" : strerror(errno));
+    int dir = find_level(top, lab, e);
+    close(top);
+    if (dir < 0) return -1;
+    int rc = 0;
+    for (size_t i = 0; i < lab->n_files && !rc; i++)
+        rc = copy_file(w, &lab->files[i], dir, &w->file[i], e);
+    close(dir);
+    return rc;
+}

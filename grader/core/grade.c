@@ -1,0 +1,324 @@
+/* grade.c: the order of a grading run. See grade.h. run_check.c runs one check. */
+#include "core/grade.h"
+
+#include "core/build.h"
+#include "core/collect.h"
+#include "core/run_check.h"
+
+#include "base/text.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Signals that interrupt a grading. The handler only sets a flag. The run ends at its next check of
+ * the flag, its processes are killed, the work folder is removed, and then the signal is raised
+ * again with the caller's handler. */
+static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_INTERRUPTIONS = sizeof interruptions / sizeof *interruptions };
+
+static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]);
+static void describe_machine(char *out, size_t cap);
+static int grade_in(struct grade_options *o, struct workplace *w, const struct sandbox *sb,
+                    struct grade_verdict *v, bool *usage, struct err *e);
+static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS]);
+
+int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, struct err *e) {
+    struct sigaction before[N_INTERRUPTIONS];
+    struct sandbox sb;
+    struct workplace w;
+    memset(v, 0, sizeof *v);
+    *usage = false;
+    if (verdict_check_rubric(o->lab->checks, o->lab->n_checks, e)) return -1;
+    catch_interruptions(before);
+    sandbox_probe(&sb, o->force_rlimits);
+    snprintf(v->lab, sizeof v->lab, "%s", o->lab->name);
+    text_clean(v->folder, sizeof v->folder, o->folder, strlen(o->folder));
+    snprintf(v->sandbox, sizeof v->sandbox, "%s", sb.text);
+    describe_machine(v->machine_class, sizeof v->machine_class);
+    v->practice = o->practice;
+    v->seed = o->practice ? o->seed : 0;
+    int rc = workplace_create(&w, sb.drop, e);
+    if (!rc) rc = grade_in(o, &w, &sb, v, usage, e);
+    if (o->keep)
+        snprintf(o->kept, sizeof o->kept, "%s", w.root);
+    else
+        workplace_remove(&w);
+    if (sandbox_stopped() && o->progress) o->progress(NULL, 0, 0);
+    restore_interruptions(before);
+    return rc;
+}
+
+/* ---- which checks ---------------------------------------------------------------------------- */
+
+static bool item_chooses(const char *item, size_t n, const struct check_def *def) {
+    const char *dimension = dimension_name(def->dimension);
+    const char *part = strchr(def->id, '.');
+    size_t len = part ? strcspn(++part, ".") : 0; /* "rmsnorm" of "slo.rmsnorm.v4" */
+    return (strlen(def->id) == n && !memcmp(def->id, item, n)) ||
+           (strlen(dimension) == n && !memcmp(dimension, item, n)) ||
+           (len == n && !memcmp(part, item, n));
+}
+
+bool grade_chosen(const char *check, const struct check_def *def) {
+    for (const char *p = check; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (item_chooses(p, strcspn(p, ","), def)) return true;
+    return check == NULL;
+}
+
+/* -1 when an item chooses no check: a typing error must not look like a pass. */
+static int check_choice(const struct lab *lab, const char *check, struct err *e) {
+    for (const char *p = check; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+        size_t n = strcspn(p, ","), i = 0;
+        char shown[80];
+        while (i < lab->n_checks && !item_chooses(p, n, &lab->checks[i])) i++;
+        if (i == lab->n_checks)
+            return err_at(e, 0, "--check",
+                          "lab %s has no check '%s' (CHECK= with make); `build/bin/servelab grade "
+                          "%s --list` shows them",
+                          lab->number, text_clean(shown, sizeof shown, p, n), lab->number);
+    }
+    return 0;
+}
+
+/* ---- the verdict's frame --------------------------------------------------------------------- */
+
+static void describe_machine(char *out, size_t cap) {
+    struct utsname u;
+    if (uname(&u)) memset(&u, 0, sizeof u);
+    snprintf(out, cap, "%s %s, %ld CPU%s", u.sysname, u.machine, sysconf(_SC_NPROCESSORS_ONLN),
+             sysconf(_SC_NPROCESSORS_ONLN) == 1 ? "" : "s");
+}
+
+/* Quotes text for a shell. False for control bytes, and for $, which make would expand. */
+static bool shell_quote(char *out, size_t cap, const char *text) {
+    size_t n = 0;
+    for (const char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '$') return false;
+    if (strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+") ==
+        strlen(text))
+        return (size_t)snprintf(out, cap, "%s", text) < cap;
+    if (n + 1 < cap) out[n++] = '\'';
+    for (const char *p = text; *p && n + 5 < cap; p++) {
+        if (*p == '\'') {
+            memcpy(out + n, "'\\''", 4);
+            n += 4;
+        } else {
+            out[n++] = *p;
+        }
+    }
+    if (n + 2 > cap) return false;
+    out[n++] = '\'';
+    out[n] = '\0';
+    return true;
+}
+
+static void fill_rerun(const struct grade_options *o, struct check_result *r) {
+    char folder[120] = "";
+    if (!o->practice || r->outcome == OUTCOME_EARNED) return;
+    if (o->rerun_folder && !shell_quote(folder, sizeof folder, o->rerun_folder)) return;
+    snprintf(r->rerun, sizeof r->rerun, "make grade LAB=%s %s%s%sCHECK=%s SEED=%llu",
+             o->lab->number, folder[0] ? "DIR=" : "", folder, folder[0] ? " " : "", r->id,
+             (unsigned long long)o->seed);
+}
+
+static void fill_hint(const struct grade_options *o, const struct check_def *def,
+                      struct check_result *r) {
+    if (r->outcome == OUTCOME_EARNED) return;
+    for (int i = 0; i < o->hints && i < CHECK_HINTS && def->hints[i]; i++)
+        text_append(r->hint, sizeof r->hint, "%s%s", i ? "\n" : "", def->hints[i]);
+}
+
+/* ---- prerequisites --------------------------------------------------------------------------- */
+
+static int points_with(const struct lab *lab, const struct check_result *all, enum dimension d,
+                       enum outcome outcome) {
+    int points = 0;
+    for (size_t i = 0; i < lab->n_checks; i++)
+        if (lab->checks[i].dimension == d && all[i].outcome == outcome)
+            points += lab->checks[i].points;
+    return points;
+}
+
+/* A safety check counts only with half of the points of each dimension it needs: an empty function
+ * is safe but earns nothing. False when the check can't count. If grader faults decide that, its
+ * outcome is a grader fault, too. */
+static bool meets_prerequisites(const struct lab *lab, const struct check_def *def,
+                                const struct check_result *all, struct check_result *r) {
+    for (enum dimension d = 0; d < DIM_N; d++) {
+        if (!(def->needs & 1u << d)) continue;
+        int earned = points_with(lab, all, d, OUTCOME_EARNED);
+        int unknown = points_with(lab, all, d, OUTCOME_GRADER_FAULT);
+        if (2 * earned >= dimension_points[d]) continue;
+        bool ours = 2 * (earned + unknown) >= dimension_points[d];
+        r->outcome = ours ? OUTCOME_GRADER_FAULT : OUTCOME_NOT_RUN;
+        snprintf(r->message, sizeof r->message,
+                 ours ? "builds on %s checks that could not be graded"
+                      : "counts once half of the %s points are earned: code that does nothing is "
+                        "safe too",
+                 dimension_name(d));
+        return false;
+    }
+    return true;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+struct plan {
+    bool *run;                  /* parallel to lab->checks: chosen, or needed by a chosen one */
+    bool build, sanitised, own; /* what must be built for these checks */
+};
+
+static int make_plan(const struct grade_options *o, struct plan *p, struct err *e) {
+    const struct lab *lab = o->lab;
+    unsigned needed = 0;
+    p->run = calloc(lab->n_checks, sizeof *p->run);
+    if (!p->run) return err_set(e, "no memory");
+    for (size_t i = 0; i < lab->n_checks; i++) {
+        p->run[i] = grade_chosen(o->check, &lab->checks[i]);
+        if (!p->run[i]) continue;
+        needed |= lab->checks[i].needs;
+        if (lab->checks[i].kind == CHECK_SURVIVES) p->sanitised = true;
+    }
+    for (size_t i = 0; i < lab->n_checks; i++) {
+        if (needed & 1u << lab->checks[i].dimension) p->run[i] = true;
+        bool own = lab->checks[i].kind == CHECK_OWN;
+        if (p->run[i] && !own && lab->checks[i].kind != CHECK_EVIDENCE) p->build = true;
+        p->own |= p->run[i] && own;
+    }
+    return 0;
+}
+
+static void run_all(const struct grade_options *o, const struct plan *p, const struct grading *g,
+                    struct check_result *all) {
+    const struct lab *lab = o->lab;
+    size_t done = 0, total = 0;
+    for (size_t i = 0; i < lab->n_checks; i++) total += p->run[i];
+    for (size_t i = 0; i < lab->n_checks && !sandbox_stopped(); i++) {
+        const struct check_def *def = &lab->checks[i];
+        struct check_result *r = &all[i];
+        *r = (struct check_result){.id = def->id,
+                                   .title = def->title,
+                                   .dimension = def->dimension,
+                                   .points = def->points,
+                                   .section = def->section};
+        if (!p->run[i]) continue;
+        if (o->progress) o->progress(def->id, done++, total);
+        if (meets_prerequisites(lab, def, all, r)) run_one_check(g, def, r);
+        fill_rerun(o, r);
+        fill_hint(o, def, r);
+    }
+    if (o->progress) o->progress(NULL, total, total);
+}
+
+/* Whether the submission differs from the starter, whose functions all end in LAB_TODO and whose
+ * data has blanks. */
+static bool was_attempted(const struct lab *lab, const struct workplace *w, const struct plan *p,
+                          const struct check_result *all) {
+    for (size_t i = 0; i < lab->n_files; i++)
+        if (w->file[i].state == FILE_REFUSED) return true;
+    for (size_t i = 0; i < lab->n_checks; i++)
+        if (p->run[i] && all[i].outcome != OUTCOME_NOT_RUN) return true;
+    return false;
+}
+
+/* Keeps the chosen checks only, in the lab's order. */
+static void keep_chosen(const struct grade_options *o, struct check_result *all,
+                        struct grade_verdict *v) {
+    v->checks = all;
+    for (size_t i = 0; i < o->lab->n_checks; i++)
+        if (grade_chosen(o->check, &o->lab->checks[i])) v->checks[v->n++] = all[i];
+    v->partial = v->n < o->lab->n_checks;
+}
+
+static void list_problems(const struct lab *lab, const struct workplace *w,
+                          struct grade_verdict *v) {
+    for (size_t i = 0; i < lab->n_files; i++) {
+        const struct collected *c = &w->file[i];
+        bool shown = c->state == FILE_REFUSED || (c->state == FILE_MISSING && v->attempted);
+        if (shown && !strstr(v->problem, c->message)) /* several files may have the same message */
+            text_append(v->problem, sizeof v->problem, "%s%s", v->problem[0] ? "\n" : "",
+                        c->message);
+    }
+}
+
+static int grade_on_card(struct grade_options *o, const struct workplace *w,
+                         const struct sandbox *sb, const char *home, bool *usage, struct err *e) {
+    struct grading g = {.lab = o->lab, .sandbox = sb, .place = w, .seed = o->seed};
+    bool *chosen = calloc(o->lab->n_checks, sizeof *chosen);
+    g.practice = o->practice;
+    if (!chosen) return err_set(e, "no memory");
+    for (size_t i = 0; i < o->lab->n_checks; i++)
+        chosen[i] = grade_chosen(o->check, &o->lab->checks[i]);
+    int rc = o->lab->on_card(&g, home, chosen, o->progress, &o->card_status, usage, e);
+    free(chosen);
+    return rc;
+}
+
+static int grade_in(struct grade_options *o, struct workplace *w, const struct sandbox *sb,
+                    struct grade_verdict *v, bool *usage, struct err *e) {
+    char home[1024];
+    struct built built = {0};
+    struct plan plan = {NULL, false, false, false};
+    void *own = NULL;
+    struct check_result *all = calloc(o->lab->n_checks, sizeof *all);
+    int rc = -1;
+    *usage = true;
+    if (!all) {
+        err_set(e, "no memory");
+        goto done;
+    }
+    if (check_choice(o->lab, o->check, e) || collect(w, o->lab, o->folder, e)) goto done;
+    *usage = false;
+    if (make_plan(o, &plan, e)) goto done;
+    snprintf(home, sizeof home, "%s", o->home ? o->home : "");
+    if (!o->home && build_find_home(home, sizeof home, e)) goto done;
+    if (o->cuda) {
+        rc = grade_on_card(o, w, sb, home, usage, e);
+        goto done;
+    }
+    if (o->progress && (plan.build || plan.own)) o->progress("compiling", 0, 1);
+    if (plan.build &&
+        build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e))
+        goto done;
+    if (plan.own && o->lab->prepare(sb, w, home, plan.run, &own, e)) goto done;
+    struct grading g = {o->lab, sb, w, &built, o->seed, o->practice, all, own};
+    run_all(o, &plan, &g, all);
+    if (sandbox_stopped()) {
+        err_set(e, "interrupted");
+        goto done;
+    }
+    v->attempted = was_attempted(o->lab, w, &plan, all);
+    list_problems(o->lab, w, v);
+    keep_chosen(o, all, v);
+    all = NULL;
+    rc = 0;
+done:
+    if (own) o->lab->release(own);
+    free(plan.run);
+    free(all);
+    return rc;
+}
+
+/* ---- interruptions -----------------------------------------------------------------------------
+ */
+
+static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]) {
+    struct sigaction mark = {.sa_handler = sandbox_stop};
+    sandbox_resume();
+    for (int i = 0; i < N_INTERRUPTIONS; i++) {
+        sigaction(interruptions[i], NULL, &before[i]);
+        /* a signal that is ignored, as under nohup, stays ignored */
+        if (before[i].sa_handler != SIG_IGN) sigaction(interruptions[i], &mark, NULL);
+    }
+}
+
+static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS]) {
+    int sig = sandbox_stopped();
+    for (int i = 0; i < N_INTERRUPTIONS; i++) sigaction(interruptions[i], &before[i], NULL);
+    sandbox_resume();
+    if (sig) raise(sig);
+}

@@ -1,0 +1,34 @@
+/* lab.c: what the labs' makers of cases share. See lab.h. */
+#include "core/lab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void hidden_case_release(struct hidden_case *h) {
+    free(h->bytes);
+    free(h->wants);
+    memset(h, 0, sizeof *h);
+}
+
+uint64_t case_sequence(uint64_t seed, const char *id, int k) {
+    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
+    for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    return (h ^ (uint64_t)k) * UINT64_C(0x100000001b3);
+}
+
+static void set_focus(const char *focus, struct want *wants, size_t n) {
+    for (size_t i = 0; focus && i < n; i++) {
+        bool in = false;
+        for (const char *p = focus; p && !in; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+            in = !strncmp(wants[i].name, p, strcspn(p, "|"));
+        wants[i].care &= in;
+    }
+}
+
+void case_set_care(const struct check_def *def, const char *focus, struct want *wants, size_t n) {
+    if (def->kind == CHECK_CASES) {
+        set_focus(focus, wants, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) wants[i].care = def->kind == CHECK_HEAP && i + 1 == n;
+}

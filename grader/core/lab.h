@@ -1,0 +1,143 @@
+/* lab.h: what one lab gives to the grader's core: its files, the functions they must define, its
+ * checks, and functions that make cases and judge answers. The core (grade.c) runs any lab; only a
+ * lab's folder knows the right answers.
+ *
+ * The trust boundary is in struct hidden_case: `bytes` go to the child, everything else stays in
+ * the grader's process.
+ */
+#ifndef SERVELAB_GRADER_CORE_LAB_H
+#define SERVELAB_GRADER_CORE_LAB_H
+
+#include "core/verdict.h"
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum slot_kind {
+    SLOT_INT,  /* the integers are equal */
+    SLOT_REAL, /* a double's bits: finite, and equal within 1e-9 of its magnitude */
+    SLOT_MIN,  /* at least `value` */
+    SLOT_NAN   /* a double's bits: NaN */
+};
+
+/* One number of an answer, and the expected value. */
+struct want {
+    const char *name; /* "client_ttft.ns" */
+    enum slot_kind kind;
+    int64_t value;
+    bool care; /* false: this check does not compare it */
+    bool is_ns;
+    int index;                /* 1.. for an element of a list: "gap 3"; 0 otherwise */
+    const char *const *names; /* for an enumeration: the names of its values; otherwise NULL */
+    int n_names;
+};
+
+enum { CASE_KIND_BYTES = 160 };
+
+struct hidden_case {
+    unsigned char *bytes; /* the only part that the child gets */
+    size_t n_bytes;
+    struct want *wants; /* one for each slot (int64 number) of the answer */
+    size_t n_wants;
+    char kind[CASE_KIND_BYTES]; /* in words, without values; shown with any seed: "an answer of one
+                                   token" */
+    char input[1200];           /* the case's values; shown with a practice seed only */
+};
+void hidden_case_release(struct hidden_case *h);
+
+enum check_kind {
+    CHECK_CASES,     /* ask cases, compare answers */
+    CHECK_SURVIVES,  /* cases under the sanitizers: any answer, no finding */
+    CHECK_READ_ONLY, /* cases whose inputs are read-only memory */
+    CHECK_HEAP,      /* the heap doesn't grow over many calls */
+    CHECK_QUIET,     /* prints nothing */
+    CHECK_DIALOGUE,  /* each question depends on the last answer; the lab judges (dialogue.h) */
+    CHECK_OWN,       /* the lab builds and runs its own programs: prepare and run, below */
+    CHECK_EVIDENCE   /* examines data files; no code of the submission runs */
+};
+
+enum { CHECK_HINTS = 3 };
+
+struct check_def {
+    const char *id;
+    enum dimension dimension;
+    int points;
+    const char *title;
+    const char *section; /* of the handout */
+    enum check_kind kind;
+    int n_cases;
+    int maker;      /* the lab's enum labNN_maker: how cases are made */
+    unsigned needs; /* bits (1 << enum dimension): half of each one's points must be earned first */
+    const char *file; /* the learner's file that it is about; NULL: several */
+    const char *hints[CHECK_HINTS];
+};
+
+struct lab_file {
+    const char *name;             /* "intervals.c" */
+    bool code;                    /* compiled; otherwise data */
+    const char *const *functions; /* that it must define, NULL at the end; code only */
+};
+
+struct evidence {
+    enum outcome outcome;
+    bool todo;
+    char message[320];
+};
+
+struct dialogue;
+struct grading;
+struct sandbox;
+struct workplace;
+
+struct lab {
+    const char *number;      /* "01" */
+    const char *name;        /* "01_request_record" */
+    const char *first_step;  /* shown for a starter that is unchanged */
+    const char *first_check; /* the check that is earned by the first step alone */
+    const struct lab_file *files;
+    size_t n_files;
+    const struct check_def *checks;
+    size_t n_checks;
+    const char *child; /* name of the prebuilt child: "lab01" */
+    const char *const
+        *given; /* functions of the project that a submission may call, NULL at the end */
+    const char *const *headers; /* folders of common/ that it may include, NULL at the end */
+
+    /* Makes case k of a check from a seed: the same seed gives the same case on every machine. For
+     * the safety kinds it may return a case of any check of the same file. -1 with *e: the grader's
+     * fault. */
+    int (*make)(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
+                struct err *e);
+    /* Judges a check of kind CHECK_DIALOGUE: asks through *d (dialogue.h), sets r->outcome and the
+     * reason. NULL in a lab without dialogues. */
+    void (*judge)(const struct check_def *def, struct dialogue *d, struct check_result *r);
+    /* For checks of kind CHECK_OWN; all three are NULL in a lab without them. prepare builds the
+     * programs before any check runs; wanted[i]: checks[i] will run. It may refuse files. The
+     * checks find *own as g->own; release frees it. -1 with *e: the grader's fault. */
+    int (*prepare)(const struct sandbox *sb, struct workplace *w, const char *home,
+                   const bool *wanted, void **own, struct err *e);
+    void (*run)(const struct check_def *def, const struct grading *g, struct check_result *r);
+    void (*release)(void *own);
+    /* `--device cuda`: runs what the chosen checks are about on a GPU and prints a table instead of
+     * a verdict; *status is the exit status. NULL in a lab without it. -1 with *e; *usage: the
+     * machine lacks something. */
+    int (*on_card)(const struct grading *g, const char *home, const bool *chosen,
+                   void (*progress)(const char *what, size_t done, size_t total), int *status,
+                   bool *usage, struct err *e);
+    /* Examines data files in `folder` (a collected copy). */
+    void (*examine)(const struct check_def *def, const char *folder, struct evidence *out);
+};
+
+/* For the makers of cases. The start of the random sequence for one check, seed and case: FNV-1a
+ * over the seed, the check's id and k. */
+uint64_t case_sequence(uint64_t seed, const char *id, int k);
+
+/* Sets care in wants[0..n). CHECK_CASES compares the slots that have care set already and whose
+ * names begin with a prefix in focus ('|' between prefixes; NULL: all). The safety kinds compare
+ * nothing, except CHECK_HEAP: the last slot. */
+void case_set_care(const struct check_def *def, const char *focus, struct want *wants, size_t n);
+
+#endif

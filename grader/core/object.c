@@ -1,0 +1,240 @@
+/* object.c: the symbols of an object. See object.h. The ELF reader accepts what gcc writes on a
+ * 64-bit little-endian machine and checks every offset. object_text.c checks the text files. */
+#include "core/object.h"
+
+#include "base/text.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which functions of the C library a submission may use ----------------------------------- */
+
+/* Functions for computing and printing. Not on the list: files, processes, signals, clocks, jumps.
+ */
+static const char *const libc_functions[] = {
+    "abort", "abs", "bsearch", "calloc", "exit", "free", "labs", "llabs", "malloc", "memchr",
+    "memcmp", "memcpy", "memmem", "memmove", "mempcpy", "memset", "qsort", "qsort_r", "realloc",
+    "reallocarray", "strcasecmp", "strcat", "strchr", "strchrnul", "strcmp", "strcpy", "strcspn",
+    "strdup", "strlen", "strncasecmp", "strncat", "strncmp", "strncpy", "strndup", "strnlen",
+    "strpbrk", "strrchr", "strspn", "strstr", "strtod", "strtok_r", "strtol", "strtoll", "strtoul",
+    "strtoull", "stpcpy", "stpncpy", "tolower", "toupper", "div", "ldiv", "lldiv",
+    /* math */
+    "ceil", "ceilf", "ceill", "fabs", "fabsf", "fabsl", "floor", "floorf", "floorl", "fma", "fmax",
+    "fmaxl", "fmin", "fminl", "fmod", "fmodl", "isinf", "isnan", "finite", "ldexp", "frexp", "cbrt",
+    "exp2", "expm1", "log1p", "llrint", "llround", "llroundl", "lrint", "lround", "lroundl",
+    "llrintl", "log", "log2", "log10", "exp", "pow", "modf", "nan", "nearbyint", "remainder",
+    "rint", "rintl", "round", "roundl", "sqrt", "trunc", "truncl", "copysign", "nextafter",
+    "nextafterl",
+    /* printing: shown with a failed practice case, never graded */
+    "fflush", "fprintf", "fputc", "fputs", "fwrite", "perror", "printf", "putc", "putchar", "puts",
+    "snprintf", "sprintf", "stderr", "stdout", "vfprintf", "vprintf", "vsnprintf", "strerror",
+    /* calls that the compiler inserts */
+    "__assert_fail", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc",
+    "__errno_location", "__isoc99_sscanf", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_", "__divti3",
+    "__modti3", "__udivti3", "__umodti3", "__multi3", "__muloti4", "__mulvti3", "__popcountdi2",
+    "__isnan", "__isinf", "__finite", "__fpclassify", "__signbit", "__floattidf", "__fixdfti",
+    "__floatuntidf", "__fixunsdfti", "__floattixf", "__fixxfti", "__addtf3", "__divtf3",
+    "__isoc23_strtol", "__isoc23_strtoll", "__isoc23_strtoul", "__isoc23_strtoull"};
+
+static bool listed(const char *const *list, const char *name) {
+    for (; list && *list; list++)
+        if (!strcmp(*list, name)) return true;
+    return false;
+}
+
+bool object_libc_allowed(const char *name) {
+    for (size_t i = 0; i < sizeof libc_functions / sizeof *libc_functions; i++)
+        if (!strcmp(libc_functions[i], name)) return true;
+    return false;
+}
+
+/* ---- ELF ------------------------------------------------------------------------------------- */
+
+struct elf {
+    const unsigned char *bytes;
+    size_t n;
+    Elf64_Ehdr eh;
+};
+
+/* Copies n bytes at an offset; false when the file ends before. */
+static bool elf_read(const struct elf *f, uint64_t at, void *out, size_t n) {
+    if (at > f->n || n > f->n - at) return false;
+    memcpy(out, f->bytes + at, n);
+    return true;
+}
+
+static bool elf_section(const struct elf *f, unsigned index, Elf64_Shdr *sh) {
+    if (index >= f->eh.e_shnum) return false;
+    return elf_read(f, f->eh.e_shoff + (uint64_t)index * sizeof *sh, sh, sizeof *sh);
+}
+
+/* A name in a string table; NULL when it does not end within the table. */
+static const char *elf_name(const struct elf *f, const Elf64_Shdr *strings, uint64_t at) {
+    if (strings->sh_type != SHT_STRTAB || at >= strings->sh_size) return NULL;
+    if (strings->sh_offset > f->n || strings->sh_size > f->n - strings->sh_offset) return NULL;
+    const char *name = (const char *)f->bytes + strings->sh_offset + at;
+    return memchr(name, '\0', strings->sh_size - at) ? name : NULL;
+}
+
+static bool elf_open(struct elf *f, const unsigned char *bytes, size_t n) {
+    *f = (struct elf){.bytes = bytes, .n = n};
+    if (!elf_read(f, 0, &f->eh, sizeof f->eh)) return false;
+    const unsigned char *id = f->eh.e_ident;
+    return !memcmp(id, ELFMAG, SELFMAG) && id[EI_CLASS] == ELFCLASS64 &&
+           id[EI_DATA] == ELFDATA2LSB && f->eh.e_type == ET_REL &&
+           f->eh.e_shentsize == sizeof(Elf64_Shdr) && f->eh.e_shoff <= n;
+}
+
+typedef int symbol_fn(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx);
+
+/* Calls `each` for every symbol with a name. Stops at the first non-zero result and returns it. -2:
+ * the file is broken. */
+static int elf_each_symbol(const struct elf *f, symbol_fn *each, void *ctx) {
+    for (unsigned i = 0; i < f->eh.e_shnum; i++) {
+        Elf64_Shdr sh, strings;
+        if (!elf_section(f, i, &sh)) return -2;
+        if (sh.sh_type != SHT_SYMTAB) continue;
+        if (sh.sh_entsize != sizeof(Elf64_Sym) || !elf_section(f, sh.sh_link, &strings)) return -2;
+        for (uint64_t k = 0; k < sh.sh_size / sizeof(Elf64_Sym); k++) {
+            Elf64_Sym sym;
+            if (!elf_read(f, sh.sh_offset + k * sizeof sym, &sym, sizeof sym)) return -2;
+            const char *name = elf_name(f, &strings, sym.st_name);
+            if (!name) return -2;
+            int rc = each(f, &sym, name, ctx);
+            if (rc) return rc;
+        }
+    }
+    return 0;
+}
+
+struct globals {
+    void (*each)(const char *name, void *ctx);
+    void *ctx;
+};
+
+static bool is_global_definition(const Elf64_Sym *sym, const char *name) {
+    return name[0] && ELF64_ST_BIND(sym->st_info) != STB_LOCAL && sym->st_shndx != SHN_UNDEF;
+}
+
+static int report_global(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx) {
+    (void)f;
+    struct globals *g = ctx;
+    if (is_global_definition(sym, name)) g->each(name, g->ctx);
+    return 0;
+}
+
+int object_each_global(const unsigned char *elf, size_t n,
+                       void (*each)(const char *name, void *ctx), void *ctx) {
+    struct elf f;
+    struct globals g = {each, ctx};
+    return elf_open(&f, elf, n) && elf_each_symbol(&f, report_global, &g) == 0 ? 0 : -1;
+}
+
+static int report_undefined(const struct elf *f, const Elf64_Sym *sym, const char *name,
+                            void *ctx) {
+    (void)f;
+    struct globals *g = ctx;
+    if (name[0] && sym->st_shndx == SHN_UNDEF) g->each(name, g->ctx);
+    return 0;
+}
+
+int object_each_undefined(const unsigned char *elf, size_t n,
+                          void (*each)(const char *name, void *ctx), void *ctx) {
+    struct elf f;
+    struct globals g = {each, ctx};
+    return elf_open(&f, elf, n) && elf_each_symbol(&f, report_undefined, &g) == 0 ? 0 : -1;
+}
+
+/* ---- the object's rules ---------------------------------------------------------------------- */
+
+static int check_section(const char *file, const Elf64_Shdr *sh, const char *name, struct err *e) {
+    static const char *const plain[] = {
+        ".text",      ".data",      ".bss",         ".rodata",        ".comment", ".note.",
+        ".eh_frame",  ".symtab",    ".strtab",      ".shstrtab",      ".tbss",    ".tdata",
+        ".rela.text", ".rela.data", ".rela.rodata", ".rela.eh_frame", ".group"};
+    static const uint32_t starters[] = {SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY};
+    char shown[80];
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
+        if (sh->sh_type == starters[i])
+            return err_set(
+                e,
+                "%s: a constructor or destructor (section %s) runs outside the functions "
+                "that are asked for; take it out",
+                file, text_clean(shown, sizeof shown, name, strlen(name)));
+    if (name[0] == '\0') return 0;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (!strncmp(name, plain[i], strlen(plain[i]))) return 0;
+    return err_set(e, "%s: section %s isn't one that plain C makes; take the attribute out", file,
+                   text_clean(shown, sizeof shown, name, strlen(name)));
+}
+
+static int check_sections(const char *file, const struct elf *f, struct err *e) {
+    Elf64_Shdr names, sh;
+    if (!elf_section(f, f->eh.e_shstrndx, &names)) return err_set(e, "%s: broken object", file);
+    for (unsigned i = 0; i < f->eh.e_shnum; i++) {
+        const char *name = elf_section(f, i, &sh) ? elf_name(f, &names, sh.sh_name) : NULL;
+        if (!name) return err_set(e, "%s: broken object", file);
+        if (check_section(file, &sh, name, e)) return -1;
+    }
+    return 0;
+}
+
+struct symbol_check {
+    const char *file;
+    const struct object_rules *rules;
+    struct err *e;
+};
+
+static bool is_other(const struct object_rules *r, const char *name) {
+    for (size_t i = 0; i < r->n_others; i++)
+        if (!strcmp(r->others[i], name)) return true;
+    return false;
+}
+
+static int check_definition(const struct symbol_check *c, const char *name, const char *shown) {
+    if (listed(c->rules->interface, name)) return 0;
+    if (name[0] == '_' || !strcmp(name, "main") || listed(c->rules->callable, name) ||
+        object_libc_allowed(name) || dlsym(RTLD_DEFAULT, name))
+        return err_set(c->e,
+                       "%s defines %s, which belongs to the C library or to the grader; rename it, "
+                       "or make it static",
+                       c->file, shown);
+    return 0;
+}
+
+static int check_symbol(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx) {
+    const struct symbol_check *c = ctx;
+    char shown[80];
+    text_clean(shown, sizeof shown, name, strlen(name));
+    if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
+        return err_set(c->e, "%s: %s is chosen at load time (ifunc); write a plain function",
+                       c->file, shown);
+    if (sym->st_shndx == SHN_UNDEF) {
+        if (!name[0] || listed(c->rules->interface, name) || listed(c->rules->callable, name) ||
+            object_libc_allowed(name) || is_other(c->rules, name))
+            return 0;
+        return err_set(
+            c->e,
+            "%s uses %s, which isn't among the functions that a submission may call; the "
+            "handout lists them",
+            c->file, shown);
+    }
+    Elf64_Shdr sh;
+    if (ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && elf_section(f, sym->st_shndx, &sh) &&
+        (sh.sh_flags & SHF_EXECINSTR))
+        return err_set(c->e, "%s: %s is data among the code; take the section attribute out",
+                       c->file, shown);
+    return is_global_definition(sym, name) ? check_definition(c, name, shown) : 0;
+}
+
+int object_check_symbols(const char *file, const unsigned char *elf, size_t n,
+                         const struct object_rules *rules, struct err *e) {
+    struct elf f;
+    struct symbol_check c = {file, rules, e};
+    if (!elf_open(&f, elf, n)) return err_set(e, "%s: the compiler left no readable object", file);
+    if (check_sections(file, &f, e)) return -1;
+    int rc = elf_each_symbol(&f, check_symbol, &c);
+    return rc == -2 ? err_set(e, "%s: broken object", file) : rc;
+}

@@ -1,0 +1,184 @@
+/* object_text.c: checks the list of includes, the preprocessed text and the assembly. See object.h.
+ */
+#include "core/object.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- includes -------------------------------------------------------------------------------- */
+
+static bool under(const char *path, const char *folder) {
+    size_t n = strlen(folder);
+    return !strncmp(path, folder, n) && path[n] == '/';
+}
+
+static int check_include(const char *file, const char *path, const char *given, struct err *e) {
+    char shown[200];
+    bool plain = !strchr(path, '/'); /* the source itself, or another file of the submission */
+    bool ours = under(path, given) || under(path, "/usr/include") || under(path, "/usr/lib/gcc") ||
+                under(path, "/usr/lib/clang");
+    if (!strstr(path, "..") && (plain || ours)) return 0;
+    return err_set(e,
+                   "%s includes %s; only the system's headers and the given ones can be included",
+                   file, text_clean(shown, sizeof shown, path, strlen(path)));
+}
+
+int object_check_includes(const char *file, const char *deps, size_t n, const char *given_folder,
+                          struct err *e) {
+    char path[1024];
+    const char *colon = memchr(deps, ':', n);
+    if (!colon) return err_set(e, "%s: the compiler left no list of includes", file);
+    const char *p = colon + 1, *end = deps + n;
+    while (p < end) {
+        size_t len = 0;
+        while (p < end &&
+               (isspace((unsigned char)*p) || (*p == '\\' && p + 1 < end && p[1] == '\n')))
+            p++;
+        for (; p < end && !isspace((unsigned char)*p); p++) {
+            if (*p == '\\' && p + 1 < end) { /* "\ " is a blank in a name */
+                if (p[1] == '\n') break;
+                p++;
+            }
+            if (len + 1 < sizeof path) path[len++] = *p;
+        }
+        path[len] = '\0';
+        if (len > 0 && check_include(file, path, given_folder, e)) return -1;
+    }
+    return 0;
+}
+
+/* ---- preprocessed text ----------------------------------------------------------------------- */
+
+int object_check_tokens(const char *file, const char *text, size_t n, struct err *e) {
+    static const char *const off[] = {"no_sanitize", "no_address_safety_analysis",
+                                      "disable_sanitizer_instrumentation"};
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+        if (memmem(text, n, off[i], strlen(off[i])))
+            return err_set(e, "%s turns the memory checks off (%s); take that out", file, off[i]);
+    return 0;
+}
+
+/* ---- assembly -------------------------------------------------------------------------------- */
+
+/* The directives that gcc writes for plain C. An attack by injected assembly needs others: those
+ * that read files, define macros or repeat text. */
+static const char *const directives[] = {".file",
+                                         ".loc",
+                                         ".text",
+                                         ".data",
+                                         ".bss",
+                                         ".section",
+                                         ".globl",
+                                         ".global",
+                                         ".local",
+                                         ".weak",
+                                         ".hidden",
+                                         ".type",
+                                         ".size",
+                                         ".align",
+                                         ".balign",
+                                         ".p2align",
+                                         ".string",
+                                         ".ascii",
+                                         ".zero",
+                                         ".byte",
+                                         ".value",
+                                         ".2byte",
+                                         ".long",
+                                         ".4byte",
+                                         ".quad",
+                                         ".8byte",
+                                         ".octa",
+                                         ".comm",
+                                         ".set",
+                                         ".ident",
+                                         ".uleb128",
+                                         ".sleb128",
+                                         ".hword",
+                                         ".word",
+                                         ".xword",
+                                         ".dword",
+                                         ".arch",
+                                         ".tune",
+                                         ".cfi_startproc",
+                                         ".cfi_endproc",
+                                         ".cfi_def_cfa",
+                                         ".cfi_def_cfa_offset",
+                                         ".cfi_def_cfa_register",
+                                         ".cfi_offset",
+                                         ".cfi_restore",
+                                         ".cfi_remember_state",
+                                         ".cfi_restore_state",
+                                         ".cfi_personality",
+                                         ".cfi_lsda",
+                                         ".cfi_sections",
+                                         ".cfi_escape",
+                                         ".cfi_adjust_cfa_offset",
+                                         ".cfi_undefined",
+                                         ".cfi_negate_ra_state",
+                                         ".cfi_window_save"};
+
+/* Instructions that enter the kernel. The compiler writes none; a symbol's name could inject one.
+ */
+static bool enters_kernel(const char *word, size_t n) {
+    static const char *const traps[] = {"syscall", "sysenter", "int", "svc"};
+    for (size_t i = 0; i < sizeof traps / sizeof *traps; i++)
+        if (strlen(traps[i]) == n && !memcmp(traps[i], word, n)) return true;
+    return false;
+}
+
+static bool known_directive(const char *word, size_t n) {
+    for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
+        if (strlen(directives[i]) == n && !memcmp(directives[i], word, n)) return true;
+    return false;
+}
+
+/* The name after ".section": letters, digits, '_', '.', '-', with quotes around it allowed. */
+static bool plain_section(const char *p, const char *end) {
+    while (p < end && isspace((unsigned char)*p)) p++;
+    size_t n = 0;
+    for (; p < end && *p != ','; p++, n++)
+        if (!isalnum((unsigned char)*p) && !strchr("_.-\"", *p)) return false;
+    return n > 0;
+}
+
+static int check_line(const char *file, const char *p, const char *end, struct err *e) {
+    char shown[60];
+    if (end - p >= 4 && !memcmp(p, "#APP", 4))
+        return err_set(e, "%s holds inline assembly; plain C only, please", file);
+    const char *start = p;
+    while (p < end && isspace((unsigned char)*p)) p++;
+    if (p == end || *p == '#') return 0;
+    const char *word = p;
+    while (p < end && !isspace((unsigned char)*p)) p++;
+    size_t n = (size_t)(p - word);
+    bool label = word[n - 1] == ':';
+    bool text = n > 1 && (!memcmp(word, ".s", 2) || !memcmp(word, ".a", 2)) &&
+                (!strncmp(word, ".string", n) || !strncmp(word, ".ascii", n));
+    /* .ident and .file quote text from the compiler or from #line */
+    bool quoted =
+        text || (n == 5 && !memcmp(word, ".file", 5)) || (n == 6 && !memcmp(word, ".ident", 6));
+    bool directive = word[0] == '.' && !label;
+    bool fine = directive ? known_directive(word, n) : !enters_kernel(word, n);
+    if (fine && directive && n == 8 && !memcmp(word, ".section", 8)) fine = plain_section(p, end);
+    if (fine && !quoted && memchr(start, ';', (size_t)(end - start))) fine = false;
+    if (fine) return 0;
+    text_clean(shown, sizeof shown, start, (size_t)(end - start));
+    return err_set(
+        e, "%s makes the compiler write '%s', which plain C doesn't; take the attribute out", file,
+        shown);
+}
+
+int object_check_assembly(const char *file, const char *text, size_t n, struct err *e) {
+    const char *end = text + n;
+    for (const char *p = text; p < end;) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        if (!stop) stop = end;
+        if (check_line(file, p, stop, e)) return -1;
+        p = stop + 1;
+    }
+    return 0;
+}

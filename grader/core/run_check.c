@@ -1,0 +1,270 @@
+/* run_check.c: starts a process for one check, asks its cases one by one and compares the answers.
+ * See run_check.h. Answers are compared in this file only. */
+#include "core/run_check.h"
+
+#include "core/dialogue.h"
+#include "core/session.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SLOTS = 4096 };
+
+static const struct collected *file_of(const struct grading *g, const char *name);
+static void run_evidence(const struct grading *g, const struct check_def *def,
+                         struct check_result *r);
+static void no_sanitisers(const struct grading *g, struct check_result *r);
+static bool waits_for_loop(const struct grading *g, const struct check_def *def,
+                           struct check_result *r);
+static void run_cases(struct session *s);
+
+void run_one_check(const struct grading *g, const struct check_def *def, struct check_result *r) {
+    const struct collected *file = file_of(g, def->file);
+    struct session s = {.g = g, .def = def, .r = r, .ch = {-1, -1}};
+    if (file && file->state != FILE_OK) {
+        r->outcome = OUTCOME_NOT_RUN;
+        snprintf(r->message, sizeof r->message, "%.300s", file->message);
+    } else if (def->kind == CHECK_EVIDENCE) {
+        run_evidence(g, def, r);
+    } else if (def->kind == CHECK_OWN) {
+        g->lab->run(def, g, r);
+    } else if (!g->built->plain[0]) {
+        r->outcome = OUTCOME_NOT_RUN;
+        snprintf(r->message, sizeof r->message, "nothing of the submission could be built");
+    } else if (def->kind == CHECK_SURVIVES && !g->built->sanitised[0]) {
+        no_sanitisers(g, r);
+    } else if (waits_for_loop(g, def, r)) {
+        return;
+    } else if (def->kind == CHECK_DIALOGUE) {
+        dialogue_run(&s);
+    } else {
+        run_cases(&s);
+    }
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* Tests the exponent's bits, since a comparison with NaN can't be trusted. */
+static bool finite_bits(int64_t bits) {
+    return ((uint64_t)bits >> 52 & 0x7ff) != 0x7ff;
+}
+
+static bool real_equal(int64_t got_bits, int64_t want_bits) {
+    double got, want;
+    memcpy(&got, &got_bits, sizeof got);
+    memcpy(&want, &want_bits, sizeof want);
+    if (!finite_bits(got_bits) || !finite_bits(want_bits)) return false;
+    double size = want < 0 ? -want : want, diff = got < want ? want - got : got - want;
+    return diff <= 1e-9 * size; /* relative: only 0 equals 0 */
+}
+
+static bool slot_right(const struct want *w, int64_t got) {
+    if (!w->care) return true;
+    switch (w->kind) {
+    case SLOT_INT:
+        return got == w->value;
+    case SLOT_REAL:
+        return real_equal(got, w->value);
+    case SLOT_MIN:
+        return got >= w->value;
+    case SLOT_NAN:
+        return !finite_bits(got) && ((uint64_t)got & UINT64_C(0xfffffffffffff)) != 0;
+    }
+    return false;
+}
+
+static void slot_text(const struct want *w, int64_t v, bool is_want, char *out, size_t cap) {
+    if (w->kind == SLOT_NAN && is_want) {
+        snprintf(out, cap, "NaN");
+    } else if (w->kind == SLOT_REAL || w->kind == SLOT_NAN) {
+        double d;
+        memcpy(&d, &v, sizeof d);
+        snprintf(out, cap, "%.12g", d);
+    } else if (w->kind == SLOT_MIN) {
+        snprintf(out, cap, "%s%lld", is_want ? "at least " : "", (long long)v);
+    } else if (w->names && v >= 0 && v < w->n_names) {
+        snprintf(out, cap, "%s", w->names[v]);
+    } else if (w->is_ns) {
+        text_ns(out, cap, v);
+    } else {
+        snprintf(out, cap, "%lld", (long long)v);
+    }
+}
+
+static void append_slot(char *dst, size_t cap, const struct want *w, int64_t v, bool is_want) {
+    char value[48], index[16] = "";
+    slot_text(w, v, is_want, value, sizeof value);
+    if (w->index) snprintf(index, sizeof index, " %d", w->index);
+    text_append(dst, cap, "%s%s%s %s", dst[0] ? ", " : "", w->name, index, value);
+}
+
+/* Writes the first wrong slots to got and want, in the same order. */
+static void describe_difference(const struct hidden_case *h, const int64_t *got,
+                                struct check_result *r) {
+    enum { SHOWN = 2 };
+    int wrong = 0;
+    r->got[0] = r->want[0] = '\0';
+    for (size_t i = 0; i < h->n_wants; i++) {
+        const struct want *w = &h->wants[i];
+        if (slot_right(w, got[i]) || wrong++ >= SHOWN) continue;
+        append_slot(r->got, sizeof r->got, w, got[i], false);
+        append_slot(r->want, sizeof r->want, w, w->value, true);
+    }
+}
+
+/* ---- one process, asked case by case --------------------------------------------------------- */
+
+static void case_failed(struct session *s, const struct hidden_case *h) {
+    snprintf(s->r->kind, sizeof s->r->kind, "%s", h->kind);
+    if (s->g->practice) snprintf(s->r->input, sizeof s->r->input, "%s", h->input);
+}
+
+/* Fills the result when the process gave no answer to case k. */
+static void no_answer(struct session *s, const struct hidden_case *h, enum channel_answer a,
+                      const char *todo, int k) {
+    char end[280], text[320];
+    case_failed(s, h);
+    sandbox_finish(&s->run, a == CHANNEL_GARBAGE);
+    if (a == CHANNEL_TODO) {
+        s->r->todo = true;
+        s->r->outcome = OUTCOME_NOT_RUN;
+        s->r->kind[0] = s->r->input[0] = '\0';
+        snprintf(s->r->message, sizeof s->r->message, "%s is not written yet", todo);
+        return;
+    }
+    session_describe_end(s, end, sizeof end);
+    s->r->endless = a != CHANNEL_GARBAGE && s->run.end == SANDBOX_TIMEOUT;
+    if (a == CHANNEL_GARBAGE) {
+        check_lose(s->r, "something else than an answer came through the answer channel");
+    } else {
+        snprintf(text, sizeof text, "no answer to case %d of %d: %s", k + 1, s->def->n_cases, end);
+        check_lose(s->r, text);
+    }
+}
+
+/* Asks case k. False when the process can answer no further case. */
+static bool ask(struct session *s, int k, bool *all_right) {
+    static int64_t got[MAX_SLOTS];
+    char todo[64] = "";
+    struct hidden_case h = {0};
+    struct err e;
+    if (s->g->lab->make(s->def, s->g->seed, k, &h, &e)) {
+        check_fault(s->r, &e);
+        return false;
+    }
+    INVARIANT(h.n_wants > 0 && h.n_wants <= MAX_SLOTS);
+    enum channel_answer a =
+        channel_ask(&s->ch, &s->run, h.bytes, h.n_bytes, got, h.n_wants, NULL, todo);
+    bool right = a == CHANNEL_OK;
+    bool asked = s->def->kind != CHECK_CASES &&
+                 s->def->kind != CHECK_HEAP; /* for the other kinds, surviving is enough */
+    for (size_t i = 0; right && i < h.n_wants; i++) {
+        asked |= h.wants[i].care;
+        right = slot_right(&h.wants[i], got[i]);
+    }
+    if (a != CHANNEL_OK) {
+        no_answer(s, &h, a, todo, k);
+    } else if (right && asked) {
+        s->r->cases_right++;
+    } else if (!right) {
+        if (*all_right) case_failed(s, &h);
+        if (*all_right && s->g->practice) describe_difference(&h, got, s->r);
+        *all_right = false;
+    } else {
+        err_set(&e, "case %d asks nothing", k);
+        check_fault(s->r, &e);
+    }
+    hidden_case_release(&h);
+    return a == CHANNEL_OK && s->r->outcome != OUTCOME_GRADER_FAULT;
+}
+
+/* Sets the outcome after the last case was answered. */
+static void judge(struct session *s, bool all_right) {
+    char text[320], end[280];
+    if (all_right && s->def->kind == CHECK_QUIET && s->run.output_seen > 0) {
+        check_lose(s->r,
+                   "the functions print something; a library leaves the terminal to its caller");
+    } else if (all_right && (s->run.end != SANDBOX_EXITED || s->run.code != 0)) {
+        session_describe_end(s, end, sizeof end);
+        snprintf(text, sizeof text, "after the last answer, %s", end);
+        check_lose(s->r, text);
+    } else if (all_right) {
+        s->r->outcome = OUTCOME_EARNED;
+    } else {
+        snprintf(text, sizeof text, "%d of %d cases are right", s->r->cases_right, s->def->n_cases);
+        check_lose(s->r, text);
+    }
+}
+
+static void run_cases(struct session *s) {
+    struct err e;
+    bool all_right = true, going = true;
+    s->r->cases = s->def->n_cases;
+    if (session_start(s, &e)) {
+        check_fault(s->r, &e);
+        return;
+    }
+    for (int k = 0; k < s->def->n_cases && going; k++) going = ask(s, k, &all_right);
+    channel_close(&s->ch); /* the child sees end of file and exits */
+    sandbox_finish(&s->run, !going);
+    if (going) judge(s, all_right);
+    session_keep_printed(s);
+    sandbox_release(&s->run);
+}
+
+static const struct collected *file_of(const struct grading *g, const char *name) {
+    for (size_t i = 0; i < g->lab->n_files; i++)
+        if (name && !strcmp(g->lab->files[i].name, name)) return &g->place->file[i];
+    return NULL;
+}
+
+static void run_evidence(const struct grading *g, const struct check_def *def,
+                         struct check_result *r) {
+    struct evidence ev = {.outcome = OUTCOME_NOT_RUN};
+    g->lab->examine(def, g->place->src, &ev);
+    r->outcome = ev.outcome;
+    r->todo = ev.todo;
+    snprintf(r->message, sizeof r->message, "%s", ev.message);
+}
+
+static void no_sanitisers(const struct grading *g, struct check_result *r) {
+    struct err e;
+    if (g->built->sanitised_problem[0]) {
+        err_set(&e, "no program with sanitizers: %s", g->built->sanitised_problem);
+        check_fault(r, &e);
+        return;
+    }
+    r->outcome = OUTCOME_NOT_RUN;
+    snprintf(r->message, sizeof r->message, "the compiler gave up on it under the sanitizers");
+}
+
+/* How many checks of the same function were lost to an endless loop. A function is known by its
+ * section of the handout; for a safety check its file counts, and any file when it names none. */
+static int count_loops(const struct grading *g, const struct check_def *def, const char **shown) {
+    int seen = 0;
+    for (size_t i = 0; i < g->lab->n_checks; i++) {
+        const struct check_def *other = &g->lab->checks[i];
+        if (!g->results[i].endless) continue;
+        bool same = def->dimension == DIM_SAFETY
+                        ? !def->file || (other->file && !strcmp(other->file, def->file))
+                        : !strcmp(other->section, def->section);
+        if (same && seen++ == 0) *shown = other->id;
+    }
+    return seen;
+}
+
+/* An endless loop costs one second of CPU time a check, ten under the sanitizers, and each gives
+ * the same message. After two, the function's other checks are not run. Other functions of the file
+ * are still asked, so that one broken function takes no points of working ones. */
+static bool waits_for_loop(const struct grading *g, const struct check_def *def,
+                           struct check_result *r) {
+    const char *shown = NULL;
+    if (count_loops(g, def, &shown) < 2) return false;
+    r->outcome = OUTCOME_NOT_RUN;
+    snprintf(r->message, sizeof r->message,
+             "not run: the same endless loop, most likely; end the one that %s shows", shown);
+    return true;
+}

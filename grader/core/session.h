@@ -1,0 +1,32 @@
+/* session.h: runs one process of a built submission for one check. Used by run_check.c and
+ * dialogue.c only. */
+#ifndef SERVELAB_GRADER_CORE_SESSION_H
+#define SERVELAB_GRADER_CORE_SESSION_H
+
+#include "core/channel.h"
+#include "core/run_check.h"
+
+struct session {
+    const struct grading *g;
+    const struct check_def *def;
+    struct check_result *r;
+    struct sandbox_run run;
+    struct channel ch;
+};
+
+/* Starts the process and waits for its greeting. If none comes, the machine is in trouble (no
+ * process left, no memory): the start is repeated, and then reported as the grader's fault, never
+ * as the submission's. -1 with *e. */
+int session_start(struct session *s, struct err *e);
+
+/* Describes how the process ended, for a person. The exit status is not shown when the seed is
+ * hidden: a submission could put a part of the case there. */
+void session_describe_end(const struct session *s, char *out, size_t cap);
+
+/* Copies what the process printed into the result; practice seeds only. */
+void session_keep_printed(struct session *s);
+
+void check_fault(struct check_result *r, const struct err *e);
+void check_lose(struct check_result *r, const char *message);
+
+#endif

@@ -1,0 +1,86 @@
+/* verdict.h: the result of a grading run, and its totals. The renderings (render.h) read their
+ * totals from here; none adds up points itself.
+ *
+ * Four outcomes. `lost` and `not_run` earn nothing and stay in the total. A `grader_fault` is the
+ * grader's own failure: its points leave the total, and the verdict is incomplete. Points are
+ * integers. All texts are cleaned (base/text.h). With an instructor's seed they show the kind of
+ * case and nothing else of it.
+ */
+#ifndef SERVELAB_GRADER_CORE_VERDICT_H
+#define SERVELAB_GRADER_CORE_VERDICT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GRADER_VERSION "1.0"
+
+enum dimension { DIM_INTERVALS, DIM_QUALITY, DIM_SLO, DIM_EVIDENCE, DIM_SAFETY, DIM_N };
+
+/* Points of each dimension in every lab; 100 in total. */
+extern const int dimension_points[DIM_N];
+const char *dimension_name(enum dimension d); /* "intervals", ... */
+const char *dimension_title(enum dimension d);
+
+enum outcome { OUTCOME_NOT_RUN, OUTCOME_EARNED, OUTCOME_LOST, OUTCOME_GRADER_FAULT };
+const char *outcome_name(enum outcome o); /* "not_run", "earned", "lost", "grader_fault" */
+
+struct check_result {
+    const char *id;    /* "intervals.client_ttft" */
+    const char *title; /* one line */
+    enum dimension dimension;
+    int points; /* points for earning the check */
+    enum outcome outcome;
+    bool todo;           /* not_run because the function still ends in LAB_TODO */
+    bool endless;        /* lost because the submission's code ran out of time */
+    char message[320];   /* why not earned: one or two sentences */
+    char kind[160];      /* the kind of case that failed */
+    char input[1200];    /* practice only: the case; one or more lines */
+    char got[160];       /* practice only */
+    char want[160];      /* practice only */
+    char printed[400];   /* practice only: the submission's output meanwhile */
+    char rerun[200];     /* practice only: the command that repeats this check */
+    char hint[400];      /* if hints were requested */
+    char note[240];      /* a measurement, shown for earned checks, too */
+    const char *section; /* of the handout */
+    int cases, cases_right;
+};
+
+struct grade_verdict {
+    char lab[48];
+    char folder[400]; /* the submission, as named on the command line */
+    bool practice;    /* the seed is shown */
+    uint64_t seed;
+    char sandbox[200]; /* "bubblewrap", or what is used instead and why */
+    char machine_class[160];
+    char problem[600]; /* refused files, one a line: "intervals.c:12: ..." */
+    struct check_result *checks;
+    size_t n;
+    bool attempted;
+    bool partial; /* --check left out some checks; totals cover the chosen ones */
+};
+
+struct totals {
+    int earned, total; /* total without grader faults */
+    int faults;        /* points taken out */
+    bool complete;     /* no grader fault */
+};
+
+/* Of all checks, and of one dimension. */
+struct totals verdict_totals(const struct grade_verdict *v);
+struct totals verdict_dimension_totals(const struct grade_verdict *v, enum dimension d);
+
+/* 0 full marks, 1 points lost, 3 not attempted, 4 grader fault. A verdict without checks is a
+ * grader fault: nothing was examined. */
+int verdict_exit_status(const struct grade_verdict *v);
+
+void verdict_release(struct grade_verdict *v);
+
+/* Checks a lab's rubric before anything runs: ids unique and well formed, points that add up in
+ * each dimension, no check without cases. -1 with *e: the grader's fault. */
+struct check_def;
+int verdict_check_rubric(const struct check_def *defs, size_t n, struct err *e);
+
+#endif

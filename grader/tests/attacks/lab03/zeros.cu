@@ -1,9 +1,0 @@
-/* G13: zeros.
- * expect: out
- */
-#include "backend/kernels.h"
-
-KERNEL copy(float *out, const float *in, int32_t n) {
-    int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (i < n) out[i] = 0;
-}

@@ -1,0 +1,27 @@
+/* The third plan never comes.
+ * watch: quality.keeps_rules
+ * examined: lost; says: endless loop
+ * trusted: nothing; also in bubblewrap
+ */
+//reference policy_learner right_policy
+#include <stdint.h>
+
+static int attack(void *s, const struct policy_view *v, struct policy_plan *p, struct err *e) {
+    static volatile int n;
+    if (++n == 3)
+        while (n) {
+        }
+    return right_policy()->plan(s, v, p, e);
+}
+
+static const struct policy_ops *wrap(int (*plan)(void *, const struct policy_view *,
+                                                 struct policy_plan *, struct err *)) {
+    static struct policy_ops ops;
+    ops = *right_policy();
+    ops.plan = plan;
+    return &ops;
+}
+
+const struct policy_ops *policy_learner(void) {
+    return wrap(attack);
+}

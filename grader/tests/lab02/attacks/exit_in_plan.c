@@ -1,0 +1,26 @@
+/* Ends the program in the fifth plan.
+ * watch: quality.keeps_rules
+ * examined: lost; says: ended the program
+ * trusted: nothing
+ */
+//reference policy_learner right_policy
+#include <stdlib.h>
+#include <stdint.h>
+
+static int attack(void *s, const struct policy_view *v, struct policy_plan *p, struct err *e) {
+    static int n;
+    if (++n == 5) exit(0);
+    return right_policy()->plan(s, v, p, e);
+}
+
+static const struct policy_ops *wrap(int (*plan)(void *, const struct policy_view *,
+                                                 struct policy_plan *, struct err *)) {
+    static struct policy_ops ops;
+    ops = *right_policy();
+    ops.plan = plan;
+    return &ops;
+}
+
+const struct policy_ops *policy_learner(void) {
+    return wrap(attack);
+}

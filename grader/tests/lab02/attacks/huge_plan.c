@@ -1,0 +1,26 @@
+/* Claims more actions than there is memory.
+ * watch: quality.keeps_rules
+ * examined: lost; says: more actions than its room
+ * trusted: nothing; also in bubblewrap
+ */
+//reference policy_learner right_policy
+#include <stdint.h>
+
+static int attack(void *s, const struct policy_view *v, struct policy_plan *p, struct err *e) {
+    right_policy()->plan(s, v, p, e);
+    p->n_actions = SIZE_MAX / 64;
+    return 0;
+    return right_policy()->plan(s, v, p, e);
+}
+
+static const struct policy_ops *wrap(int (*plan)(void *, const struct policy_view *,
+                                                 struct policy_plan *, struct err *)) {
+    static struct policy_ops ops;
+    ops = *right_policy();
+    ops.plan = plan;
+    return &ops;
+}
+
+const struct policy_ops *policy_learner(void) {
+    return wrap(attack);
+}

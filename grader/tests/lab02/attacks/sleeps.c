@@ -1,0 +1,25 @@
+/* Sleeps, which costs no CPU time.
+ * watch: quality.keeps_rules
+ * examined: refused; says: sleep
+ * trusted: earned; also in bubblewrap
+ */
+//reference policy_learner right_policy
+#include <unistd.h>
+#include <stdint.h>
+
+static int attack(void *s, const struct policy_view *v, struct policy_plan *p, struct err *e) {
+    sleep(1);
+    return right_policy()->plan(s, v, p, e);
+}
+
+static const struct policy_ops *wrap(int (*plan)(void *, const struct policy_view *,
+                                                 struct policy_plan *, struct err *)) {
+    static struct policy_ops ops;
+    ops = *right_policy();
+    ops.plan = plan;
+    return &ops;
+}
+
+const struct policy_ops *policy_learner(void) {
+    return wrap(attack);
+}

@@ -1,0 +1,12 @@
+/* Braces in another spelling.
+ * expect: braces and brackets
+ */
+#include "backend/kernels.h"
+
+static __device__ int32_t g(int32_t x) <% return x; %>
+static int32_t y = g(1);
+
+KERNEL copy(float *out, const float *in, int32_t n) {
+    int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) out[i] = in[i];
+}

@@ -1,0 +1,10 @@
+/* Changes its input.
+ * expect: an input, was changed
+ */
+#include "backend/kernels.h"
+
+KERNEL copy(float *out, const float *in, int32_t n) {
+    int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) out[i] = in[i];
+    if (i == 0) *(float *)&in[0] = 7;
+}

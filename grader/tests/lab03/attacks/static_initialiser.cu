@@ -1,0 +1,14 @@
+/* An initialiser with code in it.
+ * expect: has to be computed
+ */
+#include "backend/kernels.h"
+
+static __device__ int32_t now() {
+    return 1;
+}
+static __device__ int32_t early = now();
+
+KERNEL copy(float *out, const float *in, int32_t n) {
+    int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) out[i] = in[i];
+}
