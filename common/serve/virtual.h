@@ -15,7 +15,7 @@
 #include "record/record.h"
 #include "sched/policy.h"
 #include "sim/cost.h"
-#include "sim/sim.h"
+#include "workload/request.h"
 
 struct virtual_config {
     const struct policy_ops *policy;

@@ -15,17 +15,17 @@ static struct tokenizer *tokenizer; /* made by main */
 /* ---- both sides as lists of events ----------------------------------------------------------- */
 
 struct engine_events {
-    struct told *told;
+    struct seen_event *seen;
     size_t n, cap, ended;
 };
 
 static inline void note(struct engine_events *all, int64_t id, const struct event *ev) {
     if (all->n == all->cap) {
         all->cap = all->cap ? all->cap * 2 : 1024;
-        all->told = realloc(all->told, all->cap * sizeof *all->told);
-        ck_assert_ptr_nonnull(all->told);
+        all->seen = realloc(all->seen, all->cap * sizeof *all->seen);
+        ck_assert_ptr_nonnull(all->seen);
     }
-    all->told[all->n++] = (struct told){id, ev->t_ns, ev->kind};
+    all->seen[all->n++] = (struct seen_event){id, ev->t_ns, ev->kind};
 }
 
 static inline void collect(void *ctx, const struct sim_request *q, const struct record *r) {
@@ -37,7 +37,7 @@ static inline void collect(void *ctx, const struct sim_request *q, const struct 
 
 /* By request, then time, then kind: the two sides write simultaneous events in different order. */
 static inline int compare(const void *pa, const void *pb) {
-    const struct told *a = pa, *b = pb;
+    const struct seen_event *a = pa, *b = pb;
     if (a->id != b->id) return a->id < b->id ? -1 : 1;
     if (a->t_ns != b->t_ns) return a->t_ns < b->t_ns ? -1 : 1;
     return (a->kind > b->kind) - (a->kind < b->kind);
@@ -64,9 +64,9 @@ static inline void expect_equal(const struct setting *set, const struct sim_requ
     ck_assert_msg(virtual_run(&c, list, n, &e) == 0, "%s: %s", set->policy, e.text);
     ck_assert_uint_eq(engine.ended, n);
     qsort(sim.events, sim.n_events, sizeof *sim.events, compare);
-    qsort(engine.told, engine.n, sizeof *engine.told, compare);
+    qsort(engine.seen, engine.n, sizeof *engine.seen, compare);
     for (size_t i = 0; i < sim.n_events && i < engine.n; i++) {
-        const struct told *s = &sim.events[i], *g = &engine.told[i];
+        const struct seen_event *s = &sim.events[i], *g = &engine.seen[i];
         ck_assert_msg(compare(s, g) == 0,
                       "%s: request %lld: %s at %lld ns in the simulator, request %lld: %s at %lld "
                       "ns in the engine",
@@ -74,7 +74,7 @@ static inline void expect_equal(const struct setting *set, const struct sim_requ
                       (long long)g->id, event_name(g->kind), (long long)g->t_ns);
     }
     ck_assert_uint_eq(sim.n_events, engine.n);
-    free(engine.told);
+    free(engine.seen);
     run_free(&sim);
 }
 
