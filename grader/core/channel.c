@@ -118,7 +118,9 @@ enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, con
     }
     if (back.type == WIRE_TODO) return receive_todo(ch, run, back.length, todo);
     if (back.type != WIRE_ANSWER || back.length != n_slots * sizeof *slots) return CHANNEL_GARBAGE;
-    return transfer(ch, run, slots, n_slots * sizeof *slots, false);
+    a = transfer(ch, run, slots, n_slots * sizeof *slots, false);
+    if (a == CHANNEL_OK) sandbox_progress(run);
+    return a;
 }
 
 char *channel_last_words(struct channel *ch, struct sandbox_run *run, size_t cap, size_t *n) {

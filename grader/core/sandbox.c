@@ -180,7 +180,10 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     run->pid = pid;
     run->output_fd = out[0];
-    run->deadline_ns = clock_monotonic_ns() + job->wall_ms * NS_PER_MS;
+    int64_t now_ns = clock_monotonic_ns();
+    run->wall_ns = job->wall_ms * NS_PER_MS;
+    run->deadline_ns = now_ns + run->wall_ns;
+    run->last_deadline_ns = now_ns + SANDBOX_LONGEST * run->wall_ns;
     return 0;
 }
 
@@ -225,6 +228,11 @@ int sandbox_pump(struct sandbox_run *run) {
     take_output(run);
     if (!run->end && clock_monotonic_ns() > run->deadline_ns) run->end = SANDBOX_TIMEOUT;
     return run->end;
+}
+
+void sandbox_progress(struct sandbox_run *run) {
+    int64_t until_ns = clock_monotonic_ns() + run->wall_ns;
+    run->deadline_ns = until_ns < run->last_deadline_ns ? until_ns : run->last_deadline_ns;
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */

@@ -74,6 +74,7 @@ struct sandbox_run {
     pid_t pid;
     int output_fd;
     int64_t deadline_ns;
+    int64_t last_deadline_ns, wall_ns; /* for sandbox_progress */
     enum sandbox_end end;
     int code;
     char *output; /* owned; output_len bytes, not terminated */
@@ -88,6 +89,12 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
 /* Reads the output that has arrived and checks the deadline; never blocks. Non-zero when the run
  * must end (run->end has the reason). */
 int sandbox_pump(struct sandbox_run *run);
+
+/* The program has answered: it gets wall_ms again from now on, but never more than
+ * SANDBOX_LONGEST times wall_ms in all. On a busy machine each answer can wait for a processor, so
+ * a limit on the whole would cost points that the program deserves. */
+enum { SANDBOX_LONGEST = 3 };
+void sandbox_progress(struct sandbox_run *run);
 
 /* Waits for the end, at most until the deadline; with `stop`, ends the run at once. Then kills what
  * is left of it. Afterwards run->end and run->code are final. */

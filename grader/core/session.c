@@ -13,8 +13,8 @@
 enum {
     CPU_S = 1, /* a check of the reference takes 5 ms */
     CPU_SANITISED_S = 10,
-    WALL_MS = 20000, /* high, since the machine may be busy; CPU_S stops a computing program long
-                        before */
+    WALL_MS = 20000, /* from one answer to the next (sandbox_progress); high, since the machine may
+                        be busy. CPU_S stops a computing program long before */
     OUTPUT_BYTES = 64 * 1024,
     PROCESSES =
         512, /* the limit counts all processes of the user, so this leaves room for other runs */

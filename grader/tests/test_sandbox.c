@@ -118,6 +118,19 @@ START_TEST(wall_clock_and_cpu) {
 }
 END_TEST
 
+START_TEST(an_answer_moves_the_deadline_up_to_the_longest) {
+    int64_t before_ns = clock_monotonic_ns();
+    struct sandbox_run r = {.deadline_ns = before_ns + 1,
+                            .wall_ns = 10 * NS_PER_S,
+                            .last_deadline_ns = before_ns + 3600 * NS_PER_S};
+    sandbox_progress(&r);
+    ck_assert_int_ge(r.deadline_ns, before_ns + 10 * NS_PER_S);
+    r.last_deadline_ns = before_ns + 5 * NS_PER_S;
+    sandbox_progress(&r);
+    ck_assert_int_eq(r.deadline_ns, r.last_deadline_ns);
+}
+END_TEST
+
 START_TEST(floods) { /* output without end, with and without newlines */
     struct sandbox sb;
     if (!mode(&sb, _i)) return;
@@ -380,6 +393,7 @@ int main(void) {
     TCase *processes = tcase_create("processes");
     tcase_set_timeout(processes, 240);
     tcase_add_loop_test(processes, wall_clock_and_cpu, 0, 2);
+    tcase_add_test(processes, an_answer_moves_the_deadline_up_to_the_longest);
     tcase_add_loop_test(processes, nothing_outlives_a_run, 0, 2);
     tcase_add_loop_test(processes, fork_bomb, 0, 2);
     suite_add_tcase(suite, processes);

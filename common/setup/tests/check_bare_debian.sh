@@ -66,7 +66,7 @@ command_of() { # command_of TARGET: as README gives it
 inside "$(command_of demo)" >"$root/demo.log" 2>&1
 report $? "make demo" "$root/demo.log"
 inside "$(command_of test)" >"$root/test.log" 2>&1
-report $? "make test: $(tail -1 "$root/test.log")" "$root/test.log"
+report $? "make test: $(grep -E '^[0-9]+ passed, ' "$root/test.log" | tail -1)" "$root/test.log"
 inside "! unshare -m true 2>/dev/null && command -v python3 >/dev/null && ! python3 -c 'import os; os.openpty()' 2>/dev/null"
 report $? "it has neither name spaces nor pseudo-terminals"
 cp "$root"/*.log build/ 2>/dev/null
