@@ -53,6 +53,7 @@ cJSON *load_half(const struct load_request *r, const struct load_seen *seen) {
         json_add_int(ev, "t_ns", stamps[i].t_ns);
         cJSON_AddStringToObject(ev, "source", source_name(SRC_CLIENT));
         cJSON_AddStringToObject(ev, "clock_api", "CLOCK_MONOTONIC");
+        if (i == 0 && r->scheduled_ns > 0) json_add_int(ev, "scheduled_t_ns", r->scheduled_ns);
         cJSON_AddItemToArray(events, ev);
     }
     char statement[240]; /* as much as a record holds */
@@ -81,7 +82,7 @@ int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON 
         err_set(e, "no memory for a request");
         goto out;
     }
-    load_prepare(c, url.bytes, headers);
+    load_prepare(c, c->curl, url.bytes, headers);
     if (text) curl_easy_setopt(c->curl, CURLOPT_COPYPOSTFIELDS, text);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, keep_bytes);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &got);
@@ -105,9 +106,8 @@ out:
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
-/* For a server that keeps no records: what the client knows. */
-static cJSON *own_record(const struct load_request *r, const struct load_seen *seen,
-                         const cJSON *half) {
+cJSON *load_own_record(const struct load_request *r, const struct load_seen *seen,
+                       const cJSON *half) {
     struct record rec;
     record_init(&rec);
     text_cut(rec.request_id, sizeof rec.request_id, r->request_id);
@@ -133,6 +133,10 @@ static cJSON *own_record(const struct load_request *r, const struct load_seen *s
         cJSON_AddNullToObject(client, "answer_ttft_ns");
     cJSON_AddNumberToObject(client, "answer_chunks", seen->content_chunks);
     cJSON_AddNumberToObject(client, "reasoning_chunks", seen->reasoning_chunks);
+    cJSON *gaps = r->keep_chunks ? cJSON_AddArrayToObject(client, "chunk_gaps_ns") : NULL;
+    for (size_t i = 1; gaps && i < seen->n_chunks; i++)
+        cJSON_AddItemToArray(
+            gaps, cJSON_CreateNumber((double)(seen->chunk_ns[i] - seen->chunk_ns[i - 1])));
     return tree;
 }
 
@@ -168,7 +172,7 @@ cJSON *load_record(struct load_client *c, const struct load_request *r,
     bool asks = seen->keeps_records || seen->http_status == 0; /* 0: unknown, so it asks */
     int status = asks ? load_json(c, path, half, &reply, e) : 404;
     if (status == 404 || status == 405) {
-        record = own_record(r, seen, half);
+        record = load_own_record(r, seen, half);
     } else if (status >= 0 && status != 200) {
         const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");
         const cJSON *m = cJSON_GetObjectItemCaseSensitive(error, "message");
