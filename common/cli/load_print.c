@@ -183,13 +183,13 @@ static void print_latencies(const struct load_report *r) {
         char text[SHOWN + 1][32];
         for (int k = 0; k < SHOWN; k++) {
             p[k] = percentile_of(s, &lines[i], POPULATION_ALL, shown_milli[k]);
-            percentile_text(&p[k], 2, text[k], sizeof text[k]);
+            percentile_text(&p[k], 3, text[k], sizeof text[k]);
             few |= p[k].present && p[k].few;
         }
         if (p[0].n == p[0].failed) continue; /* no such interval in this run */
         ok = percentile_of(s, &lines[i], POPULATION_COMPLETED, 99000);
         printf("  %-12s %11s %11s %11s %9zu %11s  %s\n", lines[i].label, text[0], text[1], text[2],
-               p[0].n, percentile_text(&ok, 2, text[SHOWN], sizeof text[SHOWN]),
+               p[0].n, percentile_text(&ok, 3, text[SHOWN], sizeof text[SHOWN]),
                formula_of(s, &lines[i]));
     }
     if (few) printf("  * too few observations for that percentile (p99: 100)\n");

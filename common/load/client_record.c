@@ -53,7 +53,6 @@ cJSON *load_half(const struct load_request *r, const struct load_seen *seen) {
         json_add_int(ev, "t_ns", stamps[i].t_ns);
         cJSON_AddStringToObject(ev, "source", source_name(SRC_CLIENT));
         cJSON_AddStringToObject(ev, "clock_api", "CLOCK_MONOTONIC");
-        if (i == 0 && r->scheduled_ns > 0) json_add_int(ev, "scheduled_t_ns", r->scheduled_ns);
         cJSON_AddItemToArray(events, ev);
     }
     char statement[240]; /* as much as a record holds */
@@ -125,7 +124,10 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
     cJSON *tree = record_to_json(&rec);
     record_release(&rec);
     const cJSON *events = cJSON_GetObjectItemCaseSensitive(half, "events");
-    cJSON_ReplaceItemInObjectCaseSensitive(tree, "events", cJSON_Duplicate(events, true));
+    cJSON *own = cJSON_Duplicate(events, true);
+    if (own && own->child && r->scheduled_ns > 0)
+        json_add_int(own->child, "scheduled_t_ns", r->scheduled_ns);
+    cJSON_ReplaceItemInObjectCaseSensitive(tree, "events", own);
     cJSON *client = cJSON_AddObjectToObject(tree, "client");
     if (seen->answer_ns >= 0)
         json_add_int(client, "answer_ttft_ns", seen->answer_ns - seen->submitted_ns);
