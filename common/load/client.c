@@ -187,7 +187,7 @@ static int on_connected(void *ctx, char *a, char *b, int c, int d) {
     (void)a, (void)b, (void)c, (void)d;
     struct load_transfer *r = ctx;
     if (++r->attempts == 1) return CURL_PREREQFUNC_OK;
-    r->seen->resent = true;
+    r->seen->resent = r->seen->broken = true;
     problem(r->seen, "the kept connection broke before an answer; the request isn't sent again");
     return CURL_PREREQFUNC_ABORT;
 }
@@ -282,14 +282,16 @@ static void conclude(struct load_transfer *r, CURLcode rc) {
         snprintf(text, sizeof text, "the connection broke: %s", curl_easy_strerror(rc));
     else if (status != 200)
         snprintf(text, sizeof text, "the server answered HTTP %ld", status);
+    if (!ok && !seen->timed_out && !seen->problem[0]) seen->broken = true;
     if (!ok || status != 200) problem(seen, text);
     if (r->surrogates.high) take_content(r, "\xef\xbf\xbd"); /* half a character, U+FFFD */
     struct err e;
     bool torn = sse_end(&r->sse); /* an event without its blank line; of [DONE] that does no harm */
     if (torn) sse_feed(&r->sse, "\n\n", 2, take_torn_event, r, &e);
     seen->cut_off = ok && status == 200 && !seen->saw_finish && !seen->saw_done;
-    if (seen->cut_off || (torn && !seen->saw_done))
-        problem(seen, "the answer broke off: neither a finish reason nor [DONE]");
+    bool broke_off = seen->cut_off || (torn && !seen->saw_done);
+    if (broke_off && !seen->problem[0]) seen->broken = true;
+    if (broke_off) problem(seen, "the answer broke off: neither a finish reason nor [DONE]");
     if (ok && status == 200 && !seen->cut_off) seen->final_ns = now;
 }
 

@@ -72,6 +72,7 @@ struct load_seen {
     int32_t http_status; /* 0: no answer */
     bool keeps_records;  /* the reply has X-Attempt, as every servelab server's has */
     bool saw_finish, saw_done, cut_off, timed_out, resent;
+    bool broken; /* the problem is the connection's, not one that the server stated */
     char finish_reason[16];
     int32_t prompt_tokens, output_tokens;     /* the server's usage, -1 when it gave none */
     int32_t content_chunks, reasoning_chunks; /* with text of the answer; with reasoning */
@@ -118,8 +119,9 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
  * keeps no records is not asked: then the record holds the client's half alone, is delivered when
  * its three events are there and nothing went wrong, and has a member "client" with
  * "answer_ttft_ns" (request_submitted to the first text of the answer; null without one),
- * "answer_chunks" and "reasoning_chunks", and where the chunks were kept "chunk_gaps_ns", the times
- * between one and the next. */
+ * "answer_chunks" and "reasoning_chunks", "problem" (null or a sentence; one that isn't the
+ * server's own is no in-band error and therefore not in "outcome"), and where the chunks were kept
+ * "chunk_gaps_ns", the times between one and the next. */
 cJSON *load_record(struct load_client *c, const struct load_request *r,
                    const struct load_seen *seen, struct err *e);
 

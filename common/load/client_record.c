@@ -117,7 +117,8 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
     rec.workload.max_output_tokens = r->max_tokens > 0 ? r->max_tokens : -1;
     rec.outcome.http_status = seen->http_status;
     text_cut(rec.outcome.finish_reason, sizeof rec.outcome.finish_reason, seen->finish_reason);
-    text_cut(rec.outcome.error, sizeof rec.outcome.error, seen->problem);
+    bool stated = !seen->broken || seen->http_status != 200; /* with 200 it would be in-band */
+    if (stated) text_cut(rec.outcome.error, sizeof rec.outcome.error, seen->problem);
     rec.outcome.delivered =
         seen->http_status == 200 && !seen->problem[0] && seen->first_ns >= 0 && seen->final_ns >= 0;
     write_statement(rec.statement, sizeof rec.statement, seen);
@@ -135,6 +136,10 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
         cJSON_AddNullToObject(client, "answer_ttft_ns");
     cJSON_AddNumberToObject(client, "answer_chunks", seen->content_chunks);
     cJSON_AddNumberToObject(client, "reasoning_chunks", seen->reasoning_chunks);
+    if (seen->problem[0])
+        cJSON_AddStringToObject(client, "problem", seen->problem);
+    else
+        cJSON_AddNullToObject(client, "problem");
     cJSON *gaps = r->keep_chunks ? cJSON_AddArrayToObject(client, "chunk_gaps_ns") : NULL;
     for (size_t i = 1; gaps && i < seen->n_chunks; i++)
         cJSON_AddItemToArray(

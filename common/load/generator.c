@@ -283,6 +283,7 @@ static void cut_off(struct generator *g) {
         struct flight *f = g->flying;
         wire_remove(&g->loop.wires[WIRE_MEASURED], f->curl);
         text_cut(f->seen.problem, sizeof f->seen.problem, "interrupted: the load was stopped");
+        f->seen.broken = true;
         land(g, f, CURLE_ABORTED_BY_CALLBACK);
     }
 }
