@@ -17,6 +17,7 @@ enum {
     HEAD_START_MS = 20, /* from "go" to time 0 of the schedule: what is due first is made before */
     QUIET_US = 300,     /* a record is dealt with only when nothing is due within this */
     LEFT_FOR_RECORDS_S = 5, /* after the last answer of an interrupted load */
+    SENDS_AT_ONCE = 16,     /* of a backlog, before sockets are read again */
     SPARE_HANDLES = 4096    /* of libcurl's, kept for the next requests */
 };
 
@@ -244,10 +245,10 @@ static bool schedule_over(struct generator *g, int64_t due_ns) {
     return j->duration_ns > 0 && due_ns >= g->r->first_ns + j->duration_ns;
 }
 
-/* Sends everything that is due. Called after each socket that was served. */
+/* Sends what is due. Called after each socket that was served. */
 static void send_due(void *ctx) {
     struct generator *g = ctx;
-    while (!g->sent_all && !g->stopped && !g->failed) {
+    for (int n = 0; n < SENDS_AT_ONCE && !g->sent_all && !g->stopped && !g->failed; n++) {
         int64_t due_ns = next_due_ns(g), at_ns;
         if (schedule_over(g, due_ns)) return end_of_sending(g);
         if (due_ns > clock_monotonic_ns()) return;

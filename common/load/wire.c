@@ -54,7 +54,7 @@ static int open_wire(struct wire_loop *l, enum wire_purpose p, int connections, 
 }
 
 int wire_loop_open(struct wire_loop *l, int connections, struct err *e) {
-    *l = (struct wire_loop){.epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
+    *l = (struct wire_loop){.epoll_fd = epoll_create1(EPOLL_CLOEXEC), .timer_ns = INT64_MAX};
     l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     struct epoll_event ev = {.events = EPOLLIN, .data.u64 = key_of(l->timer_fd, TIMER)};
     if (l->epoll_fd < 0 || l->timer_fd < 0 ||
@@ -96,7 +96,11 @@ void *wire_done(struct wire *w, int *code) {
     return curl;
 }
 
+/* A timer that goes off earlier stays as it is: waking once too often is cheaper than a system call
+ * each time. */
 static void set_timer(struct wire_loop *l, int64_t at_ns) {
+    if (l->timer_ns <= at_ns) return;
+    l->timer_ns = at_ns;
     struct itimerspec t = {.it_value = {at_ns / NS_PER_S, at_ns % NS_PER_S}};
     timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &t, NULL);
 }
@@ -105,6 +109,7 @@ static void serve(struct wire_loop *l, const struct epoll_event *ev) {
     int fd = (int)(uint32_t)ev->data.u64, owner = (int)(ev->data.u64 >> 32), what = 0;
     uint64_t times;
     if (owner == TIMER) {
+        l->timer_ns = INT64_MAX;
         if (read(fd, &times, sizeof times) < 0) return;
         return;
     }

@@ -23,6 +23,7 @@ struct wire {
 
 struct wire_loop {
     int epoll_fd, timer_fd;
+    int64_t timer_ns; /* when the timer goes off; INT64_MAX: it doesn't */
     struct wire wires[WIRES];
     int64_t longest_turn_ns; /* so long, at most, were bytes there before they were read */
 };
