@@ -8,10 +8,13 @@ is no stream. It stands for nobody's server: it keeps no records.
 """
 import asyncio
 import json
+import resource
 import threading
 import time
 
 CLOSE = object()
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class Reply:
@@ -162,6 +165,7 @@ class MockServer:
             request.gone_ns = time.monotonic_ns()
             raise ConnectionError("the client went away")
         closed.cancel()
+        await asyncio.gather(closed, return_exceptions=True)  # one reader at a time
 
     async def play(self, request, parts, reader, writer):
         begun = False
