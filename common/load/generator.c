@@ -173,7 +173,8 @@ static void land(struct generator *g, struct flight *f, int code) {
     else
         curl_easy_cleanup(f->curl);
     f->curl = NULL;
-    if (g->job->closed) workload_ended(g->job->workload, row->ended_ns - g->r->first_ns);
+    int64_t pause_ns = row->whole ? 0 : LOAD_PAUSE_MS * NS_PER_MS;
+    workload_ended(g->job->workload, row->ended_ns + pause_ns - g->r->first_ns);
     g->live.ended++;
     if (row->whole)
         live_add(&g->live, row->first_ns < 0 ? -1 : row->first_ns - row->scheduled_ns,

@@ -3,7 +3,9 @@
  * Open loop: a request goes out when the workload says so, whatever became of the others; no sleep
  * is relative to another one, so that nothing drifts. Closed loop: each client thinks, sends, and
  * waits for the end. In both, a request has the time at which it should have been sent; the lag
- * behind it is recorded, and latencies count from the schedule.
+ * behind it is recorded, and latencies count from the schedule. A client of a closed loop whose
+ * request failed waits LOAD_PAUSE_MS before it thinks: otherwise a server that refuses, or is gone,
+ * would be asked as fast as it can refuse.
  *
  * What disturbs the measurement is kept out of it: the next request of an open loop is made before
  * it is due, records are exchanged with the server on connections of their own when nothing is due
@@ -21,6 +23,8 @@
 #include "workload/workload.h"
 
 #include <signal.h>
+
+enum { LOAD_PAUSE_MS = 100 };
 
 /* A prompt with a checkable answer, as the server gave it. */
 struct check_prompt {

@@ -50,7 +50,10 @@ static void add_workload(cJSON *root, const struct run_file *f) {
     add_if(o, "on_s", s->on_s);
     add_if(o, "off_s", s->off_s);
     add_if(o, "clients", s->clients);
-    if (s->arrivals == ARRIVALS_CLOSED) cJSON_AddNumberToObject(o, "think_s", s->think_s);
+    if (s->arrivals == ARRIVALS_CLOSED) {
+        cJSON_AddNumberToObject(o, "think_s", s->think_s);
+        cJSON_AddNumberToObject(o, "pause_after_failure_ms", LOAD_PAUSE_MS);
+    }
     if (s->arrivals == ARRIVALS_TRACE) {
         cJSON_AddStringToObject(o, "trace", s->trace);
         cJSON_AddStringToObject(o, "trace_format", spec_trace_format_name(s->trace_format));

@@ -142,6 +142,13 @@ def a_closed_loop_waits_and_thinks():
         equal(run.run["workload"]["clients"], 3)
 
 
+def a_closed_loop_does_not_storm_a_server_that_refuses():
+    with MockServer(lambda r: [Reply(429)]) as s:
+        run = Run(s.url, "--arrivals", "closed", "--clients", "2", "--duration-s", "0.55", "--prompt-tokens", "4")
+        assert 2 <= len(run.records) <= 2 * 6, "each of the two asks at 0, 100, .. 500 ms at most"
+        equal(run.summary["by_reason"]["rejected"], len(run.records))
+
+
 def thousand_streams_are_open_at_once():
     """Nobody is answered until the client is stopped."""
     everybody = 1000
@@ -522,7 +529,8 @@ def verdicts_come_with_the_records():
 
 
 TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one, the_offered_rate_does_not_drift,
-         latency_counts_from_the_scheduled_send, a_closed_loop_waits_and_thinks, thousand_streams_are_open_at_once,
+         latency_counts_from_the_scheduled_send, a_closed_loop_waits_and_thinks,
+         a_closed_loop_does_not_storm_a_server_that_refuses, thousand_streams_are_open_at_once,
          stamps_lie_between_the_servers, empty_and_one_token_answers, the_achieved_length_divides, the_servers_usage_counts,
          failures_stay_in_the_denominator, a_kept_connection_that_breaks_is_no_hidden_retry, a_request_that_takes_too_long,
          no_server_is_bad_input, warm_up_and_cool_down, percentiles_say_when_they_are_of_too_few,
