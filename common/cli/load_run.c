@@ -307,7 +307,7 @@ static int prepare(struct session *s, const char **input, struct err *e) {
                : 0;
 }
 
-/* From here on what was seen is written, whatever happens. */
+/* Sends the load and writes the run. Also after an error or a signal, what was seen is written. */
 static int generate(struct session *s, struct err *e) {
     struct sigaction action = {.sa_handler = on_signal}, old[2];
     struct err later;

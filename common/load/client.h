@@ -58,7 +58,7 @@ struct load_request {
                        "key-recall/1:7"; "" for none */
     char request_id[64];
     int32_t attempt;
-    int64_t scheduled_ns; /* when it should have been sent; 0: nobody scheduled it */
+    int64_t scheduled_ns; /* when it should have been sent; 0: it has no schedule */
     bool keep_chunks;     /* fill seen->chunk_ns */
     FILE *echo;           /* the answer's text is written there as it comes; NULL: nowhere */
     bool progress;        /* after two seconds, show on stderr that the request goes on */

@@ -236,7 +236,7 @@ static void prepare(struct generator *g) {
     g->prepared = next_flight(g, &g->prepared_ns);
 }
 
-/* The schedule is at its end, whatever is still in flight. */
+/* Will no further request be sent? Requests may still be in flight. */
 static bool schedule_over(struct generator *g, int64_t due_ns) {
     const struct load_job *j = g->job;
     if (!g->prepared && workload_over(j->workload)) return true;

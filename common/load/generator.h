@@ -1,11 +1,11 @@
 /* generator.h: sends a workload to a server on an absolute schedule, in one thread.
  *
- * Open loop: a request goes out when the workload says so, whatever became of the others; no sleep
- * is relative to another one, so that nothing drifts. Closed loop: each client thinks, sends, and
- * waits for the end. In both, a request has the time at which it should have been sent; the lag
- * behind it is recorded, and latencies count from the schedule. A client of a closed loop whose
- * request failed waits LOAD_PAUSE_MS before it thinks: otherwise a server that refuses, or is gone,
- * would be asked as fast as it can refuse.
+ * Open loop: a request is sent at its time, independent of the others. Each wait ends at an
+ * absolute time, so the rate does not drift. Closed loop: each client thinks, sends, and waits for
+ * the end. In both, a request has the time at which it should have been sent; the lag behind it is
+ * recorded, and latencies count from the schedule. A client of a closed loop whose request failed
+ * waits LOAD_PAUSE_MS before it thinks: otherwise a server that refuses, or is gone, would be asked
+ * as fast as it can refuse.
  *
  * What disturbs the measurement is kept out of it: the next request of an open loop is made before
  * it is due, records are exchanged with the server on connections of their own when nothing is due

@@ -1,8 +1,8 @@
 /* outbox.h: what happens to a request's record when the answer is over: the client's half goes to
  * the server, the joined record comes back, and it becomes a line of the log.
  *
- * All of it on connections of its own, at most OUTBOX_AT_ONCE at a time, and only once the answer
- * has ended; the generator calls it when nothing that is measured is due. A record that the server
+ * These exchanges use separate connections, at most OUTBOX_AT_ONCE at a time, and begin only after
+ * the answer has ended; the generator calls it when no send is due. A record that the server
  * does not have (another maker's; forgotten meanwhile) is the client's half alone.
  */
 #ifndef SERVELAB_LOAD_OUTBOX_H

@@ -2,8 +2,8 @@
  *
  * One row a request, in the order of the schedule. Times are ns of CLOCK_MONOTONIC, -1 where there
  * is none. Latencies are computed in summary.h; here are the counts, the lag and the validity,
- * which need none of the labs' functions, so that a run file is written whatever state those are
- * in.
+ * which need no function of a lab, so that a run file is written even if a lab's file is
+ * unfinished.
  *
  * The measured window is closed: it holds the requests whose scheduled send lies in [first + warm
  * up, end - cool down], where `first` is when the schedule began, and `end` is --duration-s later,

@@ -10,7 +10,7 @@
  *    "client": {"version", "libcurl", "machine", "busy_fraction", ...},
  *    "server": {"url", "model", "keeps_records", "models", "health_before", "health_after"}}
  *
- * With the same seed and flags the schedule is the same; each request's own time stands in its
+ * The same seed and flags give the same schedule; the scheduled time of each request is in its
  * record, as "scheduled_t_ns" of request_submitted. Times "_t_ns" are of one clock, the client's.
  */
 #ifndef SERVELAB_LOAD_RUN_FILE_H

@@ -2,7 +2,7 @@
  *
  * The population is the requests whose scheduled send lies in the measured window (results.h). Each
  * is classified by lab 01's functions; one that was not completed is +infinity in every percentile,
- * and percentiles over the completed ones alone stand beside. Latencies:
+ * and percentiles over the completed ones alone are computed as well. Latencies:
  *   TTFT   first text - scheduled send       and the same from the actual send
  *   e2e    end of the answer - scheduled send   likewise
  *   TPOT   joined records: (last - first token_sent) / (output tokens - 1); records of the client
@@ -26,7 +26,7 @@ struct load_summary {
     const struct objective *objective;   /* NULL: none */
     struct population_summary counts;    /* of the window */
     int64_t within_limits; /* completed, and within the objective's limits of a single request,
-                              whatever their quality */
+                              judged or not */
     double window_s;       /* NaN where the window has no length */
     double offered_rps;    /* scheduled in the window / its length */
     double achieved_rps;   /* completed whose end is in the window / its length */

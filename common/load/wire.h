@@ -1,7 +1,7 @@
 /* wire.h: many HTTP transfers in one thread: libcurl's multi interface over one epoll.
  *
  * A stream that is silent costs nothing, and waiting is exact: a timer on CLOCK_MONOTONIC, not a
- * number of milliseconds. A loop has two wires, each with connections of its own: one for the
+ * number of milliseconds. A loop has two wires with separate connections: one for the
  * requests that are measured, one for everything else.
  */
 #ifndef SERVELAB_LOAD_WIRE_H

@@ -4,7 +4,7 @@ test can say exactly between which two instants a stamp of the client must lie, 
 
   with MockServer(lambda request: answer(["a", "b"], first_s=0.1)) as s: ... s.url, s.requests
 A script is a list: bytes are sent, numbers are pauses in seconds, CLOSE ends the connection, Reply(status) is an answer that
-is no stream. It stands for nobody's server: it keeps no records.
+is no stream. It keeps no records.
 """
 import asyncio
 import json
@@ -65,7 +65,7 @@ def answer(request, texts, first_s=0.0, gap_s=0.0, before=(), after_s=0.0, token
 class MockServer:
     def __init__(self, script, models=None, health=None, presets=None):
         self.script = script
-        self.fixed = {"/v1/models": models or {"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "nobody"}]},
+        self.fixed = {"/v1/models": models or {"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "mock"}]},
                       "/health": health, "/v1/presets": presets}
         self.requests, self.gets, self.open_now, self.open_most = [], [], 0, 0
         self.connections = 0
