@@ -166,9 +166,10 @@ static void print_lag(const struct load_report *r) {
         (double)lag.max_ns / 1e6, (double)lag.limit_ns / 1e6);
     if (isnan(lag.busy)) return;
     double span_ns = (double)(r->results->sending_end_ns - r->results->first_ns);
-    printf("          its thread computed %.1f %% of the time and waited for a core %.1f %%\n",
+    printf("          its thread computed %.1f %% of the time and waited for a core %.1f %%%s\n",
            (double)r->results->cpu_ns / span_ns * 100,
-           (double)r->results->waited_ns / span_ns * 100);
+           (double)r->results->waited_ns / span_ns * 100,
+           r->results->real_time ? ", with real-time priority" : "");
 }
 
 static void print_latencies(const struct load_report *r) {

@@ -7,6 +7,7 @@
 #include "load/wire.h"
 
 #include <curl/curl.h>
+#include <sched.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -62,6 +63,11 @@ static int64_t thread_waited_ns(void) {
     if (fscanf(f, "%lld %lld", &ran, &waited) != 2) waited = 0;
     fclose(f);
     return waited;
+}
+
+static bool set_real_time(bool on) {
+    struct sched_param p = {.sched_priority = on ? sched_get_priority_min(SCHED_FIFO) : 0};
+    return !sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &p) && on;
 }
 
 static void end_of_sending(struct generator *g) {
@@ -369,8 +375,11 @@ int load_generate(const struct load_job *job, struct load_results *out,
                                  .pace_late = -1};
     g->job = job;
     g->r = out;
+    bool ordinary = sched_getscheduler(0) == SCHED_OTHER;
+    out->real_time = !ordinary || set_real_time(true);
     int rc = start(g, e);
     if (!rc) run(g);
+    if (ordinary && out->real_time) set_real_time(false);
     live_clear(&g->live);
     out->longest_turn_ns = g->loop.longest_turn_ns;
     *records = g->outbox.counts;

@@ -7,6 +7,9 @@
  * waits LOAD_PAUSE_MS before it thinks: otherwise a server that refuses, or is gone, would be asked
  * as fast as it can refuse.
  *
+ * Where the system permits it (as root), the thread has the lowest real-time priority meanwhile: on
+ * a machine that the server shares, an ordinary thread is woken milliseconds late.
+ *
  * What disturbs the measurement is kept out of it: the next request of an open loop is made before
  * it is due, records are exchanged with the server on connections of their own when nothing is due
  * (outbox.h), a request is sent once and never retried.

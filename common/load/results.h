@@ -57,6 +57,7 @@ struct load_results {
     int64_t sending_end_ns;    /* when the last request had been sent, or the load was stopped */
     int64_t cpu_ns, waited_ns; /* of the thread while it sent: computing; runnable without a core */
     int64_t longest_turn_ns;   /* wire.h */
+    bool real_time;            /* the thread had a real-time priority */
     bool interrupted;
     bool streams_full;             /* some send had to wait because no more streams can be open */
     int64_t pace_steps, pace_late; /* of a paced server during the run; -1: it doesn't say */

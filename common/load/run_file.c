@@ -159,6 +159,7 @@ static void add_client(cJSON *root, const struct run_file *f) {
     cJSON_AddStringToObject(o, "built_with", __VERSION__);
     cJSON_AddStringToObject(o, "libcurl", curl_version_info(CURLVERSION_NOW)->version);
     cJSON_AddStringToObject(o, "machine", machine);
+    cJSON_AddBoolToObject(o, "real_time_priority", r->real_time);
     add_real(o, "busy_fraction", lag.busy);
     add_ns(o, "cpu_ns", r->cpu_ns);
     add_ns(o, "waited_for_a_core_ns", r->waited_ns);

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """test_load_run.py: `servelab load` with a workload: its schedule, its stamps, its populations and its files, against a
 scripted server whose own stamps bound the client's, and against the product's server.
-
-servelab-test: waits long
 """
+# servelab-test: waits long
 import json
 import os
 import random
