@@ -226,7 +226,7 @@ static int64_t next_due_ns(struct generator *g) {
 
 /* Takes the next arrival and makes its request. NULL: there is none, or it failed. */
 static struct flight *next_flight(struct generator *g, int64_t *at_ns) {
-    struct sim_request s;
+    struct sim_request s = {0};
     struct err e;
     int got = workload_next(g->job->workload, &s, &e);
     *at_ns = s.arrival_ns;
@@ -246,10 +246,11 @@ static void prepare(struct generator *g) {
 static bool schedule_over(struct generator *g, int64_t due_ns) {
     const struct load_job *j = g->job;
     if (!g->prepared && workload_over(j->workload)) return true;
-    /* a closed loop in which everybody waits goes on with the next end, if that comes in time */
-    if (j->duration_ns > 0 && due_ns == INT64_MAX)
-        return clock_monotonic_ns() >= g->r->first_ns + j->duration_ns;
-    return j->duration_ns > 0 && due_ns >= g->r->first_ns + j->duration_ns;
+    if (j->duration_ns == 0) return false;
+    int64_t end_ns = g->r->first_ns + j->duration_ns;
+    /* in a closed loop an answer in flight can still bring a request before the end */
+    if (j->closed && g->in_flight > 0 && clock_monotonic_ns() < end_ns) return false;
+    return due_ns >= end_ns;
 }
 
 /* Sends what is due. Called after each socket that was served. */

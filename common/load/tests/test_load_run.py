@@ -150,6 +150,16 @@ def a_closed_loop_does_not_storm_a_server_that_refuses():
         equal(run.summary["by_reason"]["rejected"], len(run.records))
 
 
+def a_closed_loop_goes_on_until_its_time_is_over():
+    """One client's pause lies beyond the end; what the other one's answer brings before the end is sent all the same."""
+    with MockServer(lambda r: [[0.92, Reply(429)], answer(r, ["x"], first_s=0.94), short(r)][min(r.number, 2)]) as s:
+        run = Run(s.url, "--arrivals", "closed", "--clients", "2", "--duration-s", "1", "--prompt-tokens", "4", "--output-tokens", "3")
+        scheduled, first = run.scheduled(), run.run["schedule"]["first_t_ns"]
+        ends = [t(r, "final_byte_received") - first for r in run.records if r["outcome"]["delivered"]]
+        assert len(run.records) >= 2 and all(e in scheduled for e in ends if e < 1000 * MS), (scheduled, ends)
+        assert max(scheduled) < 1000 * MS
+
+
 def thousand_streams_are_open_at_once():
     """Nobody is answered until the client is stopped."""
     everybody = 1000
@@ -531,7 +541,8 @@ def verdicts_come_with_the_records():
 
 TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one, the_offered_rate_does_not_drift,
          latency_counts_from_the_scheduled_send, a_closed_loop_waits_and_thinks,
-         a_closed_loop_does_not_storm_a_server_that_refuses, thousand_streams_are_open_at_once,
+         a_closed_loop_does_not_storm_a_server_that_refuses,
+         a_closed_loop_goes_on_until_its_time_is_over, thousand_streams_are_open_at_once,
          stamps_lie_between_the_servers, empty_and_one_token_answers, the_achieved_length_divides, the_servers_usage_counts,
          failures_stay_in_the_denominator, a_kept_connection_that_breaks_is_no_hidden_retry, a_request_that_takes_too_long,
          no_server_is_bad_input, warm_up_and_cool_down, percentiles_say_when_they_are_of_too_few,
