@@ -151,6 +151,6 @@ help: ## learner: this list
 	@echo "servelab: make TARGET [MODE=release|asan|tsan] [IMPL=solutions|labs] [CC=gcc|clang]"; echo
 	@for who in learner lecturer instructor maintainer; do \
 	  echo "for the $$who"; \
-	  awk -F ":.*## $$who: " "/^[a-z-]+:.*## $$who: / { printf \"  %-16s %s\n\", \$$1, \$$2 }" $(MAKEFILE_LIST); done
+	  awk -F ":.*## $$who: " "/^[a-z-]+:.*## $$who: / { printf \"  %-17s %s\n\", \$$1, \$$2 }" $(MAKEFILE_LIST); done
 
 .PHONY: build test test-c check-all check-foreign check-bare-debian soak check-headers check-format format bench deps deps-test clean help

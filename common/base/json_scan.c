@@ -122,7 +122,7 @@ static int fail_unexpected(struct scan *s, const char *expected) {
         {"True", "write true, not True"},
         {"False", "write false, not False"},
         {"None", "write null, not None"},
-        {"'", "JSON strings stand in double quotes"},
+        {"'", "JSON strings need double quotes"},
         {"//", "JSON has no comments; remove it"},
         {"/*", "JSON has no comments; remove it"},
         {"+", "JSON numbers have no plus sign; remove it"},
@@ -502,7 +502,7 @@ static int scan_value(struct scan *s, bool *value_next) {
     if (s->pos == s->n) {
         if (s->depth)
             return fail_cut_off(s, s->stack[s->depth - 1].is_object ? "an object" : "an array");
-        return fail(s, "it is empty: a JSON value must stand here");
+        return fail(s, "it is empty; a JSON value is expected here");
     }
     switch (s->text[s->pos]) {
     case '{':

@@ -29,7 +29,8 @@ enum completion_reason {
                              is stated without a status, or an event of the six is missing; of a
                              record with no other event the client's three are enough (its server
                              keeps no records) */
-    REASON_NO_FINISH_REASON, /* the stream ended, but nobody said that the answer was over */
+    REASON_NO_FINISH_REASON, /* the stream ended without a finish reason: the answer may be
+                                incomplete */
     REASON_TRUNCATED, /* finish_reason "length", unless the objective declares a fixed output length
                        */
     REASON_N

@@ -68,7 +68,7 @@ static inline bool take_text(struct cursor *c, struct text *out) {
             return true;
         }
         if (ch < 0x20 || ch == '\\') return false;
-        size_t length = ch < 0x80 ? 1 : utf8_char_bytes(c->at, (size_t)(c->end - c->at));
+        int length = ch < 0x80 ? 1 : (int)utf8_char_bytes(c->at, (size_t)(c->end - c->at));
         if (!length) return false;
         c->at += length;
     }

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from grading import (CODE, QUICK, REFERENCE, SERVELAB, TMP, TOP, WORK, check, grade, main, reference, run,
+from grading import (CODE, QUICK, REFERENCE, SERVELAB, TMP, TOP, WORK, check, grade, main, on_top, reference, run,
                      submission, wrong_percentile)
 
 
@@ -140,7 +140,7 @@ def test_a_hidden_seed_shows_nothing():
     text = wrong_percentile()
     text = text.replace("    struct percentile p = {.n", "    tell(obs_ns, n_ok, n_failed, percentile_milli);\n"
                         "    struct percentile p = {.n", 1)
-    text = text.replace('#include <stdlib.h>', '#include <stdlib.h>\n' + TELLTALE, 1)
+    text = on_top(text, TELLTALE)
     folder = submission("tells", percentile_c=text)
     practice = grade(folder, "--check", QUICK)
     assert "SECRET" in check(practice, "slo.percentile_rank")["printed"]
@@ -173,6 +173,7 @@ def test_an_exit_status_tells_nothing_with_a_hidden_seed():
     text = reference("percentile.c").replace(
         "    struct percentile p = {.n",
         "    if (n_ok > 3) exit((int)(obs_ns[0] & 0x7f) + 1);\n    struct percentile p = {.n", 1)
+    text = on_top(text, "#include <stdlib.h>\n")
     seed = os.path.join(TMP, "another seed")
     with open(seed, "w", encoding="utf-8") as f:
         f.write("0123456789abcdef")
@@ -369,7 +370,7 @@ def test_messages_name_a_command_that_can_be_typed():
 
 def test_a_label_stands_apart_from_its_text():
     text = wrong_percentile().replace("    struct percentile p = {.n", "    printf(\"loud\\n\");\n    struct percentile p = {.n", 1)
-    folder = submission("loud", percentile_c=text.replace("#include <stdlib.h>", "#include <stdio.h>\n#include <stdlib.h>"))
+    folder = submission("loud", percentile_c=on_top(text, "#include <stdio.h>\n"))
     shown = run("01", "--check", "slo.percentile_rank", "--", folder).stdout.decode()
     assert re.search(r"^      printed loud", shown, re.M), shown
 
@@ -387,8 +388,9 @@ def test_an_interrupted_grading_leaves_nothing():
         own = tempfile.mkdtemp(dir=WORK)
         os.chmod(own, 0o1777)
         with subprocess.Popen([SERVELAB, "grade", "01", "--", folder], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={**os.environ, "TMPDIR": own}) as p:
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": own},
+                              # in the background of a shell SIGINT is ignored, and then by the grader, too
+                              preexec_fn=lambda s=sig: signal.signal(s, signal.SIG_DFL)) as p:
             while not glob.glob(os.path.join(own, state)):
                 assert p.poll() is None, p.communicate()
                 time.sleep(0.01)

@@ -100,7 +100,7 @@ def make_help():
     files = ["Makefile", *glob.glob("**/module.mk", root_dir=TOP, recursive=True)]
     for target in (t for f in files if not f.startswith("build/")
                    for t in re.findall(r"^([a-z-]+):.*## ", open(os.path.join(TOP, f)).read(), re.M)):
-        report(len(re.findall(f"^  {target}  +\\S", shown, re.M)) == 1, f"make help lists {target}", shown)
+        report(len(re.findall(f"^  {target} +\\S", shown, re.M)) == 1, f"make help lists {target}", shown)
 
 
 with tempfile.TemporaryDirectory(prefix="servelab-cli-") as work:

@@ -217,10 +217,10 @@ static void note_attempt(const struct record *r, void *ctx) {
     highest[round]++;
 }
 
-/* Kills the writer at random moments. Every line is whole, or is the piece of a record that nobody
- * was told of; what was told of is all there; and a piece costs no other record. */
+/* Kills the writer at random moments. Every line is whole, or is the piece of the record that was
+ * being appended; all records whose append returned are there; a piece damages no other record. */
 static void kill_writers(int sent) {
-    int told[ROUNDS] = {0}, found[ROUNDS] = {0};
+    int returned[ROUNDS] = {0}, found[ROUNDS] = {0};
     struct rng rng;
     rng_seed(&rng, (uint64_t)sent);
     for (int round = 0; round < ROUNDS; round++) {
@@ -229,19 +229,20 @@ static void kill_writers(int sent) {
         pid_t child = fork();
         if (child == 0) write_until_killed(ends[1], round, sent);
         close(ends[1]);
-        ck_assert_int_eq(read(ends[0], &told[round], sizeof(int)), sizeof(int)); /* it writes */
+        ck_assert_int_eq(read(ends[0], &returned[round], sizeof(int)), sizeof(int)); /* it writes */
         usleep((useconds_t)rng_below(&rng, 8000));
         ck_assert_int_eq(kill(child, SIGKILL), 0);
         waitpid(child, &status, 0);
         ck_assert(WIFSIGNALED(status));
-        while (read(ends[0], &attempt, sizeof attempt) == sizeof attempt) told[round] = attempt;
+        while (read(ends[0], &attempt, sizeof attempt) == sizeof attempt) returned[round] = attempt;
         close(ends[0]);
     }
     struct seen s = read_log(note_attempt, found);
     ck_assert_msg(s.errors == 0, "line %d: %s: %s", s.e.line, s.e.field, s.e.text);
     for (int round = 0; round < ROUNDS; round++)
-        ck_assert_msg(found[round] == told[round] || found[round] == told[round] + 1,
-                      "round %d: %d records, %d were told of", round, found[round], told[round]);
+        ck_assert_msg(found[round] == returned[round] || found[round] == returned[round] + 1,
+                      "round %d: %d records, %d appends returned", round, found[round],
+                      returned[round]);
     fprintf(stderr, "%d token_sent: %d records, %d torn lines\n", sent, s.records, s.torn);
 }
 

@@ -120,7 +120,7 @@ def standard_input():
     rc, _, err = run(fifo)
     check("a FIFO doesn't hang it", rc == 2 and "regular file" in err and "standard input" in err, err)
     rc, _, err = run("-", stdin=json.dumps(record()).encode() + b"\0")
-    check("a NUL after the record is told by its number", rc == 2 and "byte 0x00" in err, err)
+    check("a NUL after the record is reported by its number", rc == 2 and "byte 0x00" in err, err)
 
 
 def torn_lines():
@@ -219,7 +219,7 @@ def unknown_members():
     r = record()
     r["trace"] = {"id": 1}
     find(r, "first_token")["lane"] = 3
-    equal("unknown members are no error", run(files.write(r))[0], 0)
+    equal("unknown members are accepted", run(files.write(r))[0], 0)
 
 
 def memory():
