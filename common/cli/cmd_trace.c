@@ -18,6 +18,7 @@
 
 struct options {
     const char *out, *steps;
+    bool json;
 };
 
 static int run(int argc, char **argv);
@@ -27,6 +28,7 @@ static const struct option_flag flags[] = {
     OPTION_FILE(T, out, "out", "FILE", "write the trace there (standard output)"),
     OPTION_FILE(T, steps, "steps", "FILE",
                 "the server's --step-log (RUN/steps.jsonl where RUN is a folder that has one)"),
+    OPTION_SWITCH(T, json, "json", "with --out, report what was written as one JSON line"),
     {0}};
 #undef T
 
@@ -129,7 +131,12 @@ static void add_step(void *ctx, const struct step *s, const char *line) {
 /* ---- the command ------------------------------------------------------------------------------
  */
 
-static int write_trace(const struct run *r, FILE *out, const char **input, struct err *e) {
+struct written {
+    int64_t requests, steps;
+};
+
+static int write_trace(const struct run *r, FILE *out, struct written *w, const char **input,
+                       struct err *e) {
     int64_t zero[CLOCK_N];
     struct chrome_trace t;
     for (int c = 0; c < CLOCK_N; c++) zero[c] = -1;
@@ -142,7 +149,24 @@ static int write_trace(const struct run *r, FILE *out, const char **input, struc
     *input = r->records;
     if (walk_records(r->records, add_record, &t, e)) return -1;
     chrome_trace_end(&t);
+    *w = (struct written){t.lanes, t.steps};
     return 0;
+}
+
+static void report(const struct options *o, const struct written *w) {
+    if (!o->json) {
+        printf("%s: %lld requests, %lld steps; open it in chrome://tracing or ui.perfetto.dev\n",
+               o->out, (long long)w->requests, (long long)w->steps);
+        return;
+    }
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "trace", o->out);
+    cJSON_AddNumberToObject(root, "requests", (double)w->requests);
+    cJSON_AddNumberToObject(root, "steps", (double)w->steps);
+    char *text = json_print(root);
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(root);
 }
 
 static int run(int argc, char **argv) {
@@ -161,7 +185,8 @@ static int run(int argc, char **argv) {
         fputs("servelab trace: no memory\n", stderr);
         return CLI_FAULT;
     }
-    int rc = write_trace(&r, out, &input, &e);
+    struct written w;
+    int rc = write_trace(&r, out, &w, &input, &e);
     if (o.out) fclose(out);
     if (rc)
         status = cli_input_error("trace", input, &e, false);
@@ -170,6 +195,7 @@ static int run(int argc, char **argv) {
         status = CLI_FAULT;
     } else {
         status = CLI_DONE;
+        if (o.out) report(&o, &w);
     }
     free(text);
     return status;

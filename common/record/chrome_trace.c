@@ -144,6 +144,7 @@ void chrome_trace_record(struct chrome_trace *t, const struct record *r) {
 
 void chrome_trace_step(struct chrome_trace *t, int64_t start_ns, int64_t end_ns, const char *name,
                        const char *args) {
+    t->steps++;
     if (t->zero[CLOCK_SERVER] < 0) t->zero[CLOCK_SERVER] = start_ns;
     put_slice(t, CLOCK_SERVER, ENGINE_LANE, name, start_ns, end_ns, args);
 }

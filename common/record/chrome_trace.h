@@ -25,7 +25,7 @@ struct chrome_trace {
     FILE *out;
     bool began;            /* an event was written: the next one needs a comma */
     int64_t zero[CLOCK_N]; /* the first time seen on each clock; -1 before */
-    int64_t lanes;         /* requests so far */
+    int64_t lanes, steps;  /* requests and steps so far */
 };
 
 /* Writes the beginning. `zero_ns`: the earliest time of each clock in what will be added, -1 where

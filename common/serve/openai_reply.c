@@ -112,17 +112,22 @@ void openai_error(struct buffer *b, const char *type, const char *message, const
     buffer_puts(b, "}}");
 }
 
-void openai_model(struct buffer *b, const char *model, int64_t created_s, int32_t context_length) {
+void openai_model(struct buffer *b, const struct openai_model *m) {
     buffer_puts(b, "{\"id\":");
-    buffer_json_puts(b, model);
+    buffer_json_puts(b, m->name);
     buffer_printf(b,
                   ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"servelab\","
-                  "\"context_length\":%d}",
-                  (long long)created_s, context_length);
+                  "\"context_length\":%d,\"vocab_size\":%d",
+                  (long long)m->created_s, m->context_length, m->vocab_size);
+    if (m->paced) {
+        buffer_puts(b, ",\"paced\":");
+        buffer_json_puts(b, m->paced);
+    }
+    buffer_puts(b, "}");
 }
 
-void openai_models(struct buffer *b, const char *model, int64_t created_s, int32_t context_length) {
+void openai_models(struct buffer *b, const struct openai_model *m) {
     buffer_puts(b, "{\"object\":\"list\",\"data\":[");
-    openai_model(b, model, created_s, context_length);
+    openai_model(b, m);
     buffer_puts(b, "]}\n");
 }
