@@ -48,7 +48,8 @@ static int print_group(const char *group, FILE *out) {
     fputc('\n', out);
     for (const struct command *const *c = cli_commands; *c; c++)
         if (!strncmp((*c)->name, group, n) && (*c)->name[n] == ' ')
-            fprintf(out, "example: %.*s\n", (int)strcspn((*c)->examples, "\n"), (*c)->examples);
+            fprintf(out, "example: build/bin/%.*s\n", (int)strcspn((*c)->examples, "\n"),
+                    (*c)->examples);
     fprintf(out, "\n`servelab %s COMMAND --help` lists its flags.\n", group);
     return out == stdout ? CLI_DONE : CLI_USAGE;
 }

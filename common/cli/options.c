@@ -302,5 +302,5 @@ void options_help(const struct command *c, FILE *out) {
     print_wrapped(out, c->exits, 13, 0);
     fputc('\n', out);
     for (const char *e = c->examples; *e; e = strchrnul(e, '\n') + (*strchrnul(e, '\n') != 0))
-        fprintf(out, "example: %.*s\n", (int)strcspn(e, "\n"), e);
+        fprintf(out, "example: build/bin/%.*s\n", (int)strcspn(e, "\n"), e);
 }

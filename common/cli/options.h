@@ -93,7 +93,8 @@ struct command {
     const char *about;    /* paragraphs below it */
     const char *notes;    /* paragraphs after the flags, or NULL */
     const char *exits;    /* what the exit statuses mean */
-    const char *examples; /* a command a line; the first runs in the project's folder */
+    const char *examples; /* a command a line, each begins with "servelab"; the first runs in the
+                             project's folder */
 
     const struct option_flag *flags;
     const struct option_rule *rules; /* NULL: none */

@@ -124,12 +124,12 @@ static const char POLICIES[] =
     "policies\n"
     "  single                first come, first served, one at a time\n"
     "  shortest-first        one at a time, shortest prompt first; waiting raises the priority\n"
-    "  wait-for-n:N          groups of N; the last, short one goes when no arrival is left\n"
+    "  wait-for-n:N          groups of N; the last one may be smaller\n"
     "  wait-for-time:MS[,N]  a group goes when its first has waited MS ms, or at N (8)\n"
     "  static:N              up to N waiting requests; no other joins until all are done\n"
     "  continuous            a request that fits joins at the next forward pass, prompts first\n"
     "  chunked               the same, with prompts in pieces beside the others' next tokens\n"
-    "  learner               policy.c of lab 02; learner-batch:N: its groups of up to N";
+    "  learner               policy.c of lab 02; learner-batch:N forms groups of up to N";
 
 static const struct command *const BOTH[] = {&sim_run_command, &sim_sweep_command, NULL};
 

@@ -91,7 +91,7 @@ if [ -n "$mine" ] && [ "${FORCE:-0}" != 1 ]; then
     {
         echo "make labs: these files were edited, and making them anew would lose that work:"
         printf '%s\n' "$mine" | sed 's,^,  labs/,'
-        echo "Nothing was changed. To keep your work, leave it: labs/ needs no regenerating. To start over,"
+        echo "Nothing was changed. To keep your work, do nothing. To start over,"
         echo "  make labs FORCE=1"
         echo "saves these files under build/labs-saved/ and then makes them anew."
     } >&2

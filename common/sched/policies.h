@@ -11,7 +11,7 @@
  */
 // clang-format off
 /*   single              first come, first served, one at a time
- *   wait-for-n:N        groups of N; the last, short group goes when no arrival is left
+ *   wait-for-n:N        groups of N; the last may be smaller and runs when no request will arrive
  *   wait-for-time:MS    or wait-for-time:MS,N: a group goes when its first request has waited MS,
  *                       or when N are there (8 unless stated)
  *   static:N            up to N of those waiting whenever the worker is free; no request joins

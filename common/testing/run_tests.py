@@ -66,11 +66,11 @@ def summary(tests, seconds, logs):
         print("".join(f"  {f}\n" for f in failures), end="")
     slow = sorted((t for t in tests if t.seconds >= 1), key=lambda t: -t.seconds)[:SLOWEST]
     if slow:
-        print(f"\nThe slowest of {len(tests)} tests, which took {seconds:.0f} s together:")
+        print(f"\nThe slowest of {len(tests)} test programs; all of them took {seconds:.0f} s, several at once:")
         print("".join(f"  {t.seconds:6.1f} s  {t.name}\n" for t in slow), end="")
     failed = len(failures)
     if passed + failed == 0:
-        print("no test ran")
+        print("no test ran; does T= match the path of a test?")
         failed = 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0

@@ -54,11 +54,17 @@ compile() { # shows its progress: a minute of silence looks like a fault
     local total
     total=$(make -n build 2>/dev/null | grep -c -- ' -c ')
     [ "$total" = 0 ] || echo "  $total files to compile"
-    make -j"$(nproc)" build 2>"$out/build.log" | awk -v total="$total" -v live="$([ -t 1 ] && echo 1)" '
-        /^ *cc / { n++ }
-        /^ *cc / && live { printf "\r  compiled %d of %d", n, total; fflush() }
-        /^ *cc / && !live && n % 25 == 0 { print "  compiled " n " of " total; fflush() }
-        END { if (live && n) print "" }'
+    local n=0 what
+    # not awk: Debian's holds back what it reads from a pipe
+    make -j"$(nproc)" build 2>"$out/build.log" | while read -r what _; do
+        [ "$what" = cc ] || continue
+        n=$((n + 1))
+        if [ -t 1 ]; then
+            printf '\r  compiled %d of %d' $n "$total"
+        elif [ $((n % 25)) = 0 ]; then
+            echo "  compiled $n of $total"
+        fi
+    done
     if [ "${PIPESTATUS[0]}" != 0 ]; then
         tail -20 "$out/build.log" >&2
         give_up 2 "it doesn't build; the whole output is in $out/build.log"

@@ -118,8 +118,11 @@ static void print_frame(const struct grade_verdict *v, const struct style *s, FI
 
 static void print_first_step(const struct grade_verdict *v, const struct lab *lab,
                              const struct style *s, FILE *out) {
-    fprintf(out, "%sLab %s is not attempted yet.%s\n\n  First step: %s.\n", s->bold, v->lab, s->off,
-            lab->first_step);
+    fprintf(out,
+            v->partial ? "%sLab %s: the chosen checks are not attempted yet.%s\n\n"
+                       : "%sLab %s is not attempted yet.%s\n\n",
+            s->bold, v->lab, s->off);
+    fprintf(out, "  First step: %s.\n", lab->first_step);
     fprintf(out, "  Then:       make grade LAB=%s CHECK=%s\n", lab->number, lab->first_check);
     if (v->partial) print_not_run(v, s, out); /* the reasons why the chosen checks were not run */
     print_frame(v, s, out);

@@ -51,8 +51,8 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
      24, MAKE_CROSS_CLOCK, 0, "intervals.c",
      {"An event carries its clock. Compare the clocks before the times.",
       "An offset helps only when it names both clocks in question.",
-      "What would the difference of a browser time and a GPU time mean if the two clocks were never compared "
-      "the two clocks?"}},
+      "What would the difference of a browser time and a GPU time mean if the two clocks were "
+      "never compared?"}},
     {"intervals.clock_offset", DIM_INTERVALS, 2, "a stated offset, with its uncertainty", BETWEEN,
      CHECK_CASES, 20, MAKE_CLOCK_OFFSET, 0, "intervals.c",
      {"The header says in which direction an offset is stated, and that it may be stated the other way "

@@ -420,7 +420,7 @@ def test_own_fault_is_not_a_verdict():
 
 def test_help_has_an_example_that_runs():
     text = run("--help").stdout.decode()
-    line = re.search(r"^example: servelab grade (.*)$", text, re.M).group(1)
+    line = re.search(r"^example: build/bin/servelab grade (.*)$", text, re.M).group(1)
     assert run(*line.split()).returncode == 0
 
 

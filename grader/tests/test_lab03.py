@@ -243,7 +243,7 @@ def check_kernels_command():
     k = json.loads(p.stdout)
     report(k["bytes"] == 16 * 16 * 1024 + 4 * 1024 and k["operations"] == 5 * 16 * 1024 and
            k["versions"][1]["budgets"][0]["allowed"] == 24 * 16 * 1024 * 11 // 10, "servelab kernels: bytes, operations, budgets", p.stdout)
-    example = re.search(r"example: servelab kernels (.*)", call("--help").stdout).group(1)
+    example = re.search(r"example: build/bin/servelab kernels (.*)", call("--help").stdout).group(1)
     report(call(*shlex.split(example)).returncode == 0 and len(json.loads(call("--json").stdout)["kernels"]) == 15,
            "its example runs, and without a kernel it tells all")
     for args, named in [(["rmsnorms"], "rmsnorms"), (["rmsnorm", "rows=16"], "d"), (["rmsnorm", "rows=16 d=9"], "d"),

@@ -40,7 +40,7 @@ def help_and_example(command):
     report(shown.returncode == 0 and shown.stdout.startswith(f"usage: servelab {command} ") and not shown.stderr,
            f"{command} --help", shown)
     report(shown.stdout == run(*command.split(), "-h").stdout, f"{command} -h is the same", shown)
-    example = re.search(r"^example: servelab (.*)$", shown.stdout, re.M).group(1)
+    example = re.search(r"^example: build/bin/servelab (.*)$", shown.stdout, re.M).group(1)
     if command not in NEED_A_SERVER:
         done = run(*shlex.split(example))
         report(done.returncode == 0, f"the example runs: {example}", done)
@@ -87,7 +87,7 @@ def names():
     says(["model", "\033[31m"], "'model ?[31m'")
     for group in ("record", "sim", "model"):
         shown = run(group, "--help")
-        report(shown.returncode == 0 and f"  {group} " in shown.stdout and "example: servelab" in shown.stdout,
+        report(shown.returncode == 0 and f"  {group} " in shown.stdout and "example: build/bin/servelab" in shown.stdout,
                f"servelab {group} --help", shown)
     report(run("help").stdout == run("--help").stdout == run("-h").stdout != "", "servelab help, --help, -h")
 

@@ -239,7 +239,7 @@ START_TEST(help_shows_what_the_command_has) {
     ck_assert_ptr_nonnull(strstr(text, "usage: servelab plain [FLAGS] [A [B]]\n\nfirst\n  --text"));
     ck_assert_ptr_nonnull(strstr(text, "\n\nsecond\n  --share X"));
     ck_assert_ptr_null(strstr(text, "--other"));
-    ck_assert_ptr_nonnull(strstr(text, "\nexample: servelab plain\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nexample: build/bin/servelab plain\n"));
     free(text);
 }
 END_TEST

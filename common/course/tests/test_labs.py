@@ -106,7 +106,8 @@ def check_regenerating(tree, fresh, pristine):
            f"run `make labs` and commit labs/: {' '.join(changed + added)}")
     edited = sorted(set(generated) - set(pristine))
     report(not (edited and os.environ.get("STRICT_LABS") == "1"), "labs/ is as it was generated, or a learner's",
-           f"edited: {' '.join(edited)}; change solutions/ and run `make labs`")
+           f"edited: {' '.join(edited)}. A learner's edit is fine, and `make test` accepts it. To change "
+           "the course, change solutions/ and run `make labs`")
 
 
 def check_leaks(tree, pristine):

@@ -91,7 +91,7 @@ def mistakes(folder):
     rc, out, err = run("info", "--json", folder + "/none.gguf")
     check(rc == 2 and "none.gguf" in json.loads(out)["error"]["input"], "the error as JSON", (rc, out, err))
     rc, out, err = run("--help")
-    check(rc == 0 and b"example: servelab model" in out, "--help has an example", out)
+    check(rc == 0 and b"example: build/bin/servelab model" in out, "--help has an example", out)
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -205,7 +205,7 @@ def usage():
     says(["check", "--tables", "many", "x"], "--tables")
     says(["check", "--no-summary", "--objective", "x", "y"], "--no-summary")
     rc, out, _ = run("--help")
-    example = next(x for x in out.splitlines() if x.startswith("example: servelab ")).split()[2:]
+    example = next(x for x in out.splitlines() if x.startswith("example: build/bin/servelab ")).split()[2:]
     p = subprocess.run([SERVELAB, *example], cwd=TOP, capture_output=True, timeout=60)
     equal("the example of --help runs", (rc, p.returncode), (0, 0))
     if os.path.exists("/dev/full"):

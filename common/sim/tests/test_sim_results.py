@@ -375,7 +375,7 @@ def check_azure():
 def check_help():
     for command in ("run", "sweep"):
         text = sim(command, "--help").stdout
-        examples = re.findall(r"^example: servelab (sim .*)$", text, re.M)
+        examples = re.findall(r"^example: build/bin/servelab (sim .*)$", text, re.M)
         report(len(examples) > 0, f"sim {command} --help has an example")
         for e in examples:
             os.makedirs(os.path.join(work, "build"), exist_ok=True)
