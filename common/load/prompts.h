@@ -12,7 +12,7 @@
 #define SERVELAB_LOAD_PROMPTS_H
 
 #include "base/buffer.h"
-#include "sim/sim.h"
+#include "workload/request.h"
 
 #include <stdint.h>
 
