@@ -109,6 +109,17 @@ def test_verdict(browser, served):
     )
 
 
+def test_prefix_reuse(browser, served):
+    """A prompt that was asked before is found in the KV cache; the page and the record say how much of it"""
+    with page_testing.Served() as fresh:
+        first = json.loads(ask(browser, fresh.url)[1])
+        page, raw = ask(browser, fresh.url)
+        second = json.loads(raw)
+        expect_equal(first["workload"]["cached_prompt_tokens"], 0, "the first time")
+        expect_equal(second["workload"]["cached_prompt_tokens"], 2032, "again: all but the last block")
+        expect("2,032 prompt tokens found in the cache" in page.text("verdicts"), page.text("verdicts"))
+
+
 def test_size(browser, served):
     """A projector of 1920x1080 or 1280x720 shows the server's own presets and their results without scrolling"""
     try:
