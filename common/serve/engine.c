@@ -56,6 +56,7 @@ struct engine *engine_create(const struct engine_options *o, struct err *e) {
     }
     g->kv = kv_pool_create(o->backend->info.kv_blocks, e);
     if (!g->kv || allocate(g, e)) goto fail;
+    g->free_kv_blocks = kv_pool_free_blocks(g->kv);
     g->policy_state = o->policy->create(o->policy_arg, e);
     if (!g->policy_state) goto fail;
     return g;
@@ -87,6 +88,7 @@ static void *run(void *ctx) {
     while (go_on) {
         pthread_mutex_lock(&g->lock);
         int64_t seen = g->next_id;
+        g->free_kv_blocks = kv_pool_free_blocks(g->kv);
         pthread_mutex_unlock(&g->lock);
         int64_t wake_ns = INT64_MAX;
         struct err e;
@@ -211,7 +213,10 @@ void engine_stop(struct engine *g) {
 
 struct engine_load engine_load_of(struct engine *g) {
     pthread_mutex_lock(&g->lock);
-    struct engine_load load = {g->n_waiting, g->n_running};
+    struct engine_load load = {.waiting = g->n_waiting,
+                               .running = g->n_running,
+                               .kv_blocks = g->backend->info.kv_blocks,
+                               .free_kv_blocks = g->free_kv_blocks};
     pthread_mutex_unlock(&g->lock);
     return load;
 }

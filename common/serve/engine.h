@@ -67,8 +67,9 @@ struct engine {
     struct seq *waiting, *running; /* in order of arrival (preempted first); of admission */
     int32_t n_waiting, n_running, max_waiting;
     int64_t next_id;
-    bool draining; /* accept no request, finish the others */
-    bool stopping; /* accept no request, cancel the others */
+    int32_t free_kv_blocks; /* of *kv, for engine_load_of */
+    bool draining;          /* accept no request, finish the others */
+    bool stopping;          /* accept no request, cancel the others */
 
     /* scratch of the engine thread */
     float *logits;                                      /* (max_seqs, vocab_size) */
@@ -177,6 +178,7 @@ void engine_stop(struct engine *g);
 
 struct engine_load {
     int32_t waiting, running;
+    int32_t kv_blocks, free_kv_blocks; /* after the last step */
 };
 struct engine_load engine_load_of(struct engine *g);
 
