@@ -2,7 +2,7 @@
 #
 #   MODE=release|asan|tsan   how it is compiled (asan includes UBSan)
 #   IMPL=solutions|labs      whose lab files are linked into the system
-#   MINE=02                  the files of that one lab from labs/, whatever IMPL says (`make mine LAB=02`)
+#   MINE=02                  the files of that one lab from labs/, for any IMPL (`make mine LAB=02`)
 #   CC=gcc|clang             WERROR=1 turns warnings into errors (CI does)
 #   ARCH=native              what -march= gets
 #
@@ -28,7 +28,7 @@ ifeq ($(filter $(IMPL),solutions labs),)
 $(error IMPL=$(IMPL) is unknown; choose solutions or labs)
 endif
 
-# Each combination has its own object folder; the plain one is the product and its programs stand in build/bin.
+# Each combination has its own object folder; the plain one is the product and its programs are in build/bin.
 CONFIG := $(notdir $(firstword $(CC)))-$(MODE)-$(IMPL)
 OBJ := build/obj/$(CONFIG)
 ifeq ($(origin CC),default)

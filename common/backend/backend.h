@@ -1,5 +1,5 @@
-/* backend.h: the interface of what computes a model's forward pass, one of the system's three seams
- * (policy, backend, clock).
+/* backend.h: the interface of a backend, the part that computes a model's forward pass; one of the
+ * three seams (policy, backend, clock).
  *
  * A backend runs one step over a batch of sequences. For each sequence it takes new tokens, writes
  * their keys and values into the sequence's KV blocks, and returns the logits after the last token

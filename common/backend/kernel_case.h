@@ -1,5 +1,5 @@
-/* kernel_case.h: one launch's data: inputs from a seed, expected outputs, and the comparison of
- * results.
+/* kernel_case.h: makes the data of one launch from a seed: the inputs and the expected outputs; and
+ * compares results with them.
  *
  * The buffers have the kernel's types. Their values make mistakes visible: logits of several
  * hundred, blocks out of order, large numbers in the slots that hold no key. Expected outputs are

@@ -137,11 +137,10 @@ KERNEL attention_prefill(float *out,                 // (tokens, q_heads, head_d
                          int32_t head_dim, float scale);
 
 /* One new token of each of seqs sequences, its keys divided among `splits` blocks of threads. With
- * B = ceil(length / 16) and S = ceil(B / splits), split i has the table's blocks i S to min((i + 1)
- * S, B)
- * - 1. Its results are its greatest score, the sum of exp(score - greatest), and the values
- * weighted by these exponentials, not divided by the sum. A split without keys writes zeros to all
- * three. */
+ * B = ceil(length / 16) and S = ceil(B / splits), split i has the table's blocks from i S up to,
+ * not including, min((i + 1) S, B). Its results are its greatest score, the sum of exp(score -
+ * greatest), and the values weighted by these exponentials, not divided by the sum. A split without
+ * keys writes zeros to all three. */
 KERNEL attention_decode(float *partial,              // (seqs, q_heads, splits, head_dim)
                         float *split_max,            // (seqs, q_heads, splits)
                         float *split_sum,            // (seqs, q_heads, splits)

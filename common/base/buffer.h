@@ -24,7 +24,7 @@ void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format
 void buffer_json(struct buffer *b, const char *text, size_t n);
 void buffer_json_puts(struct buffer *b, const char *text);
 
-/* Copies text into to[0..cap) with a NUL at its end; what doesn't fit is cut off at a character
+/* Copies text into to[0..cap) with a NUL at its end; text that is too long is cut at a character
  * boundary. Control bytes and bytes that aren't UTF-8 become '?'. For the texts of a record, which
  * must be UTF-8. */
 void text_cut(char *to, size_t cap, const char *text);

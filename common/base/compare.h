@@ -2,8 +2,8 @@
  *
  * Every check of numbers uses it. The report has the worst element, its index and how much of the
  * tolerance it used. Two rules prevent a false pass:
- *   - Finiteness is tested on the exponent bits, so NaN and infinities never pass, also where the
- *     compiler was told to assume finite math.
+ *   - Finiteness is tested on the exponent bits, so NaN and infinities never pass, even if
+ *     the compiler assumes finite math.
  *   - The tolerance is relative to the magnitude of the reference, so zeros never pass. A reference
  *     that is all zeros or not finite proves nothing and is refused.
  *

@@ -1,4 +1,4 @@
-/* lab_todo.h: what a starter file does where the learner's code is still missing.
+/* lab_todo.h: ends the program with "not attempted" where the learner's code is still missing.
  *
  *   LAB_TODO("intervals_compute");
  *

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What sorted[k] would be if v[0..n) were sorted in ascending order; k < n, v isn't changed. Exact
- * for every int64_t, equal values included.
+/* Returns the value at index k of v[0..n) in ascending order; k < n, v isn't changed. Exact for
+ * every int64_t, equal values included.
  *
  * Linear in n: values are counted by their leading bits, and only those that share the leading bits
  * of the answer are looked at again. 10 million random times take 18 ms, where qsort takes 1 to 2

@@ -7,14 +7,14 @@
 #include <stddef.h>
 
 /* Copies src[0..n) into dst (cap bytes, always terminated). Control bytes, DEL, C1 and
- * bidirectional controls and invalid UTF-8 become \xNN of their bytes, newline becomes \n. What
- * does not fit is cut at a whole character and marked with "...". Returns dst. */
+ * bidirectional controls and invalid UTF-8 become \xNN of their bytes, newline becomes \n. Text
+ * that is too long is cut at a whole character and marked with "...". Returns dst. */
 char *text_clean(char *dst, size_t cap, const char *src, size_t n);
 
 /* The first line of src[0..n) that isn't empty, cleaned into dst. Returns dst. */
 char *text_first_line(char *dst, size_t cap, const char *src, size_t n);
 
-/* Appends formatted text to dst; what does not fit is cut. The arguments must be clean already.
+/* Appends formatted text to dst; text that is too long is cut. The arguments must be clean already.
  * Returns dst. */
 char *text_append(char *dst, size_t cap, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

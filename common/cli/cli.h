@@ -29,8 +29,8 @@ extern const struct command *const cli_commands[];
  * exit status. */
 int cli_run(int argc, char **argv);
 
-/* `servelab record check`, run with other words than the user's (`servelab load` shows its records
- * so). argv[0] is not read. */
+/* Runs `servelab record check` with the given words. `servelab load` shows its records by it.
+ * argv[0] is not read. */
 int cmd_record_check(int argc, char **argv);
 
 /* "servelab COMMAND: TEXT" and the next step to stderr; returns CLI_USAGE. Control bytes in TEXT

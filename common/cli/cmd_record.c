@@ -61,7 +61,7 @@ const struct command record_check_command = {
     .min_args = 1,
     .max_args = OPTIONS_MANY,
     .exits =
-        "0 all records are valid, whatever became of the requests; 1 with --objective, when a "
+        "0 all records are valid, those of failed requests too; 1 with --objective, when a "
         "limit over all requests is missed (a limit that is not computable from a log is not "
         "missed); 2 a record or a flag is wrong: the message names file, line and field, and "
         "reading stops there; 3 the record is a lab's starter that is not filled in yet; 4 the "

@@ -167,7 +167,7 @@ static int start_engine(struct server *s, struct err *e) {
 }
 
 /* Every connection is a descriptor, and the usual soft limit of 1,024 is below
- * HTTP_MAX_CONNECTIONS. Where the hard limit is, too, the library stops accepting until a
+ * HTTP_MAX_CONNECTIONS. If the hard limit is too low, the library stops accepting until a
  * connection ends. */
 static void raise_descriptor_limit(void) {
     struct rlimit r;
@@ -329,7 +329,7 @@ static int run(int argc, char **argv) {
     sigset_t set = stop_signals();
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is an error of its write, not our end */
+    signal(SIGXFSZ, SIG_IGN); /* past a file size limit only the log's write fails */
     raise_descriptor_limit();
     const char *input = NULL;
     if (check_web(&s.o, &e) || check_port_file(&s, &e))

@@ -23,8 +23,8 @@ static void reserve_standard(void) {
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
-/* `status`, or CLI_FAULT if stdout could not be written, whatever the command found: its answer was
- * not delivered. */
+/* `status`, or CLI_FAULT if stdout could not be written: the command's answer was then not
+ * delivered. */
 static int delivered(int status) {
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout)) return status;

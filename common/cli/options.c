@@ -169,7 +169,7 @@ static bool names_flag(const struct command *c, const char *word) {
     return !word[2] || find(c, word + 2, strcspn(word + 2, "=")) != NONE;
 }
 
-/* Takes the flag argv[*at], and its value if that is a word of its own. An exit status. */
+/* Takes the flag argv[*at], and its value if that is a separate word. An exit status. */
 static int take_flag(struct option_words *w, void *values, int argc, char **argv, int *at,
                      bool *help) {
     const struct command *c = w->command;

@@ -1,5 +1,5 @@
-/* options.h: a sub-command of servelab, with a table of its flags that gives the parsing, the
- * checks, the error messages and --help.
+/* options.h: describes a sub-command of servelab by a table of its flags, and parses, checks and
+ * explains the flags by that table.
  *
  * Every command reads its words in the same way:
  *   --flag VALUE, --flag=VALUE  are the same. If VALUE itself names a flag, use the second form.
@@ -72,7 +72,7 @@ struct option_flag {
 #define OPTION_FILE(T, M, n, v, ...)                                                               \
     OPTION_ROW(T, M, const char *, n, v, OPTION_IS_FILE, .help = __VA_ARGS__)
 
-/* What must hold between flags. */
+/* A rule between flags. */
 enum option_rule_kind {
     OPTION_RULE_END,
     OPTION_EXCLUDE, /* at most one of the names is given */
@@ -122,7 +122,7 @@ bool options_parse(const struct command *c, void *values, int argc, char **argv,
 /* Was --name in argv? false also for a flag that this command does not have. */
 bool option_given(const struct option_words *w, const char *name);
 
-/* Has the command this row of its table? */
+/* Does the command have the flag of this row? */
 bool option_belongs(const struct command *c, const struct option_flag *f);
 
 /* The help, lines of up to 96 columns. */

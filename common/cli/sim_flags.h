@@ -1,8 +1,9 @@
-/* sim_flags.h: the flags of `servelab sim run` and `servelab sim sweep`, in one table: what they
- * take, which of the two has them, which exclude or need each other, and the --help made from it.
+/* sim_flags.h: the flags of `servelab sim run` and `servelab sim sweep`, in one table, and the run
+ * that they describe.
  *
- * Offers: argv in, a run_spec out, or a message that names the flag. Not here: what a workload
- * makes of its fields (workload/spec.h), names of models and GPUs (sim/hardware.h), running.
+ * sim_setup_make turns flags into a run_spec, or into an error that names the flag. Not here: the
+ * checks of a workload (workload/spec.h), the names of models and GPUs (sim/hardware.h), the run
+ * itself.
  */
 #ifndef SERVELAB_CLI_SIM_FLAGS_H
 #define SERVELAB_CLI_SIM_FLAGS_H

@@ -65,7 +65,7 @@ static void stamp_chunk(struct load_transfer *r) {
     seen->chunk_ns[seen->n_chunks++] = r->read_ns;
 }
 
-/* Text that isn't there or empty (a chunk with a role alone) is no content. */
+/* Text that is absent or empty (a chunk with a role alone) isn't content. */
 static void take_reasoning(struct load_transfer *r, const char *text) {
     if (!text || !text[0]) return;
     stamp_chunk(r);
@@ -111,7 +111,7 @@ static void take_object(struct load_transfer *r, const cJSON *obj) {
     take_usage(r->seen, obj);
 }
 
-/* Takes data[0..n) if it is [DONE] or blank, which some servers send as a sign of life. */
+/* Takes data[0..n) if it is [DONE] or blank, which some servers send as a keep-alive. */
 static bool take_done(struct load_transfer *r, const char *data, size_t n) {
     while (n > 0 && (data[n - 1] == ' ' || data[n - 1] == '\t' || data[n - 1] == '\n')) n--;
     bool done = n == 6 && !memcmp(data, "[DONE]", 6);
@@ -259,7 +259,7 @@ static struct curl_slist *headers_of(const struct load_request *r) {
     return curl_slist_append(list, line);
 }
 
-/* Decides what became of the answer, once libcurl is done. */
+/* Decides how the answer ended, after libcurl has returned. */
 static void conclude(struct load_transfer *r, CURLcode rc) {
     int64_t now = clock_monotonic_ns();
     struct load_seen *seen = r->seen;

@@ -1,12 +1,12 @@
-/* client.h: sends one completion over libcurl and stamps what the client sees of it.
+/* client.h: sends one completion request over libcurl and stamps the client's events of it.
  *
  * The client plays the browser's part in a record: request_submitted, first_byte_received and
  * final_byte_received on clock "browser" (the name of the client's side), source "client", read
  * through CLOCK_MONOTONIC. On one machine both clocks of a record are then the same clock; their
  * times are still never subtracted.
  *
- * What it stamps, and when:
- *   submitted  immediately before libcurl is told to send (connecting included, as in a browser)
+ * The stamps, and when each is taken:
+ *   submitted  immediately before libcurl sends (connecting included, as in a browser)
  *   first      when the read arrived that completed the first event with generated text, taken
  *              before it is parsed. Reasoning counts as generated text; a chunk with a role alone
  *              or an empty text doesn't.
@@ -54,8 +54,8 @@ struct load_request {
     bool has_seed;
     int64_t seed;
     bool ignore_eos;
-    char check[48]; /* X-Quality-Check: by what the server judges the answer, such as
-                       "key-recall/1:7"; "" for none */
+    char check[48]; /* X-Quality-Check: the check and the preset by which the server judges the
+                       answer: "key-recall/1:7"; "" for none */
     char request_id[64];
     int32_t attempt;
     int64_t scheduled_ns; /* when it should have been sent; 0: it has no schedule */
@@ -64,7 +64,7 @@ struct load_request {
     bool progress;        /* after two seconds, show on stderr that the request goes on */
 };
 
-/* What was seen of one request. A stamp that wasn't taken is -1. */
+/* The client's observations of one request. A stamp that wasn't taken is -1. */
 struct load_seen {
     int64_t submitted_ns, first_ns, answer_ns, final_ns;
     int64_t last_ns;     /* the last text; usage and [DONE] may follow it */

@@ -12,7 +12,7 @@
 
 enum { SETTLE_TRIES = 100, SETTLE_PAUSE_MS = 20 }; /* two seconds for the server's last event */
 
-/* What the client's intervals mean for this answer; fits into a record's statement. */
+/* The meaning of the client's intervals for this answer; fits into a record's statement. */
 static void write_statement(char *to, size_t cap, const struct load_seen *seen) {
     const char *end = seen->final_ns < 0 ? "; its end never came" : ", e2e for all of it";
     double answer_ms = (double)(seen->answer_ns - seen->submitted_ns) / 1e6;

@@ -50,8 +50,8 @@ static int end_line(struct sse *s, sse_event_fn *each, void *ctx, struct err *e)
     return 0;
 }
 
-/* Is the byte part of a byte order mark at the very beginning? A beginning of one that turns out to
- * be none is put back as text. */
+/* Is the byte part of a byte order mark at the very beginning? If the bytes after its beginning
+ * don't complete it, the beginning is put back as text. */
 static int pass_mark(struct sse *s, char c, bool *taken, struct err *e) {
     static const char mark[3] = {'\xef', '\xbb', '\xbf'};
     *taken = c == mark[s->bom];

@@ -1,8 +1,8 @@
 /* surrogates.h: joins a character that a server split over two events of its stream.
  *
  * JSON writes a character past U+FFFF as two escapes, "\ud83d\ude00" (a surrogate pair). Some
- * servers send the halves in two chunks. A half alone is not a character, and no JSON reader of
- * ours takes it.
+ * servers send the halves in two chunks. A half alone is not a character, and servelab's JSON
+ * readers refuse it.
  */
 #ifndef SERVELAB_LOAD_SURROGATES_H
 #define SERVELAB_LOAD_SURROGATES_H

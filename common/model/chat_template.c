@@ -1,5 +1,5 @@
-/* chat_template.c: the known templates and what they render to. See chat_template.h. To teach it
- * another model, add a line to `known`; a template that renders in a new way needs a family. */
+/* chat_template.c: the known templates and what they render to. See chat_template.h. For another
+ * model, add a line to `known`; a template that renders in a new way needs a family. */
 #include "model/chat_template.h"
 
 #include "base/utf8.h"

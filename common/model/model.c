@@ -201,7 +201,8 @@ static int read_config(struct loader *l) {
     if (config_int(l, "embedding_length", MAX_DIM, 0, &c->d_model)) return -1;
     if (config_int(l, "feed_forward_length", MAX_DIM, 0, &c->d_ffn)) return -1;
     if (config_int(l, "context_length", MAX_CONTEXT, 0, &c->context_length)) return -1;
-    /* Inside its window, windowed attention is plain attention: stay inside. 0: no window. */
+    /* Within its window, windowed attention equals plain attention, so the context is limited to
+     * the window. 0: no window. */
     int64_t window = 0;
     if (gguf_get_int(l->g, arch_key(l, "attention.sliding_window").s, 0, MAX_CONTEXT, &window,
                      l->e) < 0)

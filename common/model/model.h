@@ -48,9 +48,9 @@ struct model {
 
 /* Maps and checks a GGUF file of architecture "llama" or "qwen2": every length, count and offset
  * before use, every tensor's shape against the configuration. Norms and biases are F32; matrices
- * have any of the types above. A key or tensor that would change the arithmetic and that we don't
- * compute (experts, yarn scaling, softcaps; metadata.c has the list) is an error, and so is an
- * unknown one, because ignoring it would give other answers than the model's. A sliding window
+ * have any of the types above. A key or tensor that would change the arithmetic and that servelab
+ * doesn't compute (experts, yarn scaling, softcaps; metadata.c has the list) is an error, and so is
+ * an unknown one, because ignoring it would give other answers than the model's. A sliding window
  * shortens context_length to the window. NULL and *e naming key or tensor. Free with model_free. */
 struct model *model_open(const char *path, struct err *e);
 /* The same over an open file. The model owns the file from this call on; a failure closes it. */

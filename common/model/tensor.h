@@ -1,4 +1,4 @@
-/* tensor.h: a matrix or vector as a model file stores it, and its storage types. */
+/* tensor.h: describes a matrix or vector as a model file stores it, and lists the storage types. */
 #ifndef SERVELAB_MODEL_TENSOR_H
 #define SERVELAB_MODEL_TENSOR_H
 

@@ -102,7 +102,7 @@ static int read_merges(struct tokenizer *t, const struct gguf *g, struct err *e)
     return rc;
 }
 
-/* Marks the tokens that merging their bytes gives, so that encoding finds such a word, as most are,
+/* Marks each token that merging its bytes gives. Most words are such a token, and encoding finds it
  * with one look-up. */
 static int mark_whole_tokens(struct tokenizer *t, struct err *e) {
     bool always = pretokenizer_habits(t->pre).whole_words;

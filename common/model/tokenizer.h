@@ -1,4 +1,4 @@
-/* tokenizer.h: text to token ids and back, as in the model's training.
+/* tokenizer.h: converts text to token ids and back, as in the model's training.
  *
  * Byte-level BPE (GGUF "gpt2") with the model's pre-tokenizer pattern, special tokens, the chat
  * template, and streaming detokenisation that never writes part of a UTF-8 character. An unknown
@@ -51,7 +51,7 @@ int32_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, 
 const char *tokenizer_token_bytes(const struct tokenizer *t, int32_t id, bool special, size_t *n);
 
 /* Encodes a raw prompt, as /v1/completions takes it: special tokens by their text, and bos before
- * them where the model wants it and the text doesn't begin with it. An empty text gives 0 ids. Else
+ * them where the model needs it and the text doesn't begin with it. An empty text gives 0 ids. Else
  * as tokenizer_encode. */
 int32_t tokenizer_encode_prompt(const struct tokenizer *t, const char *text, size_t n,
                                 int32_t **ids, struct err *e);
@@ -63,7 +63,7 @@ struct chat_message {
 
 /* Applies the model's chat template and encodes: markers as special tokens, contents as ordinary
  * text (a marker's text in a message is text), then the opening of the assistant's turn. Puts bos
- * first where the model wants it, and the template's default system message where there is one.
+ * first where the model needs it, and the template's default system message where there is one.
  * Templates are recognised, not interpreted (chat_template.h): -1 and *e for a model without one or
  * with an unknown one. */
 int32_t tokenizer_encode_chat(const struct tokenizer *t, const struct chat_message *messages,

@@ -1,4 +1,5 @@
-/* objective.h: an objective: what is good enough, stated before the measurement. One JSON object:
+/* objective.h: reads an objective: the limits that a server must keep, stated before it is
+ * measured. One JSON object:
  *
  *   {"schema": "servelab.objective.v1", "name": "interactive decoder", "kind": "serving",
  *    "unit_of_work": "useful_response",
@@ -24,11 +25,11 @@
  * an error that names it and the nearest known one, except under "workload". Required are schema,
  * name and kind; in a limit interval, scope, below_ms and, with scope "population", percentile;
  * check, if quality is there or structure is required; for training also quality.min_pass_rate and
- * resource.primary. For every other member null means the same as leaving it out, and what is left
- * out is not required. No list may have an entry twice.
+ * resource.primary. For every other member null means the same as leaving it out, and a member that
+ * is left out requires nothing. No list may have an entry twice.
  *
- * Here: the parsed specification. Not here: judging by it, which is in slo.h (limits and value),
- * classify.h (one request) and report.h (an operating point).
+ * Not here: judging by an objective: slo.h (limits and value), classify.h (one request), report.h
+ * (an operating point).
  */
 #ifndef SERVELAB_OBJECTIVE_OBJECTIVE_H
 #define SERVELAB_OBJECTIVE_OBJECTIVE_H

@@ -3,8 +3,9 @@
  *
  * A report point is one operating point measured from request records and compared with an
  * objective. (struct operating_point in point.h is the simulator's: without records, quality and
- * price.) The report shows every point, valid or not, what made it invalid, the objective's value,
- * and separately the diagnostics: occupancy or kernel time explain a result but are not part of it.
+ * price.) The report shows every point, valid or not, the reason if it is invalid, the objective's
+ * value, and separately the diagnostics: occupancy or kernel time explain a result but are not part
+ * of it.
  */
 #ifndef SERVELAB_OBJECTIVE_REPORT_H
 #define SERVELAB_OBJECTIVE_REPORT_H

@@ -45,10 +45,11 @@ struct evaluation_item {
     bool passed;           /* the named check's verdict on the greedy answer */
     bool structure_passed; /* tool calls: the answer has the shape of a call */
     double answer_nll;     /* -log p(right answer and end of answer | prompt), nats */
-    double tail_nll; /* -log p(the prompt's last tokens | the log before them), nats. The model was
-                        not trained to predict a log, so it is unsure there, and this number moves
-                        with every change of the computation. In its answers the model is so sure
-                        that small changes hardly move answer_nll */
+    double
+        tail_nll; /* -log p(the prompt's last tokens | the log before them), nats. The model was not
+                     trained to predict a log, so its probabilities are spread there, and every
+                     change of the computation changes this number. In its answers one token has
+                     nearly all of the probability, so small changes hardly change answer_nll */
 };
 
 struct evaluation {

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char KEY_LETTERS[] = "BCDFGHJKLMNPQRSTVWX"; /* no vowel: no key spells a word */
+static const char KEY_LETTERS[] =
+    "BCDFGHJKLMNPQRSTVWX"; /* no vowels, so that no key spells a word */
 static const char *const LEVELS[] = {"info", "warn", "debug"};
 static const char *const SUBJECTS[] = {"worker", "cache", "queue", "disk",
                                        "node",   "net",   "user",  "batch"};

@@ -5,8 +5,7 @@
  * An interval has both ends on one clock. Subtracting across clocks is an error unless the record
  * states the clocks' offset and its uncertainty; then the result has that uncertainty. If an end is
  * missing, the interval is absent: not 0 and not -1. A negative interval is an error; it is never
- * clamped. What a person experiences is client_ttft (when the answer begins) and e2e (when it is
- * complete).
+ * clamped. A person experiences client_ttft (when the answer begins) and e2e (when it is complete).
  */
 #ifndef SERVELAB_RECORD_INTERVALS_H
 #define SERVELAB_RECORD_INTERVALS_H
@@ -81,8 +80,8 @@ void intervals_compute(const struct record *r, struct intervals *out);
  * tokens of the later one (interval_divide) and repeated once per token, in order. Writes at most
  * cap values to out_ns and returns how many there are, which may be more; out_ns may be NULL if cap
  * is 0. Events with tokens == 0 are skipped: the gap runs from the previous token to the next. TTFT
- * is never part of it. If a gap is negative or across clocks, the result is 0, whatever was
- * written. */
+ * is never part of it. If a gap is negative or across clocks, the result is 0 and the contents of
+ * out_ns have no meaning. */
 size_t intervals_itl(const struct record *r, int64_t *out_ns, size_t cap);
 
 /* Given (record/interval_names.c); not written by the learner. */

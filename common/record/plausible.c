@@ -1,5 +1,4 @@
-/* plausible.c: could the events of a record have happened? See record_plausible in intervals.h. Not
- * here: whether they did.
+/* plausible.c: could the events of a record have happened? See record_plausible in intervals.h.
  */
 #include "record/intervals.h"
 #include "record/record_internal.h"

@@ -1,4 +1,5 @@
-/* record.h: the request record: what is known of one attempt of one request, in memory and as JSON.
+/* record.h: the request record: all that is known of one attempt of one request, in memory and as
+ * JSON.
  *
  * A record holds its workload, its events (each a timestamp with the clock it was read from and the
  * program that read it), its outcome, and the verdict of a named quality check. It is one JSON
@@ -45,8 +46,8 @@
 
 enum clock_id { CLOCK_BROWSER, CLOCK_SERVER, CLOCK_GPU, CLOCK_SIM, CLOCK_N };
 
-/* In the causal order of one attempt, as far as one clock can show it. The clock of each kind comes
- * first; "server" where none is named. */
+/* In the causal order of one attempt, as far as one clock can show it. A comment begins with the
+ * kind's clock; it is the server's where none is named. */
 enum event_kind {
     EV_REQUEST_SUBMITTED, /* browser clock: immediately before the request is sent */
     EV_REQUEST_ACCEPTED, /* the header is read and the request has an id; the body is not parsed yet
@@ -178,24 +179,24 @@ cJSON *record_to_json(const struct record *r);
 
 /* The rules of a record. 0, or -1 with e->field set to the member at fault:
  *   - request_id is not empty, attempt >= 1, every t_ns within 0 .. 2^53;
- *   - an event that may stand once stands once (all but token_sent, request_preempted,
- *     request_resumed, gpu_start, gpu_end);
+ *   - an event occurs at most once, except token_sent, request_preempted, request_resumed,
+ *     gpu_start and gpu_end;
  *   - each event is on its own clock (the table at enum event_kind), so that no interval crosses
  *     clocks. Two exceptions: a simulated record has every event on "sim"; and an event may be on
  *     another clock when clock_offsets relates the two. All events of one kind share a clock;
  *   - a clock is read through one clock_api, named, and not a wall clock (CLOCK_REALTIME, Date.now:
  *     those jump);
- *   - events of one clock are in causal order, whatever their order in the file;
+ *   - events of one clock are in causal order by their times; their order in the file is free;
  *   - a delivered record has the six events that make one; the client's three are enough when there
  *     is no other event (its server keeps no records);
  *   - a verdict of passed or failed names its check; tokens only on token_sent, range only on gpu
  *     events. */
 int record_validate(const struct record *r, struct err *e);
 
-/* Joins the server's half and the client's half of one attempt: copies into *into what only *from
- * knows. What both know must be equal; delivered is true if either half says so. The result keeps
- * the rules of record_validate except that of the six events: another half may follow. 0; or -1 and
- * *e on a conflict, and *into is unchanged. */
+/* Joins the server's half and the client's half of one attempt: copies into *into the values that
+ * only *from has. Values that both have must be equal; delivered is true if either half says so.
+ * The result keeps the rules of record_validate except that of the six events: another half may
+ * follow. 0; or -1 and *e on a conflict, and *into is unchanged. */
 int record_join(struct record *into, const struct record *from, struct err *e);
 
 /* Calls `each` for every record of a file in order, in constant memory. The file holds one JSON

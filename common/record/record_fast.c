@@ -4,8 +4,8 @@
  * than everything else done with it. This reader knows the members of a record and nothing else.
  * Anything it does not expect (an unknown member, an escape, a number with an exponent,
  * clock_offsets, any error) makes it give up; record_read.c then reads the line again from its
- * start and has the error messages. It may give up anywhere, but whatever it accepts, record_read.c
- * must accept with the same result: tests/test_fuzz_record.c and tests/fuzz_record.c compare the
+ * start and has the error messages. It may give up anywhere. But record_read.c must accept all that
+ * it accepts, with the same result: tests/test_fuzz_record.c and tests/fuzz_record.c compare the
  * two.
  */
 #include "base/json.h"

@@ -18,8 +18,8 @@ void record_reset(struct record *r);
 int record_fill(struct record *r, const cJSON *obj, struct err *e);
 
 /* The same from the usual text of a record, without a tree. false: the text is unusual or wrong;
- * then call record_reset and record_fill, which decides. Whatever it accepts, record_fill accepts
- * with the same result. */
+ * then call record_reset and record_fill, which decides. record_fill accepts every text that it
+ * accepts, with the same result. */
 bool record_fill_fast(struct record *r, const char *text, size_t n);
 
 /* Has it no event but request_submitted, first_byte_received and final_byte_received? */

@@ -28,7 +28,7 @@ static int32_t new_blocks(const struct policy_request *r, int32_t tokens) {
     return policy_blocks_for(r->computed_tokens + tokens) - r->kv_blocks;
 }
 
-/* What a plan in the making can still use in this iteration. */
+/* The resources left for the plan in this iteration. */
 struct room {
     int32_t tokens, blocks, positions;
     int32_t reserve; /* blocks that an admission must leave free: one per running request.

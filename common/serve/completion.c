@@ -157,7 +157,7 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
     return r->api == OPENAI_CHAT || left < 16 ? left : 16;
 }
 
-/* What is asked, as far as it is known now: also of a request that is then refused. */
+/* Records the request's settings that are known now, also for a request that is then refused. */
 static void describe(struct exchange *x, const struct openai_request *r, int32_t n_prompt) {
     struct record *rec = &x->live->record;
     pthread_mutex_lock(&x->live->lock);
@@ -215,7 +215,8 @@ static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
     return reject(x, 500, NULL, NULL, "no memory for this request");
 }
 
-/* Hands the request to the engine (x->submitted), or answers why not. */
+/* Hands the request to the engine (x->submitted), or replies with the reason why the engine can't
+ * take it. */
 static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *r,
                                const int32_t *ids, int32_t n_prompt) {
     struct err e;
@@ -353,7 +354,7 @@ static int next_part(struct exchange *x) {
     openai_chunk_finish(&x->out, &x->reply, !x->began, end.finish_reason);
     if (x->reply.include_usage) openai_chunk_usage(&x->out, &x->reply, usage);
     openai_chunk_done(&x->out);
-    x->out_tokens = end.closing_tokens; /* a stop string's: the client learns of them here */
+    x->out_tokens = end.closing_tokens; /* a stop string's tokens count here */
     return 1;
 }
 

@@ -96,7 +96,7 @@ enum engine_progress {
  * then (INT64_MAX: never). *e is set with ENGINE_FAULT. */
 enum engine_progress engine_step(struct engine *g, int64_t *wake_ns, struct err *e);
 
-/* What the step is built from; call all of it with the lock held. Given (engine_queue.c).
+/* The functions that engine_step calls, all of them with the lock held. Given (engine_queue.c).
  *
  * Ends every request whose client has gone away; true when there was one. */
 bool engine_drop_cancelled(struct engine *g);
@@ -106,7 +106,7 @@ struct policy_view engine_view(struct engine *g);
 /* A request by id, waiting or running; NULL when it isn't there. */
 struct seq *engine_find(struct engine *g, int64_t id);
 /* Moves a request from the waiting queue to the end of the running set, and back: a preempted
- * request goes before those that never ran. Neither touches its blocks nor stamps an event. */
+ * request goes before those that never ran. Its blocks are unchanged and no event is stamped. */
 void engine_to_running(struct engine *g, struct seq *s);
 void engine_to_waiting(struct engine *g, struct seq *s);
 /* A step over batch[0..n) began at start_ns and ended just now: a line in the step log. */
@@ -140,7 +140,7 @@ void engine_join(struct engine *g);
 /* Stops and joins unless that was done, and frees everything; NULL is allowed. */
 void engine_free(struct engine *g);
 
-/* What a request asks for. */
+/* The arguments of engine_submit. */
 struct engine_request {
     const int32_t *prompt; /* (n_prompt), copied */
     int32_t n_prompt;

@@ -1,5 +1,5 @@
-/* exchange.h: one HTTP request and its reply, as the files of the HTTP side share it. Private to
- * serve/.
+/* exchange.h: the state of one HTTP request and its reply, shared by the files that serve HTTP.
+ * Private to serve/.
  *
  * The library's first call for a request creates the exchange; its last call, `completed`, frees
  * it (http.c). Everything runs in the library's one thread; the engine's thread is reached through
@@ -37,12 +37,12 @@ struct http {
 
 struct exchange;
 
-/* What is done for a request, phase by phase. `run` is called once; it queues the reply, or it
- * suspends the connection and `resumed`, called once after the resume, queues the reply. */
+/* The functions that serve a request, phase by phase. `run` is called once; it queues the reply, or
+ * it suspends the connection and `resumed`, called once after the resume, queues the reply. */
 struct route {
     const char *method;
     const char *path; /* whole path; with `variable` its beginning */
-    const char *more; /* what follows the variable part, such as "/events"; NULL: nothing */
+    const char *more; /* the path after the variable part, such as "/events"; NULL: none */
     bool variable;
     size_t max_body;                                /* 0: reads no body */
     enum openai_api api;                            /* of completions */

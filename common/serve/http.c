@@ -173,7 +173,7 @@ static enum MHD_Result count_framing(void *ctx, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-/* Does the header say only once where the body ends? The library takes the first length, or the
+/* Does the header state the end of the body only once? The library takes the first length, or the
  * encoding; a proxy in front may take the other one and pass on the difference, which it never
  * checked, as the next request (request smuggling, RFC 9112 section 11.2). */
 static bool clearly_framed(struct MHD_Connection *c) {

@@ -9,14 +9,15 @@
  *   GET  /, /FILE                                the classroom page (http_files.c)
  *
  * A completion passes http.c, http_router.c, completion.c, openai.c, engine.c and engine_step.c, in
- * this order, and nothing calls back. One thread of the library serves all connections. A request
- * that waits for the engine is suspended and takes no time of that thread. Nothing of a reply is
- * sent before the first generated text is there, so an error up to then has its own HTTP status.
+ * this order. Text comes back through the stream (stream.h). One thread of the library serves all
+ * connections. A request that waits for the engine is suspended and takes no time of that thread.
+ * Nothing of a reply is sent before the first generated text is there, so an error up to then has
+ * its own HTTP status.
  *
  * Every error that this code reports is OpenAI's JSON object. The library itself answers, with a
  * page of HTML: a request line, header or length that can't be parsed (400), a body whose announced
  * size it can't hold (413), a URL or header that is too long (414, 431), and an unknown HTTP
- * version (505). A header that says twice where the body ends is refused here (400, and closed).
+ * version (505). A header that states the end of the body twice is refused here (400, and closed).
  *
  * Not offered: TLS and authentication (put HAProxy or nginx in front), HTTP/2, several answers to
  * one request.

@@ -27,7 +27,7 @@ struct watch {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake;
     struct watched *first;
-    int64_t body_max_ns; /* a body's deadline is no later from now than this */
+    int64_t body_max_ns; /* the longest time from now to the deadline of a body */
     bool stopping;
 };
 
@@ -43,7 +43,7 @@ static void close_overdue(struct watch *w) {
         if (c->deadline_ns > now + half_closed_ns && half_closed(c->fd))
             c->deadline_ns = now + half_closed_ns;
         if (c->deadline_ns > now) continue;
-        shutdown(c->fd, SHUT_RDWR); /* the lock keeps the descriptor ours */
+        shutdown(c->fd, SHUT_RDWR); /* while the lock is held, the descriptor can't be closed */
         c->deadline_ns = INT64_MAX;
     }
 }

@@ -3,8 +3,9 @@
  * The library's own time-out restarts with every byte, so a client that sends one byte a second
  * would keep its connection for ever. Here a connection has a deadline for its header and one for
  * its body. Past it, its socket is shut down, and the library closes the connection. A client that
- * has closed its half gets one second; while its request is in the engine, the engine looks for
- * that. Not here: a client that doesn't read its reply, which the library's time-out closes.
+ * has closed its half gets one second; while its request is in the engine, the engine checks for
+ * that (stream_client_gone). Not here: a client that doesn't read its reply, which the library's
+ * time-out closes.
  */
 #ifndef SERVELAB_SERVE_HTTP_WATCH_H
 #define SERVELAB_SERVE_HTTP_WATCH_H
@@ -28,8 +29,8 @@ void watch_remove(struct watch *w, struct watched *c);
 void watch_deadline(struct watch *w, struct watched *c, int seconds);
 /* The same, for the end of a body. */
 void watch_body(struct watch *w, struct watched *c, int seconds);
-/* The server wants to stop: from now on each body, also one that is on its way, has so many seconds
- * at most. */
+/* For a server that stops: from now on each body, also one that is arriving, has at most so many
+ * seconds. */
 void watch_hurry_bodies(struct watch *w, int seconds);
 
 #endif

@@ -2,8 +2,8 @@
  * replies.
  *
  * A request is read strictly: an unknown field, or one of the wrong type, is an error that names
- * it. A setting that is silently dropped would spoil a measurement. Unknown here are, among others,
- * tools and log-probabilities; n > 1 and several prompts in one request are refused.
+ * it. A setting that is silently dropped would spoil a measurement. Tools and log-probabilities are
+ * among the unknown fields; n > 1 and several prompts in one request are refused.
  *
  * A prompt has one of OpenAI's four shapes: text, a list of one text, token ids (an exact prompt
  * length), a list of one list of token ids. Beyond OpenAI, "ignore_eos" makes the end token an
@@ -30,7 +30,7 @@ enum {
 
 struct openai_request {
     enum openai_api api;
-    cJSON *body;                   /* owned; the strings below live in it */
+    cJSON *body;                   /* owned; the strings below are in it */
     const char *model;             /* as asked for */
     struct chat_message *messages; /* OPENAI_CHAT: (n_messages); owned */
     size_t n_messages;
@@ -57,7 +57,7 @@ void openai_request_release(struct openai_request *r);
 
 /* ---- replies: each appends to *b ------------------------------------------------------------- */
 
-/* What all the parts of one reply share. */
+/* The fields that all parts of one reply share. */
 struct openai_reply {
     enum openai_api api;
     const char *request_id; /* "chatcmpl-" or "cmpl-" is put in front */

@@ -1,16 +1,16 @@
 /* records.h: the store of a running server's request records: creates them, joins the client's
  * half, keeps the last ones, and writes them to the log.
  *
- * There is one live_record per attempt. The connection and the engine stamp it while the request
- * lives; the client posts its events later. Only the last records are kept (limits below). No
+ * There is one live_record per attempt. The connection and the engine stamp it while the request is
+ * running; the client posts its events later. Only the last records are kept (limits below). No
  * interval is computed here (record/intervals.h), and no event is ever changed.
  *
  * The log gets one line per record, written once and whole, as soon as both halves are there; or,
  * without the client's half, when the grace period is over. That begins at the end of the request,
  * and again at a post. A thread looks every 50 ms for lines that are due (records_keep_log). So
- * kill -9 loses the records of requests that live, of requests within their grace period that lack
- * the client's half, and of those that became due in the last 50 ms; the lines in the log stay
- * whole. Stopping (records_hurry, records_finish) loses none. Nothing is synced to the disk: a
+ * kill -9 loses the records of requests that are running, of requests within their grace period
+ * that lack the client's half, and of those that became due in the last 50 ms; the lines in the log
+ * stay whole. Stopping (records_hurry, records_finish) loses none. Nothing is synced to the disk: a
  * power failure can lose more.
  *
  * While the log takes no lines, records wait in memory, within the same limits. A record that is
@@ -36,7 +36,7 @@ enum {
 };
 
 enum live_state {
-    LIVE_OPEN,  /* the request lives */
+    LIVE_OPEN,  /* the request is running */
     LIVE_ENDED, /* the server's half is complete; the client's may still come */
     LIVE_LOGGED /* its line is in the log (or there is no log, or it can't be a line) */
 };
@@ -73,9 +73,9 @@ bool records_valid_id(const char *id);
 struct live_record *records_open(struct records *rs, const char *id, int32_t attempt,
                                  struct err *e);
 
-/* One more may stamp it, and calls live_end as well. */
+/* Adds one caller that may stamp it and must call live_end, too. */
 void live_share(struct records *rs, struct live_record *l);
-/* The caller stamps it no more. With the last such call the server's half is complete. */
+/* The caller will not stamp it again. The last such call completes the server's half. */
 void live_end(struct records *rs, struct live_record *l);
 
 /* The client's half: {"events": [...], "attempt": N?, "quality": {...}?, "structure": {...}?,
@@ -102,8 +102,8 @@ cJSON *records_list(struct records *rs, int32_t limit);
  */
 int records_keep_log(struct records *rs, struct err *e);
 
-/* Shortens the grace period, because the server wants to stop: from now on a client has at most
- * grace_ns from now, or from the end of its request, to post its half. */
+/* Shortens the grace period of a server that stops: from now on a client has at most grace_ns from
+ * now, or from the end of its request, to post its half. */
 void records_hurry(struct records *rs, int64_t grace_ns);
 
 /* Writes the lines that are due; with `all` also those that wait for the client's half. Returns how

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static const int64_t look_ns = 50 * NS_PER_MS;  /* records.h promises it */
+static const int64_t look_ns = 50 * NS_PER_MS;  /* stated in records.h */
 static const int64_t report_ns = 10 * NS_PER_S; /* between two reports of how many were lost */
 
 void records_hurry(struct records *rs, int64_t grace_ns) {
@@ -37,13 +37,13 @@ static int count_ended(struct records *rs) {
     return n;
 }
 
-/* A record that can't be a line counts as lost: the records behind it must not wait for it. */
+/* A record that can't be a line counts as lost, so that later records don't wait for it. */
 static void settle_line(struct records *rs, struct live_record *l, int rc, const struct err *why) {
     rs->log_fails = rc != 0 && rc != RECORD_NEVER_A_LINE;
     if (rc == RECORD_NEVER_A_LINE) {
         char text[sizeof why->text];
         rs->n_lost++;
-        err_set(&rs->why, "request %s, attempt %d, is no valid record: %s", l->id, l->attempt,
+        err_set(&rs->why, "request %s, attempt %d, isn't a valid record: %s", l->id, l->attempt,
                 err_format(why, NULL, text, sizeof text));
     } else if (rc) {
         rs->why = *why;

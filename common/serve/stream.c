@@ -110,7 +110,7 @@ void stream_abort(struct stream *s, enum stream_state how, const char *error) {
 bool stream_client_gone(struct stream *s) {
     pthread_mutex_lock(&s->lock);
     struct pollfd p = {.fd = s->fd, .events = POLLRDHUP};
-    /* the lock keeps the descriptor ours: stream_detach comes before the socket is closed */
+    /* the lock keeps the descriptor open: stream_detach comes before the socket is closed */
     bool gone = s->fd >= 0 && poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
     pthread_mutex_unlock(&s->lock);
     return gone;

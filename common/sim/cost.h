@@ -1,4 +1,5 @@
-/* cost.h: how long one iteration takes, by one of three cost models, with their assumptions.
+/* cost.h: computes the time of one iteration by one of three cost models, whose assumptions it
+ * states.
  *
  * 1. setup-plus-per-request: an iteration with n requests takes setup + n * per_request. One
  * iteration serves a whole request. The model of the examples worked by hand: batching pays because

@@ -164,7 +164,7 @@ static int64_t weights_ps(const struct deployment *d, int64_t tokens) {
 /* ---- speculative decoding ----
  *
  * A draft proposes g tokens, the target checks them in one pass over g + 1 tokens, and keeps the
- * longest accepted beginning plus one token of its own (Leviathan, Kalman, Matias, ICML 2023). With
+ * longest accepted beginning and adds one token (Leviathan, Kalman, Matias, ICML 2023). With
  * independent acceptance of probability a, a round yields E = 1 + a + ... + a^g =
  * (1 - a^(g+1)) / (1 - a) tokens, and costs g draft steps and one pass.
  *

@@ -1,5 +1,5 @@
-/* prefix.h: a store of the prefixes of earlier prompts (prefix reuse): their tokens needn't be
- * computed again.
+/* prefix.h: a store of the prefixes of earlier prompts, whose tokens needn't be computed again
+ * (prefix reuse).
  *
  * Prompts often begin alike: the same system prompt, the same conversation one turn longer. A
  * prompt is cut into units (512 tokens in the Mooncake trace), and unit i has a hash of all tokens

@@ -5,7 +5,7 @@
  * some thousand inputs a second, for `make test`. With clang it is also a libFuzzer program:
  *   clang -g -fsanitize=fuzzer,address,undefined -Icommon fuzz_x.c libservelab.a ... -o fuzz_x
  *
- * The target must survive any bytes. What must hold of accepted input, it checks with INVARIANT.
+ * The target must survive any bytes. It checks the properties of accepted input with INVARIANT.
  */
 #ifndef SERVELAB_TESTING_FUZZ_H
 #define SERVELAB_TESTING_FUZZ_H

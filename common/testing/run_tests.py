@@ -14,7 +14,7 @@ A comment in the first 40 lines of a test's source says how it is run: "servelab
   waits   it waits for a process, a thread or a browser: `make soak` repeats it
   long    it takes more than ten seconds: it starts first when build/ has no durations yet
 
-Each test runs in a session of its own. Every process that it started is ended with it, and when this program is
+Each test runs in its own session. Every process that it started is ended with it, and when this program is
 interrupted. Logs are in build/test-logs, durations in build/test-durations.tsv.
 
 Environment: JOBS, tests at once (default: one a core); TEST_FILTER, a regular expression on the test's path;
@@ -80,7 +80,7 @@ def summary(tests, seconds, logs):
 
 
 class Test:
-    """One test program: where it is, how it wants to be run, and what came of it."""
+    """One test program: its path, its markers, and its result."""
 
     def __init__(self, path, logs, known):
         self.path = path
@@ -239,7 +239,7 @@ def show(test):
         print("".join(f"    {line}\n" for line in lines), end="", flush=True)
 
 
-# ---- one test, kept by a process of its own, to which its orphans come -----------------------------------------------
+# ---- one test, run by a keeper process that adopts its orphans -------------------------------------------------------
 
 
 def keep(test, report_fd, parent):

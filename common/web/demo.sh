@@ -28,7 +28,7 @@ give_up() { # give_up STATUS TEXT
 }
 
 # ---- every process that was started is ended, by its id --------------------------------------------------------------
-end() { # end PID SECONDS: asks, waits, insists
+end() { # end PID SECONDS: SIGTERM, a wait, SIGKILL
     [ -n "$1" ] || return 0
     kill -TERM "$1" 2>/dev/null
     for _ in $(seq $(($2 * 20))); do

@@ -1,8 +1,8 @@
-/* page.h: looks up the classroom page's files, which are inside the program: `servelab serve` needs
- * no folder.
+/* page.h: finds a file of the classroom page. The files are compiled into the program, so `servelab
+ * serve` needs no folder.
  *
- * Only the files listed in page.c are found, so no path leads out of a folder. What the page does
- * is in index.html and app.js.
+ * Only the files listed in page.c are found, so no path leads out of a folder. The page itself is
+ * index.html and app.js.
  */
 #ifndef SERVELAB_WEB_PAGE_H
 #define SERVELAB_WEB_PAGE_H

@@ -126,8 +126,7 @@ function brokenConnection(seen, e) {
 
 /* ---- the record ------------------------------------------------------------------------------------------------ */
 
-/* The browser's events of an observation, as the record wants them: integer nanoseconds, all from
- * performance.now(). */
+/* The browser's events of an observation, in the record's form: integer nanoseconds, all from performance.now(). */
 export function browserEvents(seen) {
     const stamps = [["request_submitted", seen.submittedMs], ["first_byte_received", seen.firstMs],
                     ["final_byte_received", seen.endMs]];

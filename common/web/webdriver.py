@@ -53,7 +53,7 @@ class BrowserMissing(Exception):
 
 
 class ScriptError(Exception):
-    """The browser refused a command; the text is its own."""
+    """The browser refused a command; the text is the browser's."""
 
 
 def find_browser():
@@ -165,7 +165,7 @@ class Browser:
         try:
             if self.session:
                 self._do("DELETE", "", timeout_s=5)
-        except Exception:  # a browser that is gone needs no goodbye
+        except Exception:  # the browser has ended already
             pass
         try:
             os.killpg(self.driver.pid, signal.SIGKILL)

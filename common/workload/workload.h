@@ -1,5 +1,5 @@
-/* workload.h: the sequence of requests that arrives: their times, their lengths and their shared
- * prefixes.
+/* workload.h: generates or reads the sequence of requests that arrive: their times, lengths and
+ * shared prefixes.
  *
  *   struct workload *w = workload_open(&spec, &e);
  *   while (workload_next(w, &request, &e) == 1) ...

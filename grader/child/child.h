@@ -2,7 +2,7 @@
  * cases from the channel and sends answers. The lab's part (labNN.c) turns one case into one call
  * of the learner's function.
  *
- * This program knows inputs only. Expected answers are computed in the grader's process and never
+ * This program gets inputs only. Expected answers are computed in the grader's process and never
  * sent here.
  */
 #ifndef SERVELAB_GRADER_CHILD_H

@@ -1,6 +1,6 @@
 /* child_seccomp.c: lets the kernel refuse every system call that a computation does not need. See
- * child.h. A second wall: the object's symbols were checked before it was linked, and the sandbox
- * is around the process. This one also stops machine code that is hidden in constants.
+ * child.h. A second protection: the object's symbols were checked before it was linked, and the
+ * sandbox is around the process. This one also stops machine code that is hidden in constants.
  *
  * Not in the sanitizers' build: their runtime opens files and makes threads.
  */

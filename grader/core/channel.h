@@ -43,8 +43,8 @@ enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, con
                                 size_t n, int64_t *slots, size_t n_slots,
                                 const struct channel_server *server, char todo[64]);
 
-/* Closes the sending direction, so that the child knows that no case follows, and reads what it
- * still sends until it ends. malloc'ed, NUL-terminated; NULL: more than cap bytes, or out of time.
+/* Closes the sending direction, by which the child sees that no case follows, and reads the rest of
+ * its output until it ends. malloc'ed, NUL-terminated; NULL: more than cap bytes, or out of time.
  */
 char *channel_last_words(struct channel *ch, struct sandbox_run *run, size_t cap, size_t *n);
 

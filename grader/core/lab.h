@@ -1,6 +1,6 @@
-/* lab.h: what one lab gives to the grader's core: its files, the functions they must define, its
- * checks, and functions that make cases and judge answers. The core (grade.c) runs any lab; only a
- * lab's folder knows the right answers.
+/* lab.h: the interface of one lab to the grader's core: its files, the functions that they must
+ * define, its checks, and functions that make cases and judge answers. The core (grade.c) runs any
+ * lab; only a lab's folder has the right answers.
  *
  * The trust boundary is in struct hidden_case: `bytes` go to the child, everything else stays in
  * the grader's process.

@@ -43,11 +43,11 @@ enum {
     CASE_MAX_ITL = 1024, /* room in the output of intervals_itl */
     CASE_REASON = 200,   /* room for a reason */
     CASE_SPARE = 8,      /* slots after an output's end, to detect writes beyond it */
-    CASE_POISON = 0xa5,  /* what outputs hold before the call */
+    CASE_POISON = 0xa5,  /* each byte of an output before the call */
     CASE_MAX_SLOTS = CASE_MAX_ITL + CASE_SPARE + 8
 };
 
-/* What memory the child gives to the learner's function. */
+/* The kind of memory that the child gives to the learner's function. */
 enum lab01_memory {
     MEMORY_PLAIN,
     MEMORY_READ_ONLY, /* inputs can't be written, and end at a page that can't be read */

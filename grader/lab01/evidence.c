@@ -341,7 +341,7 @@ static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
 
 /* Which members the value needs and the memo does not give. A value per dollar can also be computed
  * from a rate of successes, without the length of the interval. So naming interval_s is right, and
- * not naming it is no mistake. */
+ * not naming it isn't a mistake. */
 static bool right_missing(const cJSON *list) {
     bool count = false, price = false, wrong = !cJSON_IsArray(list);
     const cJSON *m;

@@ -1,4 +1,4 @@
-/* lab01.h: what the files of lab 01's grader declare for each other. make_*.c make a case,
+/* lab01.h: the declarations that the files of lab 01's grader share. make_*.c make a case,
  * oracle_*.c compute its right answer, describe.c shows it as text, evidence.c examines the data
  * files, rubric.c lists the checks, checks.c joins them for the core. Only the case itself leaves
  * the grader's process. */

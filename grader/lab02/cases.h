@@ -32,12 +32,12 @@ enum {
     CASE_MAX_REQUESTS = 600,
     CASE_MAX_POINTS = 24,
     CASE_MAX_LANE = 480,  /* requests that wait, and as many that run, in one view */
-    CASE_POISON = 0xa5,   /* what outputs hold before the call */
+    CASE_POISON = 0xa5,   /* each byte of an output before the call */
     CASE_SPARE = 4,       /* actions after a plan's room, to detect writes beyond it */
     CASE_ACTION_SLOTS = 4 /* verb, id, tokens, whether there is a reason */
 };
 
-/* What memory the child gives to the learner's function. */
+/* The kind of memory that the child gives to the learner's function. */
 enum lab02_memory {
     MEMORY_PLAIN,
     MEMORY_READ_ONLY, /* inputs can't be written, and end at a page that can't be read */

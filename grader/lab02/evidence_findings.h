@@ -1,4 +1,5 @@
-/* evidence_findings.h: lab 02's findings.json: what the learner saw when the set-up was varied.
+/* evidence_findings.h: reads lab 02's findings.json, the learner's results for several set-up
+ * times. Not here: whether the numbers are right (evidence.c simulates them).
  *
  *   {"schema": "servelab.findings.v1",
  *    "arrivals_ms": [0, 1, 2, 3],     the four arrivals of the handout
@@ -14,8 +15,7 @@
  *    "conclusion": "..."}             a sentence or two
  *
  * N: a number, to two decimals at least; B: true or false. Every member is required, no other is
- * known. Offers: the form, read. Refuses: to say whether its numbers are right (evidence.c runs
- * them).
+ * known.
  */
 #ifndef SERVELAB_GRADER_LAB02_EVIDENCE_FINDINGS_H
 #define SERVELAB_GRADER_LAB02_EVIDENCE_FINDINGS_H
@@ -30,7 +30,7 @@
 
 enum { FINDINGS_MAX_ARRIVALS = 32, FINDINGS_MIN_RUNS = 3, FINDINGS_MAX_RUNS = 16 };
 
-/* What one policy made of the arrivals. */
+/* The results of one policy. */
 struct finding {
     double mean_latency_ms, first_latency_ms, throughput_rps;
 };

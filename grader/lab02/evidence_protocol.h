@@ -1,5 +1,5 @@
-/* evidence_protocol.h: lab 02's protocol.json: how a benchmark will be run, written down before it
- * is.
+/* evidence_protocol.h: reads lab 02's protocol.json, the plan of a benchmark written before it is
+ * run, and checks that the plan is complete and consistent.
  *
  *   {"schema": "servelab.protocol.v1",
  *    "question": "...?",                     one question, which the runs can answer
@@ -34,10 +34,7 @@
  *
  * F: "policy", "model", "gpu" (texts), "weight_bits", "kv_blocks", "token_budget", "max_running"
  * (whole numbers). N: a whole number, X: a number, B: true or false. Every member is required, no
- * other is known; null only where shown.
- *
- * Offers: the form, read, and two examinations of it. Refuses: to judge whether the benchmark is
- * interesting.
+ * other is known; null only where shown. Not judged: whether the benchmark is interesting.
  */
 #ifndef SERVELAB_GRADER_LAB02_EVIDENCE_PROTOCOL_H
 #define SERVELAB_GRADER_LAB02_EVIDENCE_PROTOCOL_H
@@ -146,8 +143,8 @@ extern const char *const lab02_protocol_factors[PROTOCOL_FACTORS + 1];
  */
 int lab02_protocol_read(struct protocol *p, const cJSON *doc, struct err *e);
 
-/* lab02_protocol_gaps: what a benchmark needs and the protocol does not state.
- * lab02_protocol_contradictions: parts that contradict each other. Each returns the number of
+/* lab02_protocol_gaps finds facts that a benchmark needs and the protocol does not state;
+ * lab02_protocol_contradictions finds parts that contradict each other. Each returns the number of
  * faults, and the first, with its field, in *e. */
 int lab02_protocol_gaps(const struct protocol *p, struct err *e);
 int lab02_protocol_contradictions(const struct protocol *p, struct err *e);

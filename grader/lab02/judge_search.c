@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What limits a hidden curve. */
+/* The limit that a hidden curve meets first. */
 enum bound {
     BY_TTFT,
     BY_TPOT,

@@ -1,4 +1,4 @@
-/* lab02.h: what the files of lab 02's grader declare for each other. make_*.c make a case, oracle.h
+/* lab02.h: the declarations that the files of lab 02's grader share. make_*.c make a case, oracle.h
  * computes its right answer, describe.c shows it as text, judge_*.c hold dialogues with a policy
  * and with a search, evidence*.c examine the data files, rubric.c lists the checks, checks.c joins
  * them for the core. Only cases leave the grader's process. */

@@ -136,7 +136,7 @@ static void make_class(struct lab02_making *m, enum lab02_maker which) {
     bool hit = m->k % 2 == 0;
     if (which == MAKE_SHED) {
         if (hit) refuse(m, r);
-        if (hit && m->k % 4 == 0) r->wanted_tokens = 0; /* wants nothing, so it has all of it */
+        if (hit && m->k % 4 == 0) r->wanted_tokens = 0; /* wants no tokens, so it lacks none */
         lab02_make_kind(m, hit ? "a request that was refused" : "a request that was served");
     } else if (which == MAKE_TRUNCATED) {
         int32_t off = m->k % 6 / 2; /* exactly as wanted, one fewer, many fewer */
@@ -445,7 +445,7 @@ static double trend(struct lab02_making *m, int64_t before, int drift, int sprea
         while (n_open > (size_t)(want > 0 ? want : 0)) c->list[open[--n_open]].end_ns = t;
         y[i] = (double)n_open;
     }
-    /* a burst without ends after the last sample: too few ends, whatever the trend is */
+    /* a burst without ends after the last sample: too few ends, with any trend */
     for (int i = 0; i < BURST; i++) c->list[n++] = stay(c->to_ns - 1, c->to_ns + 77);
     c->n_list = n;
     return lab02_oracle_slope_over_error(y, POINT_SAMPLES);

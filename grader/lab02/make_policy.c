@@ -54,7 +54,7 @@ static void make_roomy(struct rng *r, int k, struct play *p) {
 
 static void make_tight(struct rng *r, int k, struct play *p) {
     bool long_answers =
-        k % 3 == 2; /* as long as max_output_tokens: a policy that hopes for less fails */
+        k % 3 == 2; /* as long as max_output_tokens: a policy that expects less fails */
     requests(r, p, sizes[k % N_SIZES] + 1, 120, long_answers ? 240 : 48, 30);
     if (k % 3 == 1)
         for (size_t i = 0; i < p->n; i++) p->request[i].arrival_ns = 0;

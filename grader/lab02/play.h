@@ -1,6 +1,7 @@
-/* play.h: plays one workload through the simulator, with a policy that decides. The simulator runs
- * in the grader. A submission's policy is asked plan by plan over the channel, and every plan is
- * checked before it takes effect. A policy of this program can play too, for comparison.
+/* play.h: runs one workload through the simulator under one policy, and reports the first
+ * violation. The simulator runs in the grader. A submission's policy is asked plan by plan over the
+ * channel, and every plan is checked before it takes effect. A policy of this program can play too,
+ * for comparison.
  *
  * A violation is something that a policy must never do. A play ends at the first one.
  */
@@ -15,7 +16,7 @@
 
 enum {
     PLAY_MAX_REQUESTS = 300,
-    /* so many later arrivals may be admitted before a waiting request; stated in the handout */
+    /* most later arrivals that may overtake a waiting request; stated in the handout */
     PLAY_MAX_OVERTAKEN = 32
 };
 
@@ -30,7 +31,7 @@ struct play {
     int32_t kv_blocks, token_budget, max_running;
     bool batch; /* learner-batch:`group` plays, otherwise learner */
     int32_t group;
-    bool ask_always; /* before every iteration, whatever a plan's validity is */
+    bool ask_always; /* before every iteration, also while the plan is valid */
     bool ask_twice;  /* each view twice: equal views must give equal plans */
 };
 

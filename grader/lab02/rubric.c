@@ -63,7 +63,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
     {"intervals.throughput", DIM_INTERVALS, 3, "what ended within the window", MEASURE, CHECK_CASES, 24,
      MAKE_THROUGHPUT, 0, "analysis.c",
      {"M17 in lab 01's table of common errors: throughput has a separate rule.",
-      "Whoever arrived before the window and ends in it: does the server's work count?",
+      "A request arrived before the window and ends in it: does the server's work count?",
       "Do refused, broken and truncated requests count as throughput?"}},
     {"intervals.rates", DIM_INTERVALS, 2, "offered load and good requests per second", MEASURE, CHECK_CASES, 20,
      MAKE_RATES, 0, "analysis.c",

@@ -1,5 +1,6 @@
-/* kernel_object.h: examines the compiled form of a kernel file. Runs after kernel_source.h, for
- * what only the compiler knows: which functions are called, and the code it wrote.
+/* kernel_object.h: decides whether the compiled form of a kernel file may be linked. Runs after
+ * kernel_source.h, because only the compiled form shows the functions that are called and the code
+ * that is run.
  *
  *   the assembly  no inline assembly, no instruction that enters the operating system's kernel, no
  *                 call or jump through a pointer but the runtime's call of the kernel

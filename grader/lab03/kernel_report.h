@@ -5,10 +5,10 @@
 
 #include "backend/kernel_spec.h"
 
-/* Reads a whole report. finding gets the first error, as a clean sentence with file and line; it
- * stays as it is when there is none, or when it has a text already. Without `practice`: only its
- * kind and place. counts may be NULL. 0, or -1 with *e when it is not a report, or does not name
- * the kernel. */
+/* Reads a whole report. finding gets the first error, as a clean sentence with file and line; it is
+ * unchanged when there is none, or when it has a text already. Without `practice`: only its kind
+ * and place. counts may be NULL. 0, or -1 with *e when it is not a report, or does not name the
+ * kernel. */
 int lab03_report_read(const char *text, size_t n, const char *kernel, bool practice, char *finding,
                       size_t cap, struct kernel_counts *counts, struct err *e);
 

@@ -1,6 +1,6 @@
-/* kernel_source.h: decides what the text of a kernel file may contain. Examines the learner's own
- * text before any compiler does, so that every refusal has the learner's line. kernel_object.h
- * examines what the text can't show: which functions are called, and the compiler's output.
+/* kernel_source.h: decides whether the text of a kernel file may be compiled. Examines the
+ * learner's own text before any compiler does, so that every refusal has the learner's line.
+ * kernel_object.h examines the compiler's output, which shows the functions that are called.
  *
  * A kernel file is device code only: __global__ and __device__ functions, types, constants, and
  * __device__, __constant__ and __shared__ variables of plain types. Refused: host functions; code

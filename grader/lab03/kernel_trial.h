@@ -1,5 +1,5 @@
-/* kernel_trial.h: runs one learner's kernel on hidden data: whether the outputs are right, what the
- * checks found, and what was counted. judge_kernel.c turns that into points. */
+/* kernel_trial.h: runs one learner's kernel on hidden data and reports whether the outputs are
+ * right, the findings of the checks, and the counts. judge_kernel.c turns that into points. */
 #ifndef SERVELAB_GRADER_LAB03_KERNEL_TRIAL_H
 #define SERVELAB_GRADER_LAB03_KERNEL_TRIAL_H
 

@@ -1,4 +1,4 @@
-/* lab03.h: what the files of lab 03's grader declare for each other. For the learner's C functions:
+/* lab03.h: the declarations that the files of lab 03's grader share. For the learner's C functions:
  * make_cases.c makes a case, oracle.h computes its right answer, describe.c shows it as text. For
  * kernels: kernel_build.h builds them, kernel_trial.h runs them, judge_kernel.c judges, card.h
  * measures them on a GPU. evidence.c examines roofline.json, rubric.c lists the checks, checks.c

@@ -228,7 +228,7 @@ def test_an_endless_loop_in_a_helper_is_told_once_and_soon():
     assert 2 <= len(ran_out) <= 8 and len(waited) > 4, (ran_out, waited)
     assert all(c["outcome"] == "not_run" for c in v["checks"] if c["id"] in waited)
     assert len(re.findall(r"^      case ", shown, re.M)) == 1, shown
-    # what doesn't run into it keeps its points
+    # functions that don't run into it keep their points
     for name in ["intervals.clock_offset", "intervals.negative"]:
         assert check(v, name)["outcome"] in ("earned", "not_run"), check(v, name)
     assert all(c["outcome"] == "earned" for c in v["checks"] if c["dimension"] in ("quality", "slo"))

@@ -121,7 +121,7 @@ static void *batch_create(const char *arg, struct err *e) {
  */
 enum { CHUNK_TOKENS = 512 };
 
-/* What a plan in the making can still use in this iteration. */
+/* The resources left for the plan in this iteration. */
 struct room {
     int32_t prefill_tokens, blocks;
 };

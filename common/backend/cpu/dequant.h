@@ -1,4 +1,4 @@
-/* dequant.h: stored weights as floats, 32 at a time, in registers.
+/* dequant.h: converts stored weights to floats in registers, 32 at a time.
  *
  * One inline function turns block b of a row into 32/VW vectors, for every storage type of
  * model/model.h. The values are those of the format's definition (ggml project, gguf.md and its

@@ -1,4 +1,5 @@
-/* ops.h: the small steps between the matrix products: RMSNorm, rotary positions, SwiGLU's gate.
+/* ops.h: computes what a layer does between its matrix products: RMSNorm, rotary positions,
+ * SwiGLU's gate.
  *
  * Each works on one token's vector and reads nothing of any other token.
  */

@@ -356,7 +356,7 @@ int main(int argc, char **argv) {
         } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
             only = argv[++i];
         } else {
-            fprintf(stderr, "gpu_check: I don't know %s\n", argv[i]);
+            fprintf(stderr, "gpu_check: unknown argument %s\n", argv[i]);
             return 2;
         }
     }

@@ -50,7 +50,7 @@ START_TEST(not_finite_never_passes) {
             float ref[4] = {1.0f, -2.0f, 0.0f, 0.5f};
             ck_assert(!compare_bits(got, ref, 4).ok);
             ref[at] =
-                bad[i]; /* a reference that isn't finite is no reference, not even to itself */
+                bad[i]; /* a reference that isn't finite is refused, even compared with itself */
             ck_assert(!compare_bits(got, ref, 4).ok);
         }
     double inf[1] = {INFINITY};
@@ -59,7 +59,7 @@ START_TEST(not_finite_never_passes) {
 }
 END_TEST
 
-/* zeros pass no check, and a reference of zeros can't be one. */
+/* zeros never pass, and a reference of zeros is refused. */
 START_TEST(zeros_never_pass) {
     float zeros[4] = {0};
     double tiny[4] = {1e-30, -1e-30, 0, 1e-31};

@@ -36,7 +36,7 @@ static const struct {
     const char *json, *path; /* path NULL: no blank */
 } docs[] = {
     {"{\"a\": 1, \"b\": \"done\"}", NULL},
-    {"{\"a\": null}", NULL}, /* not known is an answer */
+    {"{\"a\": null}", NULL}, /* "not known" is an answer, not a blank */
     {"{\"a\": \"TODO later\", \"TODO\": 1}", NULL},
     {"\"TODO\"", ""},
     {"{\"a\": \"TODO\"}", "a"},

@@ -74,7 +74,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 def against(parts, *args, **kw):
-    """Runs load against a script; returns its exit status, the record and what it said."""
+    """Runs load against a script; returns its exit status, the record and its output."""
     with tempfile.TemporaryDirectory() as folder, ScriptedServer(parts, **kw) as s:
         path = os.path.join(folder, "record.json")
         r = load(s.url, "--model", "m", "--prompt", "p", "--record", path, *args)

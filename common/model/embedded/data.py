@@ -233,7 +233,7 @@ def recall_kinds(ids):
 
 
 def tool_kinds(ids):
-    """JSON text, the operands copied into it, and the hardest: the first letter "find" names."""
+    """JSON text, the operands copied into it, and, hardest to learn, the first letter that "find" names."""
     kinds = [TOOL_ARG if t in OPERAND_SYMBOLS else TOOL for t in ids]
     if kinds.count(TOOL_ARG) and ids[kinds.index(TOOL_ARG)] in LETTER_IDS:
         kinds[kinds.index(TOOL_ARG)] = GET_LETTER

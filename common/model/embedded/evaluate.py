@@ -114,7 +114,7 @@ def one_log(r, questions):
 
 
 def interval_95(right, n):
-    """Wilson's interval of a share, in percent: honest near 100 %, where the plain one is not."""
+    """Wilson's interval of a share, in percent: accurate near 100 %, where the plain interval is not."""
     z, p = 1.96, right / n
     middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     return 100 * (middle - half) / (1 + z * z / n), 100 * (middle + half) / (1 + z * z / n)

@@ -29,7 +29,7 @@ class Config:
     ffn: int = 384
     rope_theta: float = 1e6
     rms_eps: float = 1e-5
-    context: int = 2048 + 256  # positions beyond 2,112 are promised, not trained
+    context: int = 2048 + 256  # positions beyond 2,112 are declared, but not trained
 
     to_dict = asdict
 

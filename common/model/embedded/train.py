@@ -44,7 +44,7 @@ CHECKPOINT_S = 60
 # arg_weight: loss weight of an operand copied into a tool call.
 Phase = namedtuple("Phase", "steps tokens batch keys log_share mix jumps hard arg_weight")
 EVEN = (0.5, 0.2, 0.3)
-SUMS = (0.3, 0.1, 0.6)     # recall comes first and stays; carrying needs many sums to click
+SUMS = (0.3, 0.1, 0.6)     # recall comes first and stays; carrying is learnt only after many sums
 TOOLS = (0.35, 0.4, 0.25)  # copying numbers of one to three digits exactly is learnt last
 FINAL = (0.3, 0.2, 0.5)    # and sums are then the weakest of the three
 PHASES = [

@@ -39,7 +39,7 @@ static struct operating_point measure(const struct point_request *list, size_t n
 START_TEST(classes) {
     struct point_request r = request(0, 1, 2, 3, 5, 5, POINT_DONE);
     ck_assert_int_eq(point_classify(&r), POINT_COMPLETE);
-    r.output_tokens = 6; /* more than it wanted is no truncation */
+    r.output_tokens = 6; /* more than it wanted isn't a truncation */
     ck_assert_int_eq(point_classify(&r), POINT_COMPLETE);
     r.output_tokens = 4;
     ck_assert_int_eq(point_classify(&r), POINT_TRUNCATED);
@@ -285,7 +285,7 @@ START_TEST(a_line_without_error_is_no_accident) {
     ck_assert(point_stable(list, 32, 0, 640));
     list[0].arrival_ns = 480;
     ck_assert(!point_stable(list, 32, 0, 640));
-    /* a fall is no rise: five end where the samples see it, ten arrive where they don't */
+    /* a fall isn't a rise: five end where the samples see it, ten arrive where they don't */
     for (int i = 0; i < 10; i++) list[i].arrival_ns = 639;
     for (int i = 10; i < 15; i++) list[i].end_ns = 480;
     ck_assert(point_stable(list, 32, 0, 640));

@@ -239,7 +239,7 @@ END_TEST
 START_TEST(an_objective_that_states_nothing_is_met) {
     struct objective o = nothing();
     ck_assert_int_eq(slo_verdict(&o, NULL, &nothing_counted), SLO_MET);
-    o.n_latency = 1; /* a limit of one request is no part of the verdict */
+    o.n_latency = 1; /* a limit of one request isn't part of the verdict */
     o.latency[0] = (struct latency_limit){IV_E2E, SCOPE_REQUEST, 0, 1};
     o.latency[1] = (struct latency_limit){IV_E2E, SCOPE_POPULATION, 99000, 1}; /* beyond the list */
     struct percentile slow[] = {of_ns(5), of_ns(5)};

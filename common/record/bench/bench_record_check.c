@@ -5,7 +5,8 @@
  * [ROUNDS]]]
  *
  * Writes a log of RECORDS records (default 100000) with TOKENS_SENT token_sent events each (default
- * 0) under build/, then ROUNDS times (default 5), by turns, each in a child of its own on one core:
+ * 0) under build/, then ROUNDS times (default 5), alternating, each in a separate process on one
+ * core:
  *   cjson     reads the file line by line, cJSON_ParseWithLength and cJSON_Delete each, no checks
  *   strict    json_parse instead: the scan and cJSON, as record_read.c uses it
  *   reader    record_reader_next: the records with all their rules

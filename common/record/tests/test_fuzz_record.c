@@ -225,7 +225,7 @@ START_TEST(both_readers_agree_on_made_up_records) {
 }
 END_TEST
 
-/* Not only the accepted: the usual line must really take the fast way. */
+/* The usual line must really be read by the fast reader. */
 START_TEST(the_usual_line_is_read_fast) {
     struct record r;
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {

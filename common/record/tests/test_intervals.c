@@ -56,7 +56,7 @@ static void add_the_six(void) {
 
 static struct intervals compute(void) {
     struct intervals iv;
-    memset(&iv, 0xa5, sizeof iv); /* whatever isn't set shows */
+    memset(&iv, 0xa5, sizeof iv); /* a member that isn't set keeps these bytes */
     intervals_compute(&rec, &iv);
     return iv;
 }
@@ -98,11 +98,11 @@ START_TEST(clocks_are_not_subtracted) {
     struct event server = {.clock = CLOCK_SERVER, .t_ns = 9};
     assert_interval(interval_between(&rec, &browser, &server), INTERVAL_CROSS_CLOCK, 0);
     add_offset(CLOCK_BROWSER, CLOCK_GPU, 1, 2);
-    add_offset(CLOCK_GPU, CLOCK_SERVER, 1, 2); /* two steps are no offset */
+    add_offset(CLOCK_GPU, CLOCK_SERVER, 1, 2); /* two offsets are not chained */
     assert_interval(interval_between(&rec, &browser, &server), INTERVAL_CROSS_CLOCK, 0);
     assert_interval(interval_between(&rec, &server, &browser), INTERVAL_CROSS_CLOCK, 0);
     add_offset(CLOCK_BROWSER, CLOCK_SERVER, 1, 2);
-    rec.n_offsets--; /* what lies behind the list is no part of it */
+    rec.n_offsets--; /* an entry after the list's end is ignored */
     assert_interval(interval_between(&rec, &browser, &server), INTERVAL_CROSS_CLOCK, 0);
 }
 END_TEST
@@ -303,7 +303,7 @@ END_TEST
 START_TEST(itl_is_pooled_per_token) {
     int64_t itl[8] = {0};
     add_tokens(90, 0);
-    add_tokens(100, 3); /* the first piece opens no gap, whatever it carries */
+    add_tokens(100, 3); /* the first piece gives no gap, with any number of tokens */
     add_tokens(130, 1);
     add_tokens(150, 0); /* held back: the gap goes on */
     add_tokens(171, 2);

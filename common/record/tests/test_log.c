@@ -144,7 +144,7 @@ START_TEST(a_pipe_takes_records_too) {
 }
 END_TEST
 
-/* Each writer, a process or a thread, appends records of its own id with growing attempt numbers;
+/* Each writer, a process or a thread, appends records with its own id and growing attempt numbers;
  * the reader must see all of them, each writer's in order. */
 enum { WRITERS = 4, EACH = 150 };
 
@@ -196,7 +196,8 @@ END_TEST
 
 /* ---- writers that die ------------------------------------------------------------------------ */
 
-/* Appends records with `sent` token_sent events until it is killed; tells each that is done. */
+/* Appends records with `sent` token_sent events until it is killed; reports each one that is
+ * written. */
 static void write_until_killed(int done, int round, int sent) {
     char id[24];
     struct record r;
@@ -378,7 +379,7 @@ START_TEST(a_torn_first_line_of_a_large_log) {
     ck_assert_int_eq(s.records, RECORDS);
     ck_assert_int_eq(s.torn, 1);
     ck_assert_int_eq(s.first_torn_line, 1);
-    f = fopen(path, "r+"); /* the second line is no record either */
+    f = fopen(path, "r+"); /* the second line isn't a record either */
     fprintf(f, "%.300s\n{]", text);
     fclose(f);
     s = read_log(NULL, NULL);
@@ -416,7 +417,7 @@ START_TEST(a_document_over_many_lines_is_one_record) {
     ck_assert_int_eq(s.records, 1);
     ck_assert_int_eq(s.torn + s.errors, 0);
     write_bytes("\n", 1);
-    write_bytes(text, strlen(text)); /* two documents are no log */
+    write_bytes(text, strlen(text)); /* two documents aren't a log */
     s = read_log(NULL, NULL);
     ck_assert_int_eq(s.records, 0);
     ck_assert_int_eq(s.errors, 1);

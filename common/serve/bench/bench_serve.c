@@ -3,7 +3,7 @@
  *
  *   bench_serve [ANSWERS [STEP_US]]   one client, ANSWERS of 200 tokens each (200), each step
  * taking STEP_US (0: the model outruns the connection, and pieces are joined; 200: every token is a
- * chunk of its own)
+ * separate chunk)
  *
  * Prints tokens a second, and processor time a token of server and client together.
  */

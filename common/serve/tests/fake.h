@@ -1,9 +1,10 @@
-/* fake.h: a backend and a tokenizer for the tests of serve/: no model, no waiting, no luck.
+/* fake.h: a backend and a tokenizer for the tests of serve/, without a model, waiting or random
+ * numbers.
  *
  * The backend keeps the tokens themselves in its "KV cache", block by block, and reads the whole
  * sequence back through the block table before it answers: a lost, doubled or foreign block changes
- * the answer. What it answers is scripted, or the prompt backwards. A gate lets a test say how many
- * steps may be computed, so that "this came before that" is proven, not timed.
+ * the answer. Its answer is a scripted text, or the prompt backwards. A gate lets a test say how
+ * many steps may be computed, so that "this came before that" is proven, not timed.
  *
  * The tokenizer is the product's own, over a vocabulary of the 256 bytes and a few more
  * (model/tests/gguf_write.h).
@@ -147,7 +148,7 @@ static inline void fake_open(struct fake *f) {
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Waits until `n` steps were started (the last may stand at the gate) or finished. */
+/* Waits until `n` steps were started (the last may be waiting at the gate) or finished. */
 static inline void fake_wait(struct fake *f, int64_t n, bool finished) {
     pthread_mutex_lock(&f->lock);
     while ((finished ? f->finished : f->started) < n) pthread_cond_wait(&f->changed, &f->lock);

@@ -237,7 +237,7 @@ START_TEST(stop_string_across_tokens_is_cut) {
     fake_say(fake, "12\n34");
     r = submit_stop("p", "\n\n");
     run_dry();
-    expect(&r, "12\n34", "stop", 5); /* what only looked like one is sent */
+    expect(&r, "12\n34", "stop", 5); /* text that only began like a stop string is sent */
 }
 END_TEST
 
@@ -253,7 +253,7 @@ START_TEST(full_queue_and_draining_refuse) {
     engine_drain(engine);
     r[4] = submit_ids(ids, 1, 2, NULL, false, SUBMIT_DRAINING);
     release(&r[4]);
-    run_dry(); /* what was accepted is finished */
+    run_dry(); /* accepted requests are finished */
     for (int i = 0; i < 4; i++) expect(&r[i], "x", "stop", 1);
     expect_all_blocks_free();
 }
@@ -330,7 +330,7 @@ START_TEST(cancel_during_decode) {
     ck_assert_int_eq(a.live->record.workload.output_tokens, 2);
     expect_abort(&a, STREAM_CANCELLED, "went away");
     run_dry();
-    ck_assert(!engine_cancel(engine, b.id)); /* it is over: nobody will stamp it */
+    ck_assert(!engine_cancel(engine, b.id)); /* it has ended: no event is stamped */
     expect(&b, "xx", "length", 2);
     expect_all_blocks_free();
 }

@@ -60,7 +60,7 @@ static void start(struct server *s, int32_t max_waiting, int log_fd, int header_
 }
 
 static void stop(struct server *s) {
-    engine_stop(s->engine); /* first: what stands at the gate must not be finished */
+    engine_stop(s->engine); /* first: a step that waits at the gate must not be finished */
     fake_open(s->fake);
     engine_join(s->engine);
     http_stop(s->http);
@@ -162,7 +162,7 @@ static int connect_to(const struct server *s) {
     return fd;
 }
 
-/* A completion of `prompt` on a connection of its own. */
+/* A completion of `prompt` on a new connection. */
 static int ask(const struct server *s, const char *prompt, const char *more, const char *headers) {
     char body[400], request[800];
     snprintf(body, sizeof body, "{\"model\":\"fake\",\"prompt\":\"%s\",\"max_tokens\":32%s}",
@@ -212,7 +212,7 @@ START_TEST(half_of_the_tokens_arrive_before_the_last_is_computed) {
     int fd = ask(&server, "p", ",\"stream\":true", "");
     ck_assert_int_eq(read_until(fd, "data: ", 4, all, sizeof all), 4);
     ck_assert_ptr_nonnull(strstr(all, "\"text\":\"d\""));
-    fake_wait(server.fake, 5, false); /* the fifth stands at the gate: nothing behind it exists */
+    fake_wait(server.fake, 5, false); /* the fifth waits at the gate: no later piece exists */
     ck_assert_int_eq(server.fake->finished, 4);
     ck_assert_ptr_null(strstr(all, "\"text\":\"e\""));
     fake_open(server.fake);

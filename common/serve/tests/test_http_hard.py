@@ -26,7 +26,7 @@ def tcp_state(sock):
 
 
 def drop(sock):
-    """Ends a connection with a reset, as a crashed client's machine does."""
+    """Ends a connection with a reset, as the machine of a crashed client does."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 

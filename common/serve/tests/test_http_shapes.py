@@ -337,7 +337,7 @@ def error_within_a_stream():
     S.send_completion(sock, stream=True, headers=["X-Request-Id: in-band", "Connection: close"])
     data = read_until(sock, b"data: ", 2)
     S.tell("started 3")
-    S.tell("fail 0")  # the one that stands at the gate
+    S.tell("fail 0")  # the one that waits at the gate
     S.tell("open")
     data += read_to_end(sock)
     sock.close()

@@ -132,7 +132,7 @@ START_TEST(delivered_needs_both_halves) {
     ck_assert(!delivered(rs, "x"));
     serve(rs, l);
     ck_assert(delivered(rs, "x"));
-    ck_assert_int_eq(post(rs, "x", "{" THREE "}", &e), POST_JOINED); /* the same again is no harm */
+    ck_assert_int_eq(post(rs, "x", "{" THREE "}", &e), POST_JOINED); /* again: no change */
     ck_assert_int_eq(post(rs, "y", "{" THREE "}", &e), POST_UNKNOWN);
 
     l = open_record(rs, "z", 0);
@@ -286,7 +286,7 @@ START_TEST(lines_wait_for_the_client_and_are_written_once) {
     bool late = false;
     cJSON *half = json_parse("{" THREE "}", strlen("{" THREE "}"), 1, &e);
     ck_assert_int_eq(records_join(rs, "a", 1, half, &late, &e), POST_JOINED);
-    ck_assert(late); /* it is in memory, and the client is told that the log lacks it */
+    ck_assert(late); /* it is in memory, and the reply states that the log lacks it */
     cJSON_Delete(half);
     live_end(rs, open);
     records_free(rs); /* writes what is left */

@@ -244,7 +244,7 @@ def kill_9_leaves_whole_lines():
 
 
 def a_log_that_cannot_grow_is_counted_and_fails():
-    """A file size limit stands in for a full disk."""
+    """A file size limit replaces a full disk."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
     with tempfile.TemporaryDirectory() as folder:

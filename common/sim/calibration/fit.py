@@ -163,7 +163,7 @@ def define_block(rows):
 
 
 def with_block(readme, name, text):
-    """The README with what stands between its two marks of that name replaced."""
+    """The README with the text between its two marks of that name replaced."""
     pattern = r"(<!-- %s -->\n)(.*?)(<!-- end -->)" % name
     if len(re.findall(pattern, readme, re.S)) != 1:
         raise SystemExit("README.md has no block '<!-- %s -->' ... '<!-- end -->'" % name)

@@ -78,7 +78,7 @@ def groups(env, made, cost, most, least):
         while left[0] or waiting:
             while not waiting or (len(waiting) < least and left[0]):
                 yield news[0]
-                yield env.timeout(0)  # whoever comes at this instant is there, too
+                yield env.timeout(0)  # arrivals at this instant are included
             group = [waiting.pop(0) for _ in range(min(most, len(waiting)))]
             yield env.timeout(cost["setup"] + cost["per"] * len(group))
             for r in group:
@@ -93,7 +93,7 @@ def groups(env, made, cost, most, least):
 # ---- a decoder with continuous batching ------------------------------------------------------------
 
 def pass_ns(cost, tokens, context):
-    """An iteration: the weights' bytes or the tokens' operations, then everybody's cache."""
+    """An iteration: the weights' bytes or the tokens' operations, then the caches of all requests."""
     matrices = max(cost["fixed"], tokens * cost["token"])
     return (matrices + context * cost["context"]) // 1000 + cost["overhead"]
 

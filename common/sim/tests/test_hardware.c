@@ -128,7 +128,7 @@ END_TEST
 START_TEST(speculation_in_its_limits) {
     struct deployment d = deploy("llama-2-7b", "a100");
     struct cost_model off = cost_of(&d);
-    d.acceptance = 0.9, d.draft_cost = 0.3; /* g = 0 is off, whatever the rest */
+    d.acceptance = 0.9, d.draft_cost = 0.3; /* g = 0 turns it off, with any acceptance and cost */
     struct cost_model zero = cost_of(&d);
     ck_assert_int_eq(decode_ns(&off, 7, 300), decode_ns(&zero, 7, 300));
     ck_assert_double_eq(deployment_tokens_per_round(&d), 1);

@@ -168,7 +168,7 @@ static const struct pair {
     {"wait-for-n:8", "single", &CROWD, ALL_DONE, 12, 40,
      "Eight that go together pay one setup; one by one they pay eight."},
     {"single", "wait-for-n:4", &LONELY, MEAN_LATENCY, 5, 158,
-     "Whoever waits for company that comes late loses all the time until it is there."},
+     "A request that waits for a late member of its group loses all the time until that arrives."},
     {"single", "wait-for-time:10,8", &LONELY, MEAN_LATENCY, 5, 12.5,
      "When no request arrives within the waiting time, waiting gained nothing."},
     {"wait-for-time:10,8", "single", &CROWD, ALL_DONE, 12, 40,
@@ -198,7 +198,7 @@ static const struct pair {
     {"wait-for-n:8", "shortest-first", &CROWD, ALL_DONE, 12, 40,
      "Order doesn't matter where all are alike; sharing the setup does."},
     {"static:8", "wait-for-time:10,8", &LONELY, MEAN_LATENCY, 5, 12.5,
-     "A free worker and one who waits: static starts, the other still hopes for company."},
+     "With a free worker and one request, static starts; the other still waits for a group."},
     {"wait-for-time:5,8", "static:8", &FOUR_DEAR, MEAN_LATENCY, 25.5, 36.75,
      "Up to 5 ms of waiting get all four into one trip; who leaves alone makes three wait for 21 "
      "ms."},
@@ -228,7 +228,7 @@ static const struct pair {
      "Continuous batching takes all prompts into one iteration, and it lasts as long as their "
      "sum."},
     {"chunked", "shortest-first", &MIXED, MEAN_LATENCY, 80, 230,
-     "One at a time leaves the second position empty, whatever the order."},
+     "One at a time leaves the second position empty, in any order."},
     {"shortest-first", "chunked", &LORRY_CUT, MEAN_LATENCY, 72.5, 215,
      "Chunks are cut in the order of arrival: they protect those who answer, not those who wait."},
 };

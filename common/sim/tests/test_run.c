@@ -1,5 +1,5 @@
-/* test_run.c: one run as a whole: books that balance and are seen not to, the window, requests that
- * aren't complete in every denominator, records that agree with outcomes. */
+/* test_run.c: one run as a whole: accounting that balances, and an imbalance that is found; the
+ * window, requests that aren't complete in every denominator, records that agree with outcomes. */
 #include "base/clock.h"
 #include "record/intervals.h"
 #include "record/record.h"

@@ -1,4 +1,4 @@
-/* command.h: the options of one call of simtcc, and running it. */
+/* command.h: the options of one call of simtcc, and the function that carries it out. */
 #ifndef SIMT_COMMAND_H
 #define SIMT_COMMAND_H
 

@@ -20,7 +20,7 @@ enum {
     SHARED_DEFAULT_BYTES = 48 << 10, /* without cudaFuncSetAttribute */
     SHARED_OPTIN_BYTES = 227 << 10,  /* with it: compute capability 9.0 */
     ARENA_BYTES = 256 << 10,         /* the above, alignment and red zones */
-    RED_ZONE_BYTES = 16              /* between shared arrays, so that an overrun meets nothing */
+    RED_ZONE_BYTES = 16              /* between shared arrays, so that a short overrun hits none */
 };
 
 struct warp {

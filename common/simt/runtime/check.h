@@ -96,7 +96,7 @@ void fence_atomic(uintptr_t a, bool shared);
 void fence_release(uintptr_t a, bool shared); /* an atomic or a volatile write */
 void fence_acquire(uintptr_t a, bool shared); /* an atomic or a volatile read */
 bool fence_orders_block(uint32_t interval, int thread, uint32_t clock); /* an earlier block's */
-bool fence_orders_thread(int thread, uint32_t clock); /* of our block, in this interval */
+bool fence_orders_thread(int thread, uint32_t clock); /* of this block, in this interval */
 /* For reads of which not all are known: whether any released value was acquired. */
 bool fence_orders_some_block(void);
 bool fence_orders_some_thread(void);

@@ -139,8 +139,8 @@ static void publish(struct block_note *b, int thread, uint16_t clock) {
     if (clock > b->clocks[thread]) b->clocks[thread] = clock;
 }
 
-/* A fence of our own covers all that barriers ordered before it and our own accesses; fences of
- * other threads before a barrier cover their own, and then all have fenced. */
+/* This thread's fence covers its own accesses and all that barriers ordered before it. Fences of
+ * the other threads before a barrier cover their accesses: after the barrier all are covered. */
 static void release_block(uintptr_t a) {
     struct block_note *b = &notes[note_count];
     int t = check.worker->thread, first = t & ~(WARP - 1);

@@ -51,7 +51,7 @@ static enum conflict race_with_reads(const struct cell *c, bool shared) {
     return ordered ? CONFLICT_NONE : CONFLICT_BLOCK;
 }
 
-/* A plain access after atomics of several threads of the block, the last of them ours. */
+/* A plain access after atomics of several threads of the block, the last of them by this thread. */
 static enum conflict race_with_atomics(const struct cell *c) {
     const struct worker *w = check.worker;
     if (!(c->write_at & CELL_MANY_ATOMICS) || c->write_interval != check.interval ||
@@ -172,7 +172,7 @@ uint32_t race_many_atomics(const struct cell *c, uint16_t thread) {
 }
 
 /* ---- parts of words ---------------------------------------------------------------------------
- * Whole words and bytes have cells of their own, and each access asks both. */
+ * Whole words and bytes have separate cells, and each access is compared with both. */
 static void touch_part(const struct region *r, size_t word, uint32_t bytes, int access, bool shared,
                        uint32_t site) {
     struct cell *c = &r->cells[word], *split = place_split(r) + word * 4;

@@ -40,7 +40,7 @@ void hook_mask_without_self(struct worker *w, unsigned site, uint32_t mask) {
                w->thread % WARP, mask);
 }
 
-/* A full mask in a last warp of fewer lanes is accepted: it is how everybody writes a vote. */
+/* A full mask in a last warp of fewer lanes is accepted, because votes are usually written so. */
 void hook_mask_beyond_block(struct worker *w, unsigned site, uint32_t mask) {
     char me[96];
     report_thread(w->thread, me, sizeof me);

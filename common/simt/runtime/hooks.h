@@ -1,4 +1,4 @@
-/* hooks.h: the calls by which the runtime informs the checks of what happens.
+/* hooks.h: the calls by which the runtime reports its events to the checks.
  *
  * Without SIMT_CHECK all of them are empty, except the one for a stuck block.
  */

@@ -45,7 +45,7 @@ const void *simt_find_kernel(const char *name) {
     return k ? k->function : NULL;
 }
 
-/* A launch through a lambda doesn't know its function: then the greatest limit of all kernels. */
+/* A launch through a lambda has no function pointer: then the greatest limit of all kernels. */
 size_t kernel_shared_limit(const void *function) {
     size_t best = SHARED_DEFAULT_BYTES;
     for (int i = 0; i < limit_count; i++)

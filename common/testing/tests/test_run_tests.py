@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_run_tests.py: the test runner counts each way in which a test can fail, and leaves no process behind.
 
-Runs run_tests.py in a tree of its own, over tests that are a few lines of shell. TAP.
+Runs run_tests.py in a separate tree, over tests that are a few lines of shell. TAP.
 servelab-test: waits long
 """
 

@@ -74,7 +74,7 @@ def late_usage():  # usage and [DONE] come after the last text, when the test sa
     yield sse(b"[DONE]")
 
 
-def bytewise():  # every byte in a write of its own; CRLF, comments, no space, several data lines, split UTF-8
+def bytewise():  # every byte in a separate write; CRLF, comments, no space, several data lines, split UTF-8
     body = b": a comment\r\n\r\n" + sse(chunk("naïve ")).replace(b"\n", b"\r\n")
     body += b"data:" + json.dumps(chunk("日本 "), ensure_ascii=False).encode() + b"\r\r"
     body += b'event: x\nid: 4\ndata: {"choices":\ndata: [{"delta":{"content":"two lines "}}]}\n\n'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_demo.sh: `make demo` as a user sees it: it leaves a plausible record, fails loudly, and leaves nobody behind.
+# test_demo.sh: `make demo` as a user sees it: it leaves a plausible record, reports failures, and leaves no process.
 # SERVELAB_TEST_MODEL names another GGUF file than the embedded one.
 # servelab-test: waits
 set -u
@@ -8,7 +8,7 @@ export SERVELAB=${SERVELAB:-$PWD/build/bin/servelab}
 export SERVELAB_TINY=${SERVELAB_TEST_MODEL:-common/model/embedded/servelab-tiny.gguf}
 work=$(mktemp -d "${TMPDIR:-/tmp}/servelab-demo-XXXXXX")
 chmod 711 "$work" # the grader's sandbox runs as nobody, below it
-export TMPDIR=$work OUT=$work/out # both stand in the command lines of all that the demo starts: that is how we find it
+export TMPDIR=$work OUT=$work/out # both are in the command line of each of the demo's processes
 trap 'rm -rf "$work"' EXIT
 n=0 bad=0
 check() { # check NAME RESULT [WHY]
@@ -26,7 +26,7 @@ left() { # who of the demo's processes still runs, zombies aside
         tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q -- "$work" && [ "${p#/proc/}" != $$ ] && echo "${p#/proc/}"
     done
 }
-nobody_left() { # what was told to end needs a moment
+none_left() { # a process that was asked to end needs a moment
     local until=$((SECONDS + 60))
     while [ -n "$(left)" ]; do
         [ $SECONDS -lt $until ] || return 1
@@ -49,7 +49,7 @@ check "no browser: drive.py exits 5 and says what brings one" $? "exit status $r
 BROWSER=none demo
 rc=$?
 [ $rc = 0 ] && has "built-in client" && tr -d ' ' <"$OUT/record.json" | grep -q '"source":"client"'
-check "without a browser the built-in client plays its part, and that is said" $? "exit status $rc"
+check "without a browser the built-in client takes its place, and the output says so" $? "exit status $rc"
 
 has "200.00 requests/s over 20 ms" && has "363.64 requests/s over 11 ms" && has "K knee" && has "highest load within" &&
     has "$OUT/sweep/curve.svg" && grep -q "</svg>" "$OUT/sweep/curve.svg"
@@ -66,8 +66,8 @@ if command -v chromedriver >/dev/null; then
     has "What the person experienced" && has "client_ttft" && has "queue_delay" && has "100 of 100 points" &&
         has "$OUT/record.json"
     check "it prints intervals, sentence, rubric, and where the record is" $?
-    nobody_left
-    check "nobody is left behind after it" $? "$(left | tr '\n' ' ')"
+    none_left
+    check "no process is left behind after it" $? "$(left | tr '\n' ' ')"
 
     # a server that reads the prompt until it is ended, so that the demo can't be over before it is looked at
     cat >"$work/held" <<EOF
@@ -85,10 +85,10 @@ EOF
     kill -TERM $pid
     wait $pid
     rc=$?
-    [ $rc = 143 ] && nobody_left
+    [ $rc = 143 ] && none_left
     check "ended in the middle: exit status 143, server and browser are gone" $? "exit status $rc, left: $(left | xargs)"
 else
-    for what in "the demo leaves a valid record from a browser" "nobody is left behind after it"; do
+    for what in "the demo leaves a valid record from a browser" "no process is left behind after it"; do
         n=$((n + 1))
         echo "ok $n - $what # SKIP no browser"
     done

@@ -136,7 +136,7 @@ def test_events_read(browser, mock):
 
 
 def test_role_only(browser, mock):
-    """A role-only and an empty chunk are no first token"""
+    """A role-only and an empty chunk aren't a first token"""
     _, record = play(browser, mock, "role-first")
     t = times(record)
     waited_ms = t["first_byte_received"] - t["request_submitted"]
@@ -379,7 +379,7 @@ def test_server_numbers(browser, mock):
 
 
 def test_timeline(browser, mock):
-    """Two nested bars in the proportion of TTFT to end-to-end; the server's lane has a zero of its own"""
+    """Two nested bars in the proportion of TTFT to end-to-end; the server's lane has its own zero"""
     page, record = play(browser, mock, "plain")
     t = times(record)
     ratio = (t["first_byte_received"] - t["request_submitted"]) / (t["final_byte_received"] - t["request_submitted"])
@@ -531,7 +531,7 @@ def test_labels(browser, mock):
 
 
 def test_calm(browser, mock):
-    """Who prefers reduced motion gets none"""
+    """A user who prefers reduced motion gets none"""
     moving = "return getComputedStyle(document.querySelector('#timeline .wait.open')).animationName"
     seen = []
     for wish in ("no-preference", "reduce"):

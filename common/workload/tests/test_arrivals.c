@@ -197,7 +197,8 @@ START_TEST(M10_nothing_is_rescaled_to_end_at_n_over_rate) {
 }
 END_TEST
 
-START_TEST(high_and_low_rates_keep_their_mean) { /* whole nanoseconds are no excuse at 10^9 */
+START_TEST(high_and_low_rates_keep_their_mean) { /* rounding to whole nanoseconds keeps the mean
+                                                    even at 10^9 */
     static const double rates[] = {1e-6, 0.01, 1, 12345.678, 3e6, 3e8, 1e9};
     for (size_t k = 0; k < sizeof rates / sizeof *rates; k++)
         for (int gamma = 0; gamma < 2; gamma++) {

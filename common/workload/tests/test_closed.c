@@ -90,8 +90,8 @@ START_TEST(without_think_time_just_n_are_outstanding) {
 }
 END_TEST
 
-/* R = N / X - Z (Lazowska et al., Quantitative System Performance, 1984, section 3.5), whatever the
- * server does. */
+/* R = N / X - Z (Lazowska et al., Quantitative System Performance, 1984, section 3.5), with any
+ * server. */
 START_TEST(interactive_response_time_law) {
     static const struct {
         const char *policy;

@@ -298,7 +298,7 @@ START_TEST(a_bad_spec_gives_its_flag) {
         ck_assert_msg(e.line == 0 && !strcmp(e.field, BAD[i].field) && strstr(e.text, BAD[i].text),
                       "case %zu: %s: %s", i, e.field, e.text);
         ck_assert(!workload_err_input(&BAD[i].spec, &e) == !!*BAD[i].field);
-        ck_assert(!workload_open(&BAD[i].spec, NULL)); /* the caller may not care why */
+        ck_assert(!workload_open(&BAD[i].spec, NULL)); /* the caller may pass no struct err */
     }
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* A grandchild in a session of its own that sleeps on, holding every descriptor.
+/* A grandchild in a new session that sleeps on, holding every descriptor.
  * examined: refused; says: fork|setsid|sleep
  * trusted: nothing; also in bubblewrap
  */

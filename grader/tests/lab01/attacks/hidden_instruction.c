@@ -1,6 +1,6 @@
-/* An instruction that hides in a constant of ordinary code. Nothing that looks at symbols can see
- * it, so it is the kernel that says no: opening a file is not among the calls left to this process,
- * and the answers stay wrong.
+/* An instruction that hides in a constant of ordinary code. No check of symbols can see it. The
+ * kernel's filter refuses it: opening a file is not among the calls that this process may make, and
+ * the answers stay wrong.
  * examined: lost; says: cases are right|ended
  * trusted: nothing
  */

@@ -1,4 +1,4 @@
-/* A system call of its own: exit_group(0).
+/* Makes a system call by assembly: exit_group(0).
  * examined: refused; says: inline assembly
  * trusted: nothing
  */

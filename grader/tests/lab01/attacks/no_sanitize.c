@@ -1,4 +1,4 @@
-/* Turns the memory checks off for itself.
+/* Turns the memory checks off for its function.
  * examined: refused; says: memory checks
  * trusted: nothing
  */

@@ -1,4 +1,4 @@
-/* A main of its own.
+/* Defines main.
  * examined: refused; says: main
  * trusted: nothing
  */

@@ -1,4 +1,4 @@
-/* A handler that swallows the signal of its own crash.
+/* Handles the signal of its crash, so that the process goes on.
  * examined: refused; says: signal|_exit
  * trusted: nothing
  */

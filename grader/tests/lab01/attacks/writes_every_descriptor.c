@@ -1,4 +1,4 @@
-/* Writes a verdict of its own to every descriptor there is.
+/* Writes a forged verdict to every descriptor.
  * examined: refused; says: write
  * trusted: nothing; also in bubblewrap
  */

@@ -1,4 +1,4 @@
-/* A plausible load, measured by nobody.
+/* Returns a plausible load without measuring it.
  * file: capacity.c
  * watch: slo.search_finds
  * examined: lost; says: found|measured|measurements

@@ -1,4 +1,4 @@
-/* Preempts whoever runs, and lets it in again, for ever.
+/* Preempts the running request and admits it again, for ever.
  * watch: quality.keeps_rules
  * examined: lost; says: round and round
  * trusted: nothing

@@ -1,4 +1,4 @@
-/* Puts an array of its own in the place of the plan.
+/* Replaces the plan's array of actions by another one.
  * watch: quality.keeps_rules
  * examined: lost; says: more actions than its room
  * trusted: nothing

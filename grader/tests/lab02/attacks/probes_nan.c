@@ -1,4 +1,4 @@
-/* Asks to measure a load that is none.
+/* Asks to measure a load that is NaN.
  * file: capacity.c
  * watch: slo.search_finds
  * examined: lost; says: a load of

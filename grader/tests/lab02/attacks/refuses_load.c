@@ -1,4 +1,4 @@
-/* Refuses whoever is third in the queue, which makes every latency better.
+/* Refuses the third request in the queue, which makes every latency better.
  * watch: quality.keeps_rules
  * examined: lost; says: refuses request
  * trusted: nothing

@@ -1,4 +1,4 @@
-/* Runs nothing, and doesn't want to be asked again.
+/* Runs nothing, and doesn't ask for another call.
  * watch: quality.keeps_rules
  * examined: lost; says: waiting
  * trusted: nothing

@@ -7,7 +7,7 @@
 KERNEL copy(float *out, const float *in, int32_t n) {
     int32_t each = 16, from = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x) * each;
     for (int32_t i = from; i < n && i < from + each; i++) {
-        out[i] = 0; /* nobody has written it, and an exchange reads */
+        out[i] = 0; /* no thread has written it, and an exchange reads it */
         atomicExch(&out[i], in[i]);
     }
 }

@@ -1,4 +1,4 @@
-/* Jumps where it likes.
+/* Calls a function through a pointer.
  * expect: a call through a pointer
  */
 #include "backend/kernels.h"

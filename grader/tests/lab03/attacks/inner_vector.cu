@@ -1,4 +1,4 @@
-/* Uses the compiler's vector inside of ours, whose index nobody checks.
+/* Uses the compiler's vector inside the runtime's vector type, whose index isn't checked.
  * expect: belongs to what counts
  */
 #include "backend/kernels.h"

@@ -1,4 +1,4 @@
-/* Hides where code stands.
+/* Hides the line of the code.
  * expect: isn't needed in a kernel
  */
 #line 1 "another.cu"

@@ -1,4 +1,4 @@
-/* Prints what a report looks like.
+/* Prints lines that look like a report.
  * expect: out
  */
 #include "backend/kernels.h"

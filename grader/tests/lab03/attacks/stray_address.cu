@@ -1,4 +1,4 @@
-/* Writes to an address of its own choice.
+/* Writes to an arbitrary address.
  * expect: out-of-bounds|host-pointer
  */
 #include "backend/kernels.h"

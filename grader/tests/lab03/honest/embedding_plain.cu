@@ -1,4 +1,4 @@
-/* An honest variant: bf16 widened by its bits, a grid of two dimensions and a helper of its own.
+/* An honest variant: bf16 widened by its bits, a grid of two dimensions and a helper function.
  */
 #include "backend/kernels.h"
 

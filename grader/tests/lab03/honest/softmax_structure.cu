@@ -1,5 +1,5 @@
 /* An honest variant: a structure with a constructor and an operator, a template, constants and a
- * macro of its own, a warp a row.
+ * macro, a warp a row.
  */
 #include "backend/kernels.h"
 

@@ -1,4 +1,4 @@
-/* Uses the helper of percentile.c, and says its reasons in its own words. */
+/* Uses the helper of percentile.c, and states reasons in other words than the reference. */
 #include "objective/slo.h"
 
 #include <assert.h>

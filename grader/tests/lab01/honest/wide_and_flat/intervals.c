@@ -1,4 +1,4 @@
-// One long way through every function, in 128 bits, with // comments and helpers of its own names.
+// One long way through every function, in 128 bits, with // comments and differently named helpers.
 #include "record/intervals.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Another right policy: strictly first come, first served, and who is let in has blocks for all
- * that it may ever write, so that nobody is ever preempted. Asked before each iteration. Groups go
- * at once, whoever is there. */
+/* Another right policy: strictly first come, first served. An admitted request gets blocks for all
+ * its possible tokens, so that no request is ever preempted. Asked before each iteration. Groups
+ * start at once, however few requests wait. */
 #include "sched/policy.h"
 
 #include <stdlib.h>
