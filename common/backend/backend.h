@@ -66,7 +66,8 @@ struct backend {
 struct backend_config {
     const struct model *model; /* outlives the backend */
     int32_t threads;           /* 0: as many as cores */
-    int32_t kv_blocks;         /* 0: enough for max_seqs sequences of max_seq_tokens */
+    int32_t kv_blocks;         /* 0: kv_bytes decides */
+    int64_t kv_bytes;          /* 0: enough for max_seqs sequences of max_seq_tokens */
     int32_t max_seq_tokens;    /* 0: the model's context length */
     int32_t max_step_tokens;   /* 0: the backend's choice */
     int32_t max_seqs;          /* 0: 1 */

@@ -3,6 +3,8 @@
 
 #include "base/utf8.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* cmd_load.c: `servelab load`: sends requests to a server, one after the other, joins both halves
- * of each record, and prints them with `servelab record check`. See load/client.h.
+/* cmd_load.c: `servelab load`. With a workload (--arrivals, --trace, --arrivals-ms): load_run.c.
+ * With a prompt: sends requests to a server, one after the other, joins both halves of each record,
+ * and prints them with `servelab record check`. See load/client.h.
  */
-#include "cli/options.h"
+#include "cli/load_flags.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -17,16 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct options {
-    const char *url, *model, *prompt, *prompt_file, *tokens_file, *preset, *record, *out;
-    long long max_tokens, requests, timeout_s, seed;
-    double temperature;
-    bool completions, ignore_eos, json;
-    bool has_seed; /* --seed was given */
-};
-
 struct load {
-    struct options o;
+    struct load_flags o;
     struct load_client client;
     struct load_request request;
     char url[512], model[200], log_path[4096];
@@ -37,9 +30,24 @@ struct load {
     bool unwritten; /* an output could not be written: exit status 4 */
 };
 
-#define T struct options
+#define T struct load_flags
+static const char *const forms[] = {"auto", "ids", "text", NULL};
 static const struct option_flag flags[] = {
     OPTION_TEXT(T, url, "url", "URL", "the server, such as http://127.0.0.1:8080"),
+    OPTION_TEXT(T, model, "model", "NAME", "(the server's first)"),
+    OPTION_INT(T, requests, "requests", "N", 1, 1000000000000,
+               "of a prompt: one after the other (1); of a workload: how many"),
+    OPTION_INT(T, seed, "seed", "N", -JSON_MAX_INT, JSON_MAX_INT,
+               "of the sampling; with a workload of everything random (1)"),
+    OPTION_REAL(T, temperature, "temperature", "X", 0, 2, "(0: greedy)"),
+    OPTION_SWITCH(
+        T, ignore_eos, "ignore-eos",
+        "the end token is an ordinary one: go on to the asked length (with a workload and a "
+        "servelab server always)"),
+    OPTION_SWITCH(T, completions, "completions", "text to /v1/completions, not the chat route"),
+    OPTION_INT(T, timeout_s, "timeout-s", "N", 1, 86400, "for one request (600)"),
+
+    OPTION_HEADING("ONE PROMPT, asked one time after the other"),
     OPTION_TEXT(T, prompt, "prompt", "TEXT", "one user message", .may_be_empty = true),
     OPTION_FILE(T, prompt_file, "prompt-file", "FILE", "the same from a file"),
     OPTION_FILE(T, tokens_file, "prompt-tokens-file", "FILE",
@@ -47,23 +55,70 @@ static const struct option_flag flags[] = {
     OPTION_TEXT(T, preset, "preset", "NAME",
                 "a prompt of the server's with a checkable answer, such as key-recall/1:7; "
                 "\"first\" takes the first"),
-    OPTION_SWITCH(T, completions, "completions", "text to /v1/completions, not the chat route"),
-    OPTION_TEXT(T, model, "model", "NAME", "(the server's first)"),
     OPTION_INT(T, max_tokens, "max-tokens", "N", 1, 1 << 24, "longest answer (256)"),
-    OPTION_REAL(T, temperature, "temperature", "X", 0, 2, "(0: greedy)"),
-    OPTION_INT(T, seed, "seed", "N", -JSON_MAX_INT, JSON_MAX_INT, "of the sampling"),
-    OPTION_SWITCH(T, ignore_eos, "ignore-eos",
-                  "the end token is an ordinary one: go on to --max-tokens"),
-    OPTION_INT(T, requests, "requests", "N", 1, 1000000, "one after the other (1)"),
-    OPTION_INT(T, timeout_s, "timeout-s", "N", 1, 86400, "for one request (600)"),
     OPTION_FILE(T, record, "record", "FILE", "keep the first record"),
-    OPTION_FILE(T, out, "out", "DIR", "keep all records, as DIR/records.jsonl"),
-    OPTION_SWITCH(T, json, "json", "as `servelab record check --json` prints it"),
+
+    OPTION_HEADING("A WORKLOAD, as in `servelab sim run`: the same seed gives the same arrivals"),
+    OPTION_TEXT(T, w.arrivals, "arrivals", "KIND", "poisson, gamma, on-off or closed"),
+    OPTION_TEXT(T, w.arrivals_ms, "arrivals-ms", "A,B,..", "at these times, in milliseconds"),
+    OPTION_FILE(T, w.trace, "trace", "FILE", "as recorded; needs --trace-format"),
+    OPTION_TEXT(T, w.trace_format, "trace-format", "NAME", "azure, mooncake, burstgpt or vidur"),
+    OPTION_ABOVE(T, w.time_scale, "time-scale", "X", 0, 1e6, "trace: gaps times X"),
+    OPTION_SWITCH(T, w.skip_bad_rows, "skip-bad-rows", "trace: leave bad rows out, and count them"),
+    OPTION_ABOVE(T, w.rate_rps, "rate-rps", "R", 0, 1e9,
+                 "offered load, requests/s; a trace is stretched to it"),
+    OPTION_ABOVE(T, w.cv, "cv", "X", 0, 1e3, "gamma: coefficient of variation of the gaps"),
+    OPTION_ABOVE(T, w.on_s, "on-s", "S", 0, 1e9, "on-off: mean length of a burst"),
+    OPTION_REAL(T, w.off_s, "off-s", "S", 0, 1e9, "on-off: mean pause between two bursts"),
+    OPTION_INT(T, w.clients, "clients", "N", 1, 1000000000,
+               "closed: so many; each waits for the end of its request"),
+    OPTION_REAL(T, w.think_s, "think-s", "S", 0, 1e9,
+                "closed: mean pause before a client's next request"),
+    OPTION_ABOVE(T, duration_s, "duration-s", "S", 0, 1e6,
+                 "no request is scheduled later; with --requests, what comes first"),
+    OPTION_TEXT(T, w.prompt_tokens, "prompt-tokens", "N|LO:HI", "length of prompts (512)"),
+    OPTION_TEXT(T, w.output_tokens, "output-tokens", "N|LO:HI", "length of answers (128)"),
+    OPTION_INT(T, w.max_output_tokens, "max-output-tokens", "N", 1, 1000000000,
+               "longer answers are cut, as by a limit of the client"),
+    OPTION_CHOICE(T, prompt_form, "prompt-form", "FORM", forms,
+                  "auto, ids (exact counts, to /v1/completions) or text (words, about as many "
+                  "tokens); auto: ids for a servelab server, text for others"),
+    OPTION_INT(T, shared_prefix, "shared-prefix", "N", 0, 100000000,
+               "the first N tokens of all prompts are the same (0)"),
+    OPTION_INT(T, prompt_salt, "prompt-salt", "N", 0, JSON_MAX_INT,
+               "of the prompts' contents (another one each run, so that no run meets the prefix "
+               "cache that one before it filled)"),
+    OPTION_REAL(T, check_share, "check-share", "X", 0, 1,
+                "share of the requests that ask a preset of the server, judged by its check (0)"),
+    OPTION_REAL(T, warm_up_s, "warm-up-s", "S", 0, 1e6,
+                "requests scheduled in the first S seconds aren't counted (0)"),
+    OPTION_REAL(T, cool_down_s, "cool-down-s", "S", 0, 1e6, "the same of the last S seconds (0)"),
+    OPTION_FILE(T, objective, "objective", "FILE",
+                "also say which requests are good and whether the objective is met"),
+    OPTION_INT(T, max_streams, "max-streams", "N", 1, 1000000,
+               "open at once (as many as descriptors allow); more wait, and lag"),
+    OPTION_SWITCH(T, no_join, "no-join",
+                  "leave the server's half of the records at the server, and post none"),
+
+    OPTION_HEADING("Output"),
+    OPTION_FILE(T, out, "out", "DIR",
+                "keep all records, as DIR/records.jsonl; of a workload also DIR/run.json"),
+    OPTION_SWITCH(T, force, "force", "of a workload: write over the run that is in DIR"),
+    OPTION_SWITCH(T, json, "json",
+                  "of a prompt: as `servelab record check --json` prints it; of a workload: the "
+                  "table's figures, units in the keys"),
     {0}};
 #undef T
+#define WORKLOADS "arrivals", "arrivals-ms", "trace"
 static const struct option_rule rules[] = {
     {OPTION_ONE_OF, {"url"}},
-    {OPTION_ONE_OF, {"prompt", "prompt-file", "prompt-tokens-file", "preset"}},
+    {OPTION_ONE_OF, {"prompt", "prompt-file", "prompt-tokens-file", "preset", WORKLOADS}},
+    {OPTION_EXCLUDE, {"arrivals-ms", "requests"}},
+    {OPTION_EXCLUDE, {"rate-rps", "time-scale"}},
+    {OPTION_NEEDS, {"trace", "trace-format"}},
+    {OPTION_NEEDS, {"trace-format", "trace"}},
+    {OPTION_NEEDS, {"time-scale", "trace"}},
+    {OPTION_NEEDS, {"skip-bad-rows", "trace"}},
     {0}};
 
 static int run(int argc, char **argv);
@@ -72,16 +127,23 @@ const struct command load_command = {
     .name = "load",
     .summary = "ask a server, with the client's clock, and join the records",
     .run = run,
-    .usage = "--url URL (--prompt TEXT | --prompt-file FILE | --prompt-tokens-file FILE | "
-             "--preset NAME) [FLAGS]",
+    .usage = "--url URL (PROMPT | WORKLOAD) [FLAGS]",
     .about = "Sends completions to a server, stamps what the client sees of them, and prints the "
              "joined records. Of a server that keeps no records, each record holds the client's "
-             "half.",
+             "half. With a workload: keeps an absolute schedule with up "
+             "to thousands of open streams, counts every latency from the scheduled send, and "
+             "says when its own lag makes the run invalid.",
     .flags = flags,
     .rules = rules,
-    .exits = "0 every request was completed; 1 one wasn't; 2 bad usage, or no server; 4 an output "
-             "can't be written",
-    .examples = "servelab load --url http://127.0.0.1:8080 --prompt '12+30='"};
+    .notes = "A request is sent once and never retried. The first Ctrl-C stops a workload, cuts "
+             "off what runs and writes what was seen; a second one doesn't wait for the server's "
+             "half of the records.",
+    .exits = "0 of a prompt: every request was completed, of a workload: the run is valid; 1 one "
+             "wasn't completed, the run is invalid, or the objective is missed; 2 bad usage, or no "
+             "server; 4 an output can't be written; 130 the workload was interrupted",
+    .examples = "servelab load --url http://127.0.0.1:8080 --prompt '12+30='\n"
+                "servelab load --url http://127.0.0.1:8080 --arrivals poisson --rate-rps 2 "
+                "--duration-s 30 --prompt-tokens 256 --output-tokens 64 --out build/run"};
 
 /* ---- what to ask ----------------------------------------------------------------------------- */
 
@@ -166,7 +228,7 @@ static int find_model(struct load *l, struct err *e) {
 }
 
 static int prepare(struct load *l, const char **input, struct err *e) {
-    const struct options *o = &l->o;
+    const struct load_flags *o = &l->o;
     l->request = (struct load_request){.model = o->model,
                                        .prompt = o->prompt,
                                        .chat = !o->completions,
@@ -276,14 +338,65 @@ static int print_records(struct load *l) {
     return status == CLI_DONE && l->incomplete > 0 ? CLI_NO : status;
 }
 
+/* A flag of the other kind of run has no effect, which is a misunderstanding. */
+static int check_kind(const struct option_words *w, bool workload) {
+    static const char *const of_prompts[] = {"max-tokens", "record", NULL};
+    static const char *const of_workloads[] = {
+        "rate-rps",    "cv",         "on-s",          "off-s",         "clients",
+        "think-s",     "duration-s", "prompt-tokens", "output-tokens", "max-output-tokens",
+        "prompt-form", "warm-up-s",  "shared-prefix", "prompt-salt",   "check-share",
+        "cool-down-s", "objective",  "max-streams",   "no-join",       "force",
+        NULL};
+    for (const char *const *name = workload ? of_prompts : of_workloads; *name; name++)
+        if (option_given(w, *name))
+            return cli_usage(
+                "load",
+                workload ? "--%s has no meaning with a workload%s"
+                         : "--%s needs a workload: --arrivals, --trace or "
+                           "--arrivals-ms%s",
+                *name, strcmp(*name, "max-tokens") ? "" : "; --output-tokens sets the length");
+    return 0;
+}
+
+/* The words of the command, as a shell would take them back. The caller frees the buffer. */
+static struct buffer command_line(int argc, char **argv) {
+    struct buffer b = {0};
+    buffer_puts(&b, "servelab load");
+    for (int i = 1; i < argc; i++) {
+        bool plain =
+            argv[i][0] && !argv[i][strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM"
+                                                   "NOPQRSTUVWXYZ0123456789_./:=,+-")];
+        buffer_puts(&b, plain ? " " : " '");
+        for (const char *c = argv[i]; *c; c++) {
+            if (*c == '\'')
+                buffer_puts(&b, "'\\''");
+            else
+                buffer_add(&b, c, 1);
+        }
+        buffer_puts(&b, plain ? "" : "'");
+    }
+    return b;
+}
+
 static int run(int argc, char **argv) {
     struct load l = {.o = {.requests = 1, .max_tokens = 256, .timeout_s = 600}};
     struct err e;
     const char *input = NULL;
     struct option_words words;
     int status;
-    if (!options_parse(&load_command, &l.o, argc, argv, &words, &status)) return status;
+    struct buffer typed = command_line(argc, argv);
+    if (!options_parse(&load_command, &l.o, argc, argv, &words, &status)) {
+        buffer_release(&typed);
+        return status;
+    }
     l.o.has_seed = option_given(&words, "seed");
+    l.o.has_requests = option_given(&words, "requests");
+    l.o.has_salt = option_given(&words, "prompt-salt");
+    bool workload = l.o.w.arrivals || l.o.w.arrivals_ms || l.o.w.trace;
+    status = check_kind(&words, workload);
+    if (!status && workload) status = load_run(&l.o, typed.bytes);
+    buffer_release(&typed);
+    if (status || workload) return status;
     int bad = prepare(&l, &input, &e);
     if (!bad) bad = open_log(&l, &e);
     if (!bad) bad = ask_all(&l, &e);

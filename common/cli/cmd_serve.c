@@ -4,14 +4,14 @@
  * the learner's files), common/backend/cpu/forward.c.
  */
 #include "cli/options.h"
+#include "cli/serve_machine.h"
 
-#include "backend/backend.h"
+#include "backend/paced.h"
 #include "base/home.h"
 #include "base/json.h"
 #include "base/target.h"
-#include "model/tokenizer.h"
 #include "record/log.h"
-#include "sched/policy.h"
+#include "sched/policies.h"
 #include "serve/http.h"
 
 #include <errno.h>
@@ -30,41 +30,69 @@ enum {
 };
 
 struct options {
-    const char *model, *name, *host, *log, *web, *port_file;
-    long long port, threads, max_waiting, context, drain_timeout_s, record_grace_ms;
+    struct machine_flags machine;
+    const char *name, *host, *log, *step_log, *web, *port_file, *policy;
+    long long port, max_waiting, drain_timeout_s, record_grace_ms;
+    int prefix_cache;
     bool json;
 };
 
 struct server {
     struct options o;
-    char home[PATH_MAX]; /* the default model's path */
     const char *name;
-    struct model *model;
-    struct tokenizer *tokenizer;
-    struct backend *backend;
+    struct machine machine;
     int log_fd;
     struct records *records;
+    struct step_log *step_log;
     struct engine *engine;
     struct http *http;
     bool unwritten; /* the port file could not be written: exit status 4 */
 };
 
+static const char *const on_off[] = {"off", "on", NULL};
+
 #define T struct options
 static const struct option_flag flags[] = {
-    OPTION_FILE(T, model, "model", "FILE", "a GGUF file (" HOME_DEFAULT_MODEL ")"),
+    OPTION_HEADING("The model, and where"),
+    OPTION_FILE(T, machine.model, "model", "FILE", "a GGUF file (" HOME_DEFAULT_MODEL ")"),
     OPTION_TEXT(T, name, "name", "NAME", "what clients call the model (the file's own name)"),
     OPTION_TEXT(T, host, "host", "ADDRESS", "where to listen (127.0.0.1)"),
     OPTION_INT(T, port, "port", "N", 0, 65535, "0 takes a free one (8080)"),
     OPTION_FILE(T, port_file, "port-file", "FILE", "write the port there once the server is ready"),
-    OPTION_INT(T, threads, "threads", "N", 1, 1024, "of the computation (as many as cores)"),
-    OPTION_INT(T, context, "context", "N", 2, 1 << 24,
-               "longest prompt and answer together, in tokens (the model's)"),
+    OPTION_FILE(T, web, "web", "DIR", "serve the page from a folder, not from the program"),
+    OPTION_HEADING("Scheduling"),
+    OPTION_TEXT(T, policy, "policy", "NAME[:ARG]",
+                "who runs next: a policy of `servelab sim run --help` (learner)"),
     OPTION_INT(T, max_waiting, "max-waiting", "N", 1, 100000,
                "requests that may queue; more are refused with 429 (256)"),
+    OPTION_INT(T, machine.max_batch, "max-batch", "N", 1, 4096,
+               "sequences in one step (8; 256 with --pace, 1024 with --backend none)"),
+    OPTION_INT(T, machine.token_budget, "token-budget", "N", 1, 65536,
+               "tokens of all sequences in one step (512; 2048 with --pace)"),
+    OPTION_INT(T, machine.context, "context", "N", 2, 1 << 24,
+               "longest prompt and answer together, in tokens (the model's)"),
+    OPTION_INT(T, machine.kv_blocks, "kv-blocks", "N", 1, 1 << 26,
+               "KV cache in blocks of 16 tokens (enough for every batch position)"),
+    OPTION_INT(T, machine.kv_bytes, "kv-bytes", "N", 1, INT64_MAX, "the same in bytes"),
+    OPTION_CHOICE(T, prefix_cache, "prefix-cache", "on|off", on_off,
+                  "reuse the KV blocks of prompts that begin alike; off for cold runs (on)"),
+    OPTION_HEADING("The machine"),
+    OPTION_CHOICE(T, machine.backend, "backend", "NAME", machine_backends,
+                  "auto, cpu, or none: nothing is computed and answers are filler (auto)"),
+    OPTION_INT(T, machine.threads, "threads", "N", 1, 1024,
+               "of the computation (as many as cores)"),
+    OPTION_TEXT(T, machine.pace, "pace", "MODEL:GPU",
+                "each step lasts as long as this model needs on this GPU, by the simulator's cost "
+                "model, and the KV cache is that GPU's: llama-2-7b:h100"),
+    OPTION_ABOVE(T, machine.pace_scale, "pace-scale", "X", 0, 1000,
+                 "stretch paced time, where this machine is too slow for it (1)"),
+    OPTION_INT(T, machine.weight_bits, "weight-bits", "N", 4, 16, "of the paced model: 16, 8, 4"),
+    OPTION_INT(T, machine.kv_bits, "kv-bits", "N", 4, 16, "of the paced model's cache: 16, 8, 4"),
+    OPTION_HEADING("What is kept"),
     OPTION_FILE(T, log, "log", "FILE", "append every request's record, one JSON line each"),
     OPTION_INT(T, record_grace_ms, "record-grace-ms", "N", 0, 600000,
                "how long a record waits for the client's half (3000)"),
-    OPTION_FILE(T, web, "web", "DIR", "serve the page from a folder, not from the program"),
+    OPTION_FILE(T, step_log, "step-log", "FILE", "write a JSON line for each step of the engine"),
     OPTION_INT(T, drain_timeout_s, "drain-timeout-s", "N", 0, 86400,
                "on SIGTERM, wait at most so long for running requests (30)"),
     OPTION_SWITCH(T, json, "json",
@@ -106,20 +134,11 @@ static int check_web(const struct options *o, struct err *e) {
     return err_at(e, 0, "--web", "'%s' must be a folder with a readable index.html", o->web);
 }
 
-static int open_model(struct server *s, struct err *e) {
-    if (!s->o.model) s->o.model = home_path(HOME_DEFAULT_MODEL, s->home, sizeof s->home);
-    s->model = model_open(s->o.model, e);
-    if (!s->model) return -1;
-    s->tokenizer = tokenizer_create(s->model->file, e);
-    if (!s->tokenizer) return -1;
-    s->name = s->o.name ? s->o.name : s->model->config.name;
+static int open_machine(struct server *s, struct err *e) {
+    if (machine_open(&s->machine, &s->o.machine, e)) return -1;
+    s->name = s->o.name ? s->o.name : s->machine.model->config.name;
     if (!s->name[0]) s->name = "model";
-    struct backend_config c = {.model = s->model,
-                               .threads = (int32_t)s->o.threads,
-                               .max_seq_tokens = (int32_t)s->o.context,
-                               .max_seqs = 1};
-    s->backend = backend_cpu_create(&c, e);
-    return s->backend ? 0 : -1;
+    return 0;
 }
 
 static int open_log(struct server *s, struct err *e) {
@@ -130,13 +149,19 @@ static int open_log(struct server *s, struct err *e) {
 }
 
 static int start_engine(struct server *s, struct err *e) {
-    struct engine_options o = {.backend = s->backend,
-                               .tokenizer = s->tokenizer,
+    const struct clock clock = clock_monotonic();
+    struct engine_options o = {.backend = s->machine.backend,
+                               .tokenizer = s->machine.tokenizer,
                                .records = s->records,
-                               .policy = policy_learner(),
-                               .policy_arg = "",
-                               .clock = clock_monotonic(),
-                               .max_waiting = (int32_t)s->o.max_waiting};
+                               .clock = clock,
+                               .max_waiting = (int32_t)s->o.max_waiting,
+                               .prefix_cache = s->o.prefix_cache};
+    o.policy = policy_find(s->o.policy, &o.policy_arg, e);
+    if (!o.policy) return -1;
+    if (s->o.step_log) {
+        o.step_log = s->step_log = step_log_open(s->o.step_log, s->machine.backend, &clock, e);
+        if (!s->step_log) return -1;
+    }
     s->engine = engine_create(&o, e);
     return s->engine ? engine_start(s->engine, e) : -1;
 }
@@ -158,7 +183,7 @@ static int start_http(struct server *s, struct err *e) {
                              .model_name = s->name,
                              .engine = s->engine,
                              .records = s->records,
-                             .tokenizer = s->tokenizer,
+                             .tokenizer = s->machine.tokenizer,
                              .clock = clock_monotonic()};
     s->http = http_start(&o, e);
     return s->http ? 0 : -1;
@@ -191,6 +216,13 @@ static int finish_log(const struct server *s) {
     return CLI_FAULT;
 }
 
+static int finish_step_log(const struct server *s, int status) {
+    struct err e;
+    if (!step_log_close(s->step_log, &e)) return status;
+    fprintf(stderr, "servelab serve: --step-log %s: %s\n", s->o.step_log, e.text);
+    return CLI_FAULT;
+}
+
 /* The exit status. */
 static int take_apart(struct server *s) {
     if (s->engine) engine_stop(s->engine);
@@ -200,9 +232,8 @@ static int take_apart(struct server *s) {
     int status = s->records ? finish_log(s) : CLI_DONE;
     records_free(s->records);
     if (s->log_fd >= 0) close(s->log_fd);
-    backend_free(s->backend);
-    tokenizer_free(s->tokenizer);
-    model_free(s->model);
+    status = finish_step_log(s, status);
+    machine_close(&s->machine);
     return status;
 }
 
@@ -213,7 +244,11 @@ static void say_ready(const struct server *s) {
     bool v6 = strchr(host, ':') != NULL;
     char url[300];
     snprintf(url, sizeof url, v6 ? "http://[%s]:%d" : "http://%s:%d", host, http_port(s->http));
+    const struct backend_info *info = &s->machine.backend->info;
+    const char *paced = paced_label(s->machine.backend);
     fprintf(stderr, "servelab serve: %s is ready at %s/ (Ctrl-C drains and stops)\n", s->name, url);
+    if (paced)
+        fprintf(stderr, "servelab serve: paced: %s, simulated: every time that it shows\n", paced);
     if (!s->o.json) return;
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "event", "ready");
@@ -221,8 +256,17 @@ static void say_ready(const struct server *s) {
     cJSON_AddNumberToObject(o, "port", http_port(s->http));
     cJSON_AddNumberToObject(o, "pid", getpid());
     cJSON_AddStringToObject(o, "model", s->name);
-    cJSON_AddStringToObject(o, "model_file", s->o.model);
-    cJSON_AddNumberToObject(o, "context_length", s->backend->info.max_seq_tokens);
+    cJSON_AddStringToObject(o, "model_file", s->machine.path);
+    cJSON_AddNumberToObject(o, "context_length", info->max_seq_tokens);
+    cJSON_AddStringToObject(o, "backend", info->name);
+    if (paced)
+        cJSON_AddStringToObject(o, "paced", paced);
+    else
+        cJSON_AddNullToObject(o, "paced");
+    cJSON_AddStringToObject(o, "policy", s->o.policy);
+    cJSON_AddNumberToObject(o, "max_batch", info->max_seqs);
+    cJSON_AddNumberToObject(o, "token_budget", info->max_step_tokens);
+    cJSON_AddNumberToObject(o, "kv_blocks", info->kv_blocks);
     char *text = json_print(o);
     cJSON_Delete(o);
     if (text) puts(text);
@@ -268,7 +312,10 @@ static void drain(struct server *s) {
 }
 
 static int run(int argc, char **argv) {
-    struct server s = {.o = {.host = "127.0.0.1",
+    struct server s = {.o = {.machine = {.pace_scale = 1},
+                             .host = "127.0.0.1",
+                             .policy = "learner",
+                             .prefix_cache = true,
                              .port = 8080,
                              .max_waiting = 256,
                              .drain_timeout_s = 30,
@@ -287,8 +334,8 @@ static int run(int argc, char **argv) {
     const char *input = NULL;
     if (check_web(&s.o, &e) || check_port_file(&s, &e))
         input = NULL;
-    else if (open_model(&s, &e))
-        input = s.o.model;
+    else if (open_machine(&s, &e))
+        input = e.field[0] == '-' ? NULL : s.machine.path; /* a flag is at fault, or the file */
     else if (open_log(&s, &e))
         input = s.o.log;
     else if (!start_engine(&s, &e) && !start_http(&s, &e) && !write_port_file(&s, &e)) {

@@ -7,10 +7,19 @@
 #include <string.h>
 
 const struct command *const cli_commands[] = {
-    &record_check_command, &quality_command,        &sim_run_command,
-    &sim_sweep_command,    &serve_command,          &load_command,
-    &model_info_command,   &model_tokenize_command, &model_detokenize_command,
-    &grade_command,        &kernels_command,        NULL,
+    &record_check_command,
+    &quality_command,
+    &sim_run_command,
+    &sim_sweep_command,
+    &serve_command,
+    &load_command,
+    &model_info_command,
+    &model_tokenize_command,
+    &model_detokenize_command,
+    &grade_command,
+    &kernels_command,
+    &trace_command,
+    NULL,
 };
 
 /* The commands whose name begins with the word `group` ("sim"), or all of them with NULL. */

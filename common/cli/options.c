@@ -245,7 +245,7 @@ static int check_args(const struct option_words *w) {
 static int check_rule(const struct option_words *w, const struct option_rule *r) {
     const char *command = w->command->name, *given[2] = {NULL, NULL};
     char all[200] = "";
-    for (int i = 0; i < 4 && r->names[i]; i++) {
+    for (int i = 0; i < 8 && r->names[i]; i++) {
         size_t n = strlen(all);
         snprintf(all + n, sizeof all - n, "%s--%s", i ? ", " : "", r->names[i]);
         if (option_given(w, r->names[i])) given[given[0] != NULL] = r->names[i];

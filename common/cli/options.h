@@ -81,7 +81,7 @@ enum option_rule_kind {
 };
 struct option_rule {
     enum option_rule_kind kind;
-    const char *names[4];
+    const char *names[8];
 };
 
 struct command {

@@ -251,12 +251,19 @@ void print_record_text(FILE *out, const struct checked *c, bool all_events) {
     fprintf(out, ":%d)\n  ", c->line);
     print_clean(out, r->workload.model[0] ? r->workload.model : "model unknown");
     print_count(out, "prompt", r->workload.prompt_tokens);
+    if (r->workload.cached_prompt_tokens > 0)
+        fprintf(out, " (%d found in the cache)", r->workload.cached_prompt_tokens);
     print_count(out, "output", r->workload.output_tokens);
     if (r->workload.max_output_tokens >= 0)
         fprintf(out, " of at most %d", r->workload.max_output_tokens);
     if (r->workload.decoding[0]) {
         fputs(", ", out);
         print_clean(out, r->workload.decoding);
+    }
+    if (r->workload.paced[0]) {
+        fputs("\n  paced: ", out);
+        print_clean(out, r->workload.paced);
+        fputs(", simulated: the times below are that machine's, not this one's", out);
     }
     fputc('\n', out);
     print_events(out, r, all_events);

@@ -60,6 +60,8 @@ enum { SIM_DEFAULT_TTFT_MS = 2000, SIM_DEFAULT_TPOT_MS = 100 };
 /* 0, or -1 and *e with the flag in e->field. */
 int sim_setup_make(const struct sim_flags *f, struct sim_setup *out, struct err *e);
 void sim_setup_release(struct sim_setup *s);
+/* The part of it that is the workload: out->run.workload, and out->list_ns. */
+int sim_workload_make(const struct sim_flags *f, struct sim_setup *out, struct err *e);
 
 /* One line each that describes the workload ("poisson arrivals, 2000 requests, ...") and the
  * server. Both return buf. */

@@ -40,7 +40,7 @@ static int need(const struct sim_flags *f, const struct workload_spec *w, struct
     return 0;
 }
 
-static int make_workload(const struct sim_flags *f, struct sim_setup *s, struct err *e) {
+int sim_workload_make(const struct sim_flags *f, struct sim_setup *s, struct err *e) {
     struct workload_spec *w = &s->run.workload;
     *w = (struct workload_spec){.requests = f->requests,
                                 .rate_rps = f->rate_rps,
@@ -171,7 +171,7 @@ int sim_setup_make(const struct sim_flags *f, struct sim_setup *out, struct err 
                                       .servers = (int32_t)f->servers,
                                       .router = f->router,
                                       .warm_up_ns = llround(f->warm_up_s * (double)NS_PER_S)}};
-    int rc = make_workload(f, out, e);
+    int rc = sim_workload_make(f, out, e);
     if (!rc && f->model) rc = make_model(f, out, e);
     if (!rc && !f->model) make_plain(f, out);
     if (!rc && f->token_budget) out->run.token_budget = (int32_t)f->token_budget;

@@ -14,7 +14,7 @@
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-struct reading {
+struct load_transfer {
     const struct load_request *request;
     struct load_seen *seen;
     CURL *curl;
@@ -22,7 +22,10 @@ struct reading {
     struct surrogates surrogates;
     struct buffer event; /* the data of one event, split characters joined */
     struct buffer body;  /* of an answer that isn't a stream */
-    int64_t read_ns;     /* when the bytes came that are being parsed */
+    struct buffer url, sends;
+    struct curl_slist *headers;
+    int attempts;    /* how often libcurl was about to send it */
+    int64_t read_ns; /* when the bytes came that are being parsed */
     bool streamed, begun;
     bool progress_shown;
 };
@@ -47,24 +50,39 @@ static void take_usage(struct load_seen *seen, const cJSON *chunk) {
     seen->output_tokens = (int32_t)output;
 }
 
+static void stamp_chunk(struct load_transfer *r) {
+    struct load_seen *seen = r->seen;
+    if (seen->first_ns < 0) seen->first_ns = r->read_ns;
+    seen->last_ns = r->read_ns;
+    if (!r->request->keep_chunks) return;
+    if (seen->n_chunks == seen->cap_chunks) {
+        size_t cap = seen->cap_chunks ? 2 * seen->cap_chunks : 64;
+        int64_t *more = realloc(seen->chunk_ns, cap * sizeof *more);
+        if (!more) return;
+        seen->chunk_ns = more;
+        seen->cap_chunks = cap;
+    }
+    seen->chunk_ns[seen->n_chunks++] = r->read_ns;
+}
+
 /* Text that is absent or empty (a chunk with a role alone) isn't content. */
-static void take_reasoning(struct reading *r, const char *text) {
+static void take_reasoning(struct load_transfer *r, const char *text) {
     if (!text || !text[0]) return;
-    if (r->seen->first_ns < 0) r->seen->first_ns = r->read_ns;
+    stamp_chunk(r);
     r->seen->reasoning_chunks++;
 }
 
-static void take_content(struct reading *r, const char *text) {
+static void take_content(struct load_transfer *r, const char *text) {
     struct load_seen *seen = r->seen;
     if (!text || !text[0]) return;
-    if (seen->first_ns < 0) seen->first_ns = r->read_ns;
+    stamp_chunk(r);
     if (seen->answer_ns < 0) seen->answer_ns = r->read_ns;
     seen->content_chunks++;
     buffer_puts(&seen->text, text);
     if (r->request->echo) fputs(text, r->request->echo), fflush(r->request->echo);
 }
 
-static void take_choice(struct reading *r, const cJSON *choice) {
+static void take_choice(struct load_transfer *r, const cJSON *choice) {
     const cJSON *delta = cJSON_GetObjectItemCaseSensitive(choice, "delta");
     if (!delta) delta = cJSON_GetObjectItemCaseSensitive(choice, "message");
     const char *reasoning = string_of(delta, "reasoning_content"); /* DeepSeek's name, and vLLM's */
@@ -83,7 +101,7 @@ static void take_error(struct load_seen *seen, const cJSON *error) {
     problem(seen, text);
 }
 
-static void take_object(struct reading *r, const cJSON *obj) {
+static void take_object(struct load_transfer *r, const cJSON *obj) {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(obj, "error");
     const char *object = string_of(obj, "object");
     if (object && !strcmp(object, "error")) error = obj; /* vLLM's older form */
@@ -94,7 +112,7 @@ static void take_object(struct reading *r, const cJSON *obj) {
 }
 
 /* Takes data[0..n) if it is [DONE] or blank, which some servers send as a keep-alive. */
-static bool take_done(struct reading *r, const char *data, size_t n) {
+static bool take_done(struct load_transfer *r, const char *data, size_t n) {
     while (n > 0 && (data[n - 1] == ' ' || data[n - 1] == '\t' || data[n - 1] == '\n')) n--;
     bool done = n == 6 && !memcmp(data, "[DONE]", 6);
     if (done) r->seen->saw_done = true;
@@ -107,7 +125,7 @@ static int take_torn_event(void *ctx, const char *data, size_t n) {
 }
 
 static int take_event(void *ctx, const char *data, size_t n) {
-    struct reading *r = ctx;
+    struct load_transfer *r = ctx;
     struct err e;
     if (take_done(r, data, n)) return 0;
     buffer_clear(&r->event);
@@ -132,14 +150,14 @@ static bool is_stream(CURL *curl) {
     return type && !strncasecmp(type, "text/event-stream", 17);
 }
 
-static void clear_progress(struct reading *r) {
+static void clear_progress(struct load_transfer *r) {
     if (r->progress_shown) fprintf(stderr, "\r\033[K");
     r->progress_shown = false;
 }
 
 static size_t on_bytes(char *bytes, size_t one, size_t n, void *ctx) {
     int64_t now = clock_monotonic_ns(); /* before anything else */
-    struct reading *r = ctx;
+    struct load_transfer *r = ctx;
     struct err e;
     n *= one;
     r->read_ns = now;
@@ -156,16 +174,27 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *ctx) {
 }
 
 static size_t on_header(char *line, size_t one, size_t n, void *ctx) {
-    struct reading *r = ctx;
+    struct load_transfer *r = ctx;
     static const char name[] = "X-Attempt:";
     if (one * n >= sizeof name && !strncasecmp(line, name, sizeof name - 1))
         r->seen->keeps_records = true;
     return one * n;
 }
 
+/* Called each time libcurl has a connection and is about to send: a second time means that the
+ * first connection died and that it tries another. */
+static int on_connected(void *ctx, char *a, char *b, int c, int d) {
+    (void)a, (void)b, (void)c, (void)d;
+    struct load_transfer *r = ctx;
+    if (++r->attempts == 1) return CURL_PREREQFUNC_OK;
+    r->seen->resent = r->seen->broken = true;
+    problem(r->seen, "the kept connection broke before an answer; the request isn't sent again");
+    return CURL_PREREQFUNC_ABORT;
+}
+
 static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
     (void)a, (void)b, (void)c, (void)d;
-    struct reading *r = ctx;
+    struct load_transfer *r = ctx;
     int64_t waited = clock_monotonic_ns() - r->seen->submitted_ns;
     if (!r->request->progress || waited < 2 * NS_PER_S) return 0;
     if (r->begun && r->request->echo) return 0; /* the text itself shows that it goes on */
@@ -205,16 +234,16 @@ void load_client_release(struct load_client *c) {
     curl_global_cleanup();
 }
 
-void load_prepare(struct load_client *c, const char *url, void *headers) {
-    curl_easy_reset(c->curl);
-    curl_easy_setopt(c->curl, CURLOPT_URL, url);
-    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(c->curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(c->curl, CURLOPT_PROXY, ""); /* a proxy would be measured with the server */
-    curl_easy_setopt(c->curl, CURLOPT_TCP_NODELAY, 1L);
-    curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT, (long)LOAD_CONNECT_S);
-    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT, (long)c->timeout_s);
+void load_prepare(const struct load_client *c, void *curl, const char *url, void *headers) {
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* a proxy would be measured with the server */
+    curl_easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)LOAD_CONNECT_S);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)c->timeout_s);
 }
 
 static struct curl_slist *headers_of(const struct load_request *r) {
@@ -231,7 +260,7 @@ static struct curl_slist *headers_of(const struct load_request *r) {
 }
 
 /* Decides how the answer ended, after libcurl has returned. */
-static void conclude(struct reading *r, CURLcode rc) {
+static void conclude(struct load_transfer *r, CURLcode rc) {
     int64_t now = clock_monotonic_ns();
     struct load_seen *seen = r->seen;
     long status = 0;
@@ -245,62 +274,103 @@ static void conclude(struct reading *r, CURLcode rc) {
     }
     char text[300];
     bool ok = rc == CURLE_OK;
-    if (!ok)
+    seen->ended_ns = now;
+    seen->timed_out = rc == CURLE_OPERATION_TIMEDOUT;
+    if (seen->timed_out)
+        snprintf(text, sizeof text, "timed_out");
+    else if (!ok)
         snprintf(text, sizeof text, "the connection broke: %s", curl_easy_strerror(rc));
     else if (status != 200)
         snprintf(text, sizeof text, "the server answered HTTP %ld", status);
+    if (!ok && !seen->timed_out && !seen->problem[0]) seen->broken = true;
     if (!ok || status != 200) problem(seen, text);
     if (r->surrogates.high) take_content(r, "\xef\xbf\xbd"); /* half a character, U+FFFD */
     struct err e;
     bool torn = sse_end(&r->sse); /* an event without its blank line; of [DONE] that does no harm */
     if (torn) sse_feed(&r->sse, "\n\n", 2, take_torn_event, r, &e);
     seen->cut_off = ok && status == 200 && !seen->saw_finish && !seen->saw_done;
-    if (seen->cut_off || (torn && !seen->saw_done))
-        problem(seen, "the answer broke off: neither a finish reason nor [DONE]");
+    bool broke_off = seen->cut_off || (torn && !seen->saw_done);
+    if (broke_off && !seen->problem[0]) seen->broken = true;
+    if (broke_off) problem(seen, "the answer broke off: neither a finish reason nor [DONE]");
     if (ok && status == 200 && !seen->cut_off) seen->final_ns = now;
 }
 
-int load_complete(struct load_client *c, const struct load_request *r, struct load_seen *seen,
-                  struct err *e) {
-    struct reading reading = {.request = r, .seen = seen, .curl = c->curl};
-    struct buffer body = {0}, url = {0};
+struct load_transfer *load_transfer_open(const struct load_client *c, void *curl,
+                                         const struct load_request *r, struct load_seen *seen,
+                                         struct err *e) {
+    struct load_transfer *t = calloc(1, sizeof *t);
     *seen = (struct load_seen){.submitted_ns = -1,
                                .first_ns = -1,
                                .answer_ns = -1,
                                .final_ns = -1,
+                               .last_ns = -1,
+                               .ended_ns = -1,
                                .prompt_tokens = -1,
                                .output_tokens = -1};
-    write_body(&body, r);
-    buffer_puts(&seen->text, "");
-    buffer_printf(&url, "%s%s", c->url, r->chat ? "/v1/chat/completions" : "/v1/completions");
-    struct curl_slist *headers = headers_of(r);
-    int rc = body.failed || url.failed || !headers ? err_set(e, "no memory for the request") : 0;
-    if (rc) goto out;
-    load_prepare(c, url.bytes, headers);
-    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.bytes);
-    curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_bytes);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &reading);
-    curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, &reading);
-    curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-    curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, &reading);
-    seen->submitted_ns = clock_monotonic_ns();
-    CURLcode code = curl_easy_perform(c->curl);
-    conclude(&reading, code);
-    clear_progress(&reading);
-out:
-    curl_slist_free_all(headers);
-    buffer_release(&body);
-    buffer_release(&url);
-    buffer_release(&reading.event);
-    buffer_release(&reading.body);
-    sse_release(&reading.sse);
-    if (rc) load_seen_release(seen);
-    return rc;
+    if (t) {
+        *t = (struct load_transfer){.request = r, .seen = seen, .curl = curl};
+        write_body(&t->sends, r);
+        buffer_puts(&seen->text, "");
+        buffer_printf(&t->url, "%s%s", c->url,
+                      r->chat ? "/v1/chat/completions" : "/v1/completions");
+        t->headers = headers_of(r);
+    }
+    if (!t || t->sends.failed || t->url.failed || !t->headers) {
+        err_set(e, "no memory for the request");
+        load_transfer_free(t);
+        load_seen_release(seen);
+        return NULL;
+    }
+    load_prepare(c, curl, t->url.bytes, t->headers);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, t->sends.bytes);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->sends.n);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_bytes);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, t);
+    curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, on_connected);
+    curl_easy_setopt(curl, CURLOPT_PREREQDATA, t);
+    curl_easy_setopt(curl, CURLOPT_MAXAGE_CONN, (long)LOAD_KEPT_S);
+    curl_easy_setopt(curl, CURLOPT_DNS_CACHE_TIMEOUT, -1L); /* a name is looked up once */
+    if (!r->progress) return t;
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
+    return t;
+}
+
+void load_transfer_sent(struct load_transfer *t) {
+    t->seen->submitted_ns = clock_monotonic_ns();
+}
+
+void load_transfer_conclude(struct load_transfer *t, int curl_code) {
+    conclude(t, (CURLcode)curl_code);
+    clear_progress(t);
+}
+
+void load_transfer_free(struct load_transfer *t) {
+    if (!t) return;
+    curl_slist_free_all(t->headers);
+    buffer_release(&t->sends);
+    buffer_release(&t->url);
+    buffer_release(&t->event);
+    buffer_release(&t->body);
+    sse_release(&t->sse);
+    free(t);
+}
+
+int load_complete(struct load_client *c, const struct load_request *r, struct load_seen *seen,
+                  struct err *e) {
+    struct load_transfer *t = load_transfer_open(c, c->curl, r, seen, e);
+    if (!t) return -1;
+    load_transfer_sent(t);
+    load_transfer_conclude(t, curl_easy_perform(c->curl));
+    load_transfer_free(t);
+    return 0;
 }
 
 void load_seen_release(struct load_seen *seen) {
     buffer_release(&seen->text);
+    free(seen->chunk_ns);
+    seen->chunk_ns = NULL;
 }

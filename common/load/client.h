@@ -32,7 +32,9 @@
 
 enum {
     LOAD_MAX_REPLY = 64 * 1024 * 1024, /* of a reply that isn't a stream: a record, an error */
-    LOAD_CONNECT_S = 10
+    LOAD_CONNECT_S = 10,
+    LOAD_KEPT_S = 3 /* a connection idle for longer isn't used again: common servers close theirs
+                       after 5 s, and a request that meets that end is lost */
 };
 
 struct load_client {
@@ -56,21 +58,28 @@ struct load_request {
                        answer: "key-recall/1:7"; "" for none */
     char request_id[64];
     int32_t attempt;
-    FILE *echo;    /* the answer's text is written there as it comes; NULL: nowhere */
-    bool progress; /* after two seconds, show on stderr that the request goes on */
+    int64_t scheduled_ns; /* when it should have been sent; 0: it has no schedule */
+    bool keep_chunks;     /* fill seen->chunk_ns */
+    FILE *echo;           /* the answer's text is written there as it comes; NULL: nowhere */
+    bool progress;        /* after two seconds, show on stderr that the request goes on */
 };
 
 /* The client's observations of one request. A stamp that wasn't taken is -1. */
 struct load_seen {
     int64_t submitted_ns, first_ns, answer_ns, final_ns;
+    int64_t last_ns;     /* the last text; usage and [DONE] may follow it */
+    int64_t ended_ns;    /* the transfer's end, whether the answer was whole or not */
     int32_t http_status; /* 0: no answer */
     bool keeps_records;  /* the reply has X-Attempt, as every servelab server's has */
-    bool saw_finish, saw_done, cut_off;
+    bool saw_finish, saw_done, cut_off, timed_out, resent;
+    bool broken; /* the problem is the connection's, not one that the server stated */
     char finish_reason[16];
     int32_t prompt_tokens, output_tokens;     /* the server's usage, -1 when it gave none */
     int32_t content_chunks, reasoning_chunks; /* with text of the answer; with reasoning */
     char problem[300];                        /* one sentence; "" when all went well */
     struct buffer text;                       /* the answer */
+    int64_t *chunk_ns;                        /* of each chunk with text, when its read came */
+    size_t n_chunks, cap_chunks;
 };
 
 int load_client_init(struct load_client *c, const char *url, int timeout_s, struct err *e);
@@ -82,14 +91,37 @@ int load_complete(struct load_client *c, const struct load_request *r, struct lo
                   struct err *e);
 void load_seen_release(struct load_seen *seen);
 
+/* The same in steps, for a caller that drives many at once over libcurl's multi interface:
+ *   open      sets up `curl`, an easy handle of the caller's, for *r; *r and *seen stay where they
+ *             are until it is freed. NULL and *e when memory is out
+ *   sent      call it immediately before the handle is given to libcurl: stamps `submitted`
+ *   conclude  when libcurl is done with it, with its CURLcode: completes *seen
+ *   free      `curl` is the caller's again
+ * A request is sent once: where libcurl would send it again because a kept connection had died, it
+ * ends with a problem instead, so that no attempt is hidden. */
+struct load_transfer;
+struct load_transfer *load_transfer_open(const struct load_client *c, void *curl,
+                                         const struct load_request *r, struct load_seen *seen,
+                                         struct err *e);
+void load_transfer_sent(struct load_transfer *t);
+void load_transfer_conclude(struct load_transfer *t, int curl_code);
+void load_transfer_free(struct load_transfer *t);
+
 /* The client's half as JSON: {"attempt", "events", "statement"}. */
 cJSON *load_half(const struct load_request *r, const struct load_seen *seen);
+
+/* What the client alone knows, as a record: for a server that keeps none. request_submitted carries
+ * "scheduled_t_ns" where the request was scheduled. */
+cJSON *load_own_record(const struct load_request *r, const struct load_seen *seen,
+                       const cJSON *half);
 
 /* Posts the client's half and fetches the joined record. NULL and *e on failure. A server that
  * keeps no records is not asked: then the record holds the client's half alone, is delivered when
  * its three events are there and nothing went wrong, and has a member "client" with
  * "answer_ttft_ns" (request_submitted to the first text of the answer; null without one),
- * "answer_chunks" and "reasoning_chunks". */
+ * "answer_chunks" and "reasoning_chunks", "problem" (null or a sentence; one that isn't the
+ * server's own is no in-band error and therefore not in "outcome"), and where the chunks were kept
+ * "chunk_gaps_ns", the times between one and the next. */
 cJSON *load_record(struct load_client *c, const struct load_request *r,
                    const struct load_seen *seen, struct err *e);
 
@@ -99,8 +131,8 @@ cJSON *load_record(struct load_client *c, const struct load_request *r,
 int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON **reply,
               struct err *e);
 
-/* Sets the options that every request of this client has. Private to client*.c; headers is
- * libcurl's list, which the caller keeps. */
-void load_prepare(struct load_client *c, const char *url, void *headers);
+/* Sets the options of `curl` that every request of this client has; headers is libcurl's list,
+ * which the caller keeps. For the other files of load/. */
+void load_prepare(const struct load_client *c, void *curl, const char *url, void *headers);
 
 #endif

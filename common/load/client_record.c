@@ -81,7 +81,7 @@ int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON 
         err_set(e, "no memory for a request");
         goto out;
     }
-    load_prepare(c, url.bytes, headers);
+    load_prepare(c, c->curl, url.bytes, headers);
     if (text) curl_easy_setopt(c->curl, CURLOPT_COPYPOSTFIELDS, text);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, keep_bytes);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &got);
@@ -105,9 +105,8 @@ out:
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
-/* The record for a server that keeps none: the client's half alone. */
-static cJSON *own_record(const struct load_request *r, const struct load_seen *seen,
-                         const cJSON *half) {
+cJSON *load_own_record(const struct load_request *r, const struct load_seen *seen,
+                       const cJSON *half) {
     struct record rec;
     record_init(&rec);
     text_cut(rec.request_id, sizeof rec.request_id, r->request_id);
@@ -118,14 +117,18 @@ static cJSON *own_record(const struct load_request *r, const struct load_seen *s
     rec.workload.max_output_tokens = r->max_tokens > 0 ? r->max_tokens : -1;
     rec.outcome.http_status = seen->http_status;
     text_cut(rec.outcome.finish_reason, sizeof rec.outcome.finish_reason, seen->finish_reason);
-    text_cut(rec.outcome.error, sizeof rec.outcome.error, seen->problem);
+    bool stated = !seen->broken || seen->http_status != 200; /* with 200 it would be in-band */
+    if (stated) text_cut(rec.outcome.error, sizeof rec.outcome.error, seen->problem);
     rec.outcome.delivered =
         seen->http_status == 200 && !seen->problem[0] && seen->first_ns >= 0 && seen->final_ns >= 0;
     write_statement(rec.statement, sizeof rec.statement, seen);
     cJSON *tree = record_to_json(&rec);
     record_release(&rec);
     const cJSON *events = cJSON_GetObjectItemCaseSensitive(half, "events");
-    cJSON_ReplaceItemInObjectCaseSensitive(tree, "events", cJSON_Duplicate(events, true));
+    cJSON *own = cJSON_Duplicate(events, true);
+    if (own && own->child && r->scheduled_ns > 0)
+        json_add_int(own->child, "scheduled_t_ns", r->scheduled_ns);
+    cJSON_ReplaceItemInObjectCaseSensitive(tree, "events", own);
     cJSON *client = cJSON_AddObjectToObject(tree, "client");
     if (seen->answer_ns >= 0)
         json_add_int(client, "answer_ttft_ns", seen->answer_ns - seen->submitted_ns);
@@ -133,6 +136,14 @@ static cJSON *own_record(const struct load_request *r, const struct load_seen *s
         cJSON_AddNullToObject(client, "answer_ttft_ns");
     cJSON_AddNumberToObject(client, "answer_chunks", seen->content_chunks);
     cJSON_AddNumberToObject(client, "reasoning_chunks", seen->reasoning_chunks);
+    if (seen->problem[0])
+        cJSON_AddStringToObject(client, "problem", seen->problem);
+    else
+        cJSON_AddNullToObject(client, "problem");
+    cJSON *gaps = r->keep_chunks ? cJSON_AddArrayToObject(client, "chunk_gaps_ns") : NULL;
+    for (size_t i = 1; gaps && i < seen->n_chunks; i++)
+        cJSON_AddItemToArray(
+            gaps, cJSON_CreateNumber((double)(seen->chunk_ns[i] - seen->chunk_ns[i - 1])));
     return tree;
 }
 
@@ -168,7 +179,7 @@ cJSON *load_record(struct load_client *c, const struct load_request *r,
     bool asks = seen->keeps_records || seen->http_status == 0; /* 0: unknown, so it asks */
     int status = asks ? load_json(c, path, half, &reply, e) : 404;
     if (status == 404 || status == 405) {
-        record = own_record(r, seen, half);
+        record = load_own_record(r, seen, half);
     } else if (status >= 0 && status != 200) {
         const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");
         const cJSON *m = cJSON_GetObjectItemCaseSensitive(error, "message");

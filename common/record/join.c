@@ -70,7 +70,7 @@ static int join_verdict(enum verdict *into, enum verdict from, enum verdict abse
 
 static int join_fields(struct record *into, const struct record *from, struct err *e) {
     into->outcome.delivered |= from->outcome.delivered;
-    if (JOIN_TEXT(workload.model) || JOIN_TEXT(workload.decoding) ||
+    if (JOIN_TEXT(workload.model) || JOIN_TEXT(workload.decoding) || JOIN_TEXT(workload.paced) ||
         JOIN_TEXT(outcome.finish_reason) || JOIN_TEXT(outcome.error) || JOIN_TEXT(quality.check) ||
         JOIN_TEXT(structure.check) || JOIN_TEXT(statement))
         return -1;
@@ -80,6 +80,8 @@ static int join_fields(struct record *into, const struct record *from, struct er
                  "workload.max_output_tokens", e) ||
         join_int(&into->workload.output_tokens, from->workload.output_tokens, -1,
                  "workload.output_tokens", e) ||
+        join_int(&into->workload.cached_prompt_tokens, from->workload.cached_prompt_tokens, -1,
+                 "workload.cached_prompt_tokens", e) ||
         join_int(&into->outcome.http_status, from->outcome.http_status, 0, "outcome.http_status",
                  e))
         return -1;

@@ -11,7 +11,10 @@
 void record_init(struct record *r) {
     *r = (struct record){
         .attempt = 1,
-        .workload = {.prompt_tokens = -1, .max_output_tokens = -1, .output_tokens = -1},
+        .workload = {.prompt_tokens = -1,
+                     .max_output_tokens = -1,
+                     .output_tokens = -1,
+                     .cached_prompt_tokens = -1},
         .quality.verdict = VERDICT_NOT_EVALUATED,
         .structure.verdict = VERDICT_NOT_REQUIRED,
         .resources = {.gpu_seconds = NAN, .joules = NAN},

@@ -110,10 +110,13 @@ struct record {
     int32_t attempt;     /* 1, 2, ... */
     struct {
         char model[96];
-        int32_t prompt_tokens;     /* -1 when unknown */
-        int32_t max_output_tokens; /* -1 when unknown */
-        int32_t output_tokens;     /* generated, as counted by the server; -1 when unknown */
+        int32_t prompt_tokens;        /* -1 when unknown */
+        int32_t max_output_tokens;    /* -1 when unknown */
+        int32_t output_tokens;        /* generated, as counted by the server; -1 when unknown */
+        int32_t cached_prompt_tokens; /* of the prompt, found in the KV cache; -1 when unknown */
         char decoding[32];
+        char paced[64]; /* "llama-2-7b on h100": the server kept a simulated machine's pace, and
+                           every time is a simulated one; "" otherwise */
     } workload;
     struct event *events; /* in file order */
     size_t n_events;

@@ -171,6 +171,12 @@ static bool take_workload(struct cursor *c, struct record *r) {
         else if (IS("output_tokens"))
             ok = once(&seen, 8) &&
                  (take_null(c) || take_int32(c, 0, INT32_MAX, &r->workload.output_tokens));
+        else if (IS("cached_prompt_tokens"))
+            ok = once(&seen, 32) &&
+                 (take_null(c) || take_int32(c, 0, INT32_MAX, &r->workload.cached_prompt_tokens));
+        else if (IS("paced"))
+            ok = once(&seen, 64) &&
+                 take_stored_or_null(c, r->workload.paced, sizeof r->workload.paced);
         else if (IS("decoding"))
             ok = once(&seen, 16) &&
                  take_stored_or_null(c, r->workload.decoding, sizeof r->workload.decoding);

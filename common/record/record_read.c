@@ -88,8 +88,14 @@ static int optional_section(const cJSON *obj, const char *key, const cJSON **out
 }
 
 static int read_workload(struct record *r, const cJSON *obj, struct err *e) {
-    static const char *const known[] = {"model",         "prompt_tokens", "max_output_tokens",
-                                        "output_tokens", "decoding",      NULL};
+    static const char *const known[] = {"model",
+                                        "prompt_tokens",
+                                        "max_output_tokens",
+                                        "output_tokens",
+                                        "decoding",
+                                        "cached_prompt_tokens",
+                                        "paced",
+                                        NULL};
     const cJSON *w;
     if (json_get_object(obj, "", "workload", &w, e)) return -1;
     if (read_text(w, "workload", "model", false, r->workload.model, sizeof r->workload.model, e) ||
@@ -97,8 +103,11 @@ static int read_workload(struct record *r, const cJSON *obj, struct err *e) {
         read_count(w, "workload", "max_output_tokens", 0, INT32_MAX, &r->workload.max_output_tokens,
                    e) ||
         read_count(w, "workload", "output_tokens", 0, INT32_MAX, &r->workload.output_tokens, e) ||
+        read_count(w, "workload", "cached_prompt_tokens", 0, INT32_MAX,
+                   &r->workload.cached_prompt_tokens, e) ||
         read_text(w, "workload", "decoding", false, r->workload.decoding,
-                  sizeof r->workload.decoding, e))
+                  sizeof r->workload.decoding, e) ||
+        read_text(w, "workload", "paced", false, r->workload.paced, sizeof r->workload.paced, e))
         return -1;
     return keep_unknown_of(r, w, "workload", known, e);
 }

@@ -48,7 +48,11 @@ static bool put_workload(cJSON *root, const struct record *r) {
            put_count(w, "prompt_tokens", r->workload.prompt_tokens, -1) &&
            put_count(w, "max_output_tokens", r->workload.max_output_tokens, -1) &&
            put_count(w, "output_tokens", r->workload.output_tokens, -1) &&
-           put_text(w, "decoding", r->workload.decoding) && put_extra(w, extra_of(r, "workload"));
+           put_text(w, "decoding", r->workload.decoding) &&
+           (r->workload.cached_prompt_tokens < 0 ||
+            put_count(w, "cached_prompt_tokens", r->workload.cached_prompt_tokens, -1)) &&
+           (!r->workload.paced[0] || put_text(w, "paced", r->workload.paced)) &&
+           put_extra(w, extra_of(r, "workload"));
 }
 
 static bool put_event(cJSON *events, const struct event *ev) {

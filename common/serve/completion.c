@@ -14,6 +14,7 @@
  *
  * The routes are in http_router.c, replies in http_reply.c; stamps.h says what is stamped where.
  */
+#include "backend/paced.h"
 #include "serve/http_reply.h"
 
 #include "serve/stamps.h"
@@ -163,6 +164,8 @@ static void describe(struct exchange *x, const struct openai_request *r, int32_t
     stamp_tokenized(rec, &x->h->o.clock, n_prompt);
     rec->workload.max_output_tokens = r->max_tokens > 0 ? r->max_tokens : -1;
     text_cut(rec->workload.model, sizeof rec->workload.model, x->h->o.model_name);
+    const char *paced = paced_label(x->h->o.engine->backend);
+    if (paced) text_cut(rec->workload.paced, sizeof rec->workload.paced, paced);
     char decoding[64] = "greedy";
     if (r->temperature != 0)
         snprintf(decoding, sizeof decoding, "temperature %.2g top_p %.2g", r->temperature,
@@ -203,6 +206,10 @@ static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
         return reject(x, 429, NULL, "queue_full",
                       "the waiting queue is full; try again, or start the server with a larger "
                       "--max-waiting");
+    if (why == SUBMIT_TOO_LARGE)
+        return reject(x, 400, "max_tokens", "context_length_exceeded",
+                      "prompt and max_tokens together need more KV blocks than the whole cache "
+                      "has; ask for fewer tokens, or start the server with more --kv-blocks");
     if (why == SUBMIT_DRAINING)
         return reject(x, 503, NULL, "draining", "the server is shutting down");
     return reject(x, 500, NULL, NULL, "no memory for this request");
@@ -277,7 +284,7 @@ static enum MHD_Result reply_whole(struct exchange *x, const struct stream_end *
     int32_t tokens = end->closing_tokens, piece;
     buffer_puts(&text, "");
     while (stream_take(x->stream, &text, &piece) == 1) tokens += piece;
-    struct openai_usage usage = {x->prompt_tokens, end->output_tokens};
+    struct openai_usage usage = {x->prompt_tokens, end->output_tokens, end->cached_tokens};
     openai_whole(&x->out, &x->reply, text.bytes, text.n, end->finish_reason, usage);
     if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
     bool failed = text.failed || x->out.failed;
@@ -343,7 +350,7 @@ static int next_part(struct exchange *x) {
     x->ended = true;
     if (end.state == STREAM_FAILED) openai_chunk_error(&x->out, end.error);
     if (end.state != STREAM_DONE) return end.state == STREAM_FAILED ? 1 : -1;
-    struct openai_usage usage = {x->prompt_tokens, end.output_tokens};
+    struct openai_usage usage = {x->prompt_tokens, end.output_tokens, end.cached_tokens};
     openai_chunk_finish(&x->out, &x->reply, !x->began, end.finish_reason);
     if (x->reply.include_usage) openai_chunk_usage(&x->out, &x->reply, usage);
     openai_chunk_done(&x->out);

@@ -41,6 +41,8 @@ struct engine *engine_create(const struct engine_options *o, struct err *e) {
     g->policy = o->policy;
     g->clock = o->clock;
     g->max_waiting = o->max_waiting;
+    g->prefix_cache = o->prefix_cache;
+    g->step_log = o->step_log;
     pthread_mutex_init(&g->lock, NULL);
     pthread_condattr_t attr; /* the timed wait below counts on the clock of the stamps */
     pthread_condattr_init(&attr);
@@ -54,6 +56,7 @@ struct engine *engine_create(const struct engine_options *o, struct err *e) {
     }
     g->kv = kv_pool_create(o->backend->info.kv_blocks, e);
     if (!g->kv || allocate(g, e)) goto fail;
+    g->free_kv_blocks = kv_pool_free_blocks(g->kv);
     g->policy_state = o->policy->create(o->policy_arg, e);
     if (!g->policy_state) goto fail;
     return g;
@@ -85,6 +88,7 @@ static void *run(void *ctx) {
     while (go_on) {
         pthread_mutex_lock(&g->lock);
         int64_t seen = g->next_id;
+        g->free_kv_blocks = kv_pool_free_blocks(g->kv);
         pthread_mutex_unlock(&g->lock);
         int64_t wake_ns = INT64_MAX;
         struct err e;
@@ -145,8 +149,10 @@ static struct seq *make_seq(struct engine *g, const struct engine_request *r) {
     if (r->n_prompt > 0) memcpy(s->tokens, r->prompt, (size_t)r->n_prompt * sizeof *s->tokens);
     s->n_prompt = r->n_prompt;
     s->max_output = r->max_output;
+    s->cached = -1;
     s->arrival_ns = r->arrival_ns;
     s->ignore_end = r->ignore_end;
+    s->ends_after = r->ends_after;
     answer_init(&s->answer, g->tokenizer);
     for (int32_t i = 0; i < r->n_stops; i++) answer_add_stop(&s->answer, r->stop[i]);
     s->stream = r->stream;
@@ -164,6 +170,8 @@ enum engine_submit engine_submit(struct engine *g, const struct engine_request *
     struct seq *s = NULL;
     if (g->draining || g->stopping)
         rc = SUBMIT_DRAINING;
+    else if (policy_blocks_for(r->n_prompt + r->max_output) > kv_pool_total_blocks(g->kv))
+        rc = SUBMIT_TOO_LARGE;
     else if (g->n_waiting >= g->max_waiting)
         rc = SUBMIT_FULL;
     else if (!(s = make_seq(g, r)))
@@ -205,7 +213,10 @@ void engine_stop(struct engine *g) {
 
 struct engine_load engine_load_of(struct engine *g) {
     pthread_mutex_lock(&g->lock);
-    struct engine_load load = {g->n_waiting, g->n_running};
+    struct engine_load load = {.waiting = g->n_waiting,
+                               .running = g->n_running,
+                               .kv_blocks = g->backend->info.kv_blocks,
+                               .free_kv_blocks = g->free_kv_blocks};
     pthread_mutex_unlock(&g->lock);
     return load;
 }

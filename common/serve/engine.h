@@ -21,6 +21,7 @@
 #include "serve/answer.h"
 #include "serve/kv_blocks.h"
 #include "serve/records.h"
+#include "serve/step_log.h"
 #include "serve/stream.h"
 
 #include <pthread.h>
@@ -37,8 +38,10 @@ struct seq {
     int32_t *tokens; /* prompt, then generated ids; (n_prompt + n_generated), room for max_output */
     int32_t n_prompt, n_generated, max_output;
     int32_t computed; /* tokens whose keys and values are in the cache */
+    int32_t cached;   /* of them, found by prefix reuse at its first admission; -1 before */
     int32_t preemptions;
     struct kv_table kv;
+    int32_t ends_after;       /* as in struct engine_request */
     bool ignore_end;          /* the end token is an ordinary token: a fixed output length */
     bool cancelled;           /* set by the HTTP side; honoured at the next step */
     struct sampler sampler;   /* engine thread only */
@@ -56,14 +59,17 @@ struct engine {
     struct clock clock;
     struct records *records;
     struct kv_pool *kv; /* engine thread only */
+    bool prefix_cache;  /* never changes, nor does the next */
+    struct step_log *step_log;
 
     pthread_mutex_t lock;          /* guards all below */
     pthread_cond_t work;           /* signalled on submit, cancel and shutdown */
     struct seq *waiting, *running; /* in order of arrival (preempted first); of admission */
     int32_t n_waiting, n_running, max_waiting;
     int64_t next_id;
-    bool draining; /* accept no request, finish the others */
-    bool stopping; /* accept no request, cancel the others */
+    int32_t free_kv_blocks; /* of *kv, for engine_load_of */
+    bool draining;          /* accept no request, finish the others */
+    bool stopping;          /* accept no request, cancel the others */
 
     /* scratch of the engine thread */
     float *logits;                                      /* (max_seqs, vocab_size) */
@@ -103,6 +109,8 @@ struct seq *engine_find(struct engine *g, int64_t id);
  * request goes before those that never ran. Its blocks are unchanged and no event is stamped. */
 void engine_to_running(struct engine *g, struct seq *s);
 void engine_to_waiting(struct engine *g, struct seq *s);
+/* A step over batch[0..n) began at start_ns and ended just now: a line in the step log. */
+void engine_note_step(struct engine *g, int32_t n, int64_t start_ns);
 /* Ends the request: gives its blocks back, closes its stream and frees it. `why` is the finish
  * reason with STREAM_DONE, otherwise the message. Stamps request_rejected and request_cancelled.
  * request_failed is stamped at the connection, where it is known whether the answer has begun: then
@@ -118,7 +126,9 @@ struct engine_options {
     const struct policy_ops *policy;
     const char *policy_arg; /* "" for none */
     struct clock clock;
-    int32_t max_waiting; /* further requests get SUBMIT_FULL */
+    int32_t max_waiting;       /* further requests get SUBMIT_FULL */
+    bool prefix_cache;         /* reuse the KV blocks of prompts that begin alike */
+    struct step_log *step_log; /* NULL: steps are not logged; the caller closes it */
 };
 
 /* NULL and *e when memory is out, or the parts don't fit each other. */
@@ -140,12 +150,20 @@ struct engine_request {
     const char *stop[ANSWER_MAX_STOPS];
     int32_t n_stops;
     bool ignore_end;
-    int64_t arrival_ns;       /* request_accepted */
-    struct stream *stream;    /* the engine takes its own reference */
+    int32_t ends_after;    /* > 0: the answer ends with "stop" after so many tokens, whatever they
+                              are: a length that a workload states */
+    int64_t arrival_ns;    /* request_accepted */
+    struct stream *stream; /* the engine takes its own reference */
     struct live_record *live; /* held until the stream is closed */
 };
 
-enum engine_submit { SUBMIT_OK, SUBMIT_FULL, SUBMIT_DRAINING, SUBMIT_NO_MEMORY };
+enum engine_submit {
+    SUBMIT_OK,
+    SUBMIT_FULL,      /* max_waiting requests wait */
+    SUBMIT_TOO_LARGE, /* prompt and max_output need more KV blocks than the whole cache has */
+    SUBMIT_DRAINING,
+    SUBMIT_NO_MEMORY
+};
 /* Queues a request; *id names it for engine_cancel. */
 enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id);
 
@@ -160,6 +178,7 @@ void engine_stop(struct engine *g);
 
 struct engine_load {
     int32_t waiting, running;
+    int32_t kv_blocks, free_kv_blocks; /* after the last step */
 };
 struct engine_load engine_load_of(struct engine *g);
 

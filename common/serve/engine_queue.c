@@ -6,6 +6,7 @@
  */
 #include "serve/engine.h"
 
+#include "backend/paced.h"
 #include "base/buffer.h"
 #include "serve/stamps.h"
 
@@ -54,9 +55,9 @@ void engine_to_running(struct engine *g, struct seq *s) {
 void engine_to_waiting(struct engine *g, struct seq *s) {
     take_out(g, s);
     s->state = SEQ_WAITING;
-    /* behind the requests that were preempted before, in front of those that never ran */
+    /* preempted requests first, those in order of arrival (ids are): see struct policy_view */
     struct seq **at = &g->waiting;
-    while (*at && (*at)->preemptions > 0) at = &(*at)->next;
+    while (*at && (*at)->preemptions > 0 && (*at)->id < s->id) at = &(*at)->next;
     s->next = *at;
     *at = s;
     g->n_waiting++;
@@ -91,6 +92,25 @@ struct policy_view engine_view(struct engine *g) {
                                 .arrivals_ended = g->draining};
 }
 
+void engine_note_step(struct engine *g, int32_t n, int64_t start_ns) {
+    if (!g->step_log) return;
+    struct backend_batch batch = {g->batch, n};
+    struct sim_work work = backend_work(&batch);
+    struct step step = {.start_ns = start_ns,
+                        .end_ns = clock_now_ns(&g->clock),
+                        .sequences = n,
+                        .context_tokens = work.context_tokens,
+                        .attended_tokens = work.attended,
+                        .waiting = g->n_waiting,
+                        .kv_blocks_used = kv_pool_total_blocks(g->kv) - kv_pool_free_blocks(g->kv)};
+    for (int32_t i = 0; i < n; i++) {
+        bool decodes =
+            g->batch_of[i]->n_generated > 0 && g->batch[i].want_logits && g->batch[i].n_tokens == 1;
+        *(decodes ? &step.decode_tokens : &step.prefill_tokens) += g->batch[i].n_tokens;
+    }
+    step_log_add(g->step_log, &step);
+}
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void stamp_end(struct engine *g, struct seq *s, enum stream_state how, const char *why) {
@@ -99,6 +119,7 @@ static void stamp_end(struct engine *g, struct seq *s, enum stream_state how, co
     if (how == STREAM_REJECTED) stamp_rejected(r, &g->clock);
     if (how == STREAM_CANCELLED) stamp_cancelled(r, &g->clock);
     r->workload.output_tokens = s->n_generated;
+    if (g->prefix_cache && s->cached >= 0) r->workload.cached_prompt_tokens = s->cached;
     if (how == STREAM_DONE)
         text_cut(r->outcome.finish_reason, sizeof r->outcome.finish_reason, why);
     else
@@ -112,7 +133,8 @@ void engine_end(struct engine *g, struct seq *s, enum stream_state how, const ch
     kv_table_release(g->kv, &s->kv);
     stamp_end(g, s, how, why);
     if (how == STREAM_DONE)
-        stream_finish(s->stream, why, s->n_generated, s->answer.tokens);
+        stream_finish(s->stream, why, s->n_generated, s->answer.tokens,
+                      g->prefix_cache ? s->cached : -1);
     else
         stream_abort(s->stream, how, why);
     stream_release(s->stream);

@@ -1,22 +1,33 @@
 /* http_models.c: GET /v1/models, /v1/models/{id} and /health. See http.h. */
 #include "serve/http_reply.h"
 
+#include "backend/paced.h"
+
 #include <string.h>
+
+static struct openai_model describe(const struct http *h) {
+    const struct backend *b = h->o.engine->backend;
+    return (struct openai_model){.name = h->o.model_name,
+                                 .created_s = h->started_s,
+                                 .context_length = b->info.max_seq_tokens,
+                                 .vocab_size = b->info.vocab_size,
+                                 .paced = paced_label(b)};
+}
 
 enum MHD_Result models_route_list(struct exchange *x) {
     struct buffer b = {0};
-    openai_models(&b, x->h->o.model_name, x->h->started_s,
-                  x->h->o.engine->backend->info.max_seq_tokens);
+    const struct openai_model m = describe(x->h);
+    openai_models(&b, &m);
     return reply_bytes(x, 200, "application/json", &b);
 }
 
 enum MHD_Result models_route_get(struct exchange *x) {
     struct buffer b = {0};
-    if (strcmp(x->id, x->h->o.model_name))
+    const struct openai_model m = describe(x->h);
+    if (strcmp(x->id, m.name))
         return reply_error(x, 404, "model", "model_not_found", "this server has \"%s\", not \"%s\"",
-                           x->h->o.model_name, x->id);
-    openai_model(&b, x->h->o.model_name, x->h->started_s,
-                 x->h->o.engine->backend->info.max_seq_tokens);
+                           m.name, x->id);
+    openai_model(&b, &m);
     return reply_bytes(x, 200, "application/json", &b);
 }
 
@@ -26,7 +37,17 @@ enum MHD_Result health_route(struct exchange *x) {
     bool draining = x->h->draining;
     pthread_mutex_unlock(&x->h->lock);
     struct buffer b = {0};
-    buffer_printf(&b, "{\"status\":\"%s\",\"waiting\":%d,\"running\":%d}\n",
-                  draining ? "draining" : "ok", load.waiting, load.running);
+    const struct backend *backend = x->h->o.engine->backend;
+    const char *paced = paced_label(backend);
+    struct pace_counts pace = paced_counts(backend);
+    buffer_printf(&b, "{\"status\":\"%s\",\"waiting\":%d,\"running\":%d,\"backend\":\"%s\"",
+                  draining ? "draining" : "ok", load.waiting, load.running, backend->info.name);
+    buffer_printf(&b, ",\"kv_blocks\":%d,\"kv_blocks_free\":%d", load.kv_blocks,
+                  load.free_kv_blocks);
+    if (paced)
+        buffer_printf(
+            &b, ",\"pace\":{\"label\":\"%s\",\"simulated\":true,\"steps\":%lld,\"late\":%lld}",
+            paced, (long long)pace.steps, (long long)pace.late);
+    buffer_puts(&b, "}\n");
     return reply_bytes(x, draining ? 503 : 200, "application/json", &b);
 }

@@ -68,6 +68,7 @@ struct openai_reply {
 
 struct openai_usage {
     int32_t prompt_tokens, completion_tokens;
+    int32_t cached_tokens; /* of the prompt, found in the KV cache; -1: not reported */
 };
 
 /* Server-sent events of a stream. `first`: this is the reply's first chunk, it carries the role. */
@@ -89,7 +90,13 @@ void openai_error(struct buffer *b, const char *type, const char *message, const
                   const char *code);
 
 /* The model as an object, and as the only one of a list. */
-void openai_model(struct buffer *b, const char *model, int64_t created_s, int32_t context_length);
-void openai_models(struct buffer *b, const char *model, int64_t created_s, int32_t context_length);
+struct openai_model {
+    const char *name;
+    int64_t created_s;
+    int32_t context_length, vocab_size;
+    const char *paced; /* "llama-2-7b on h100", or NULL */
+};
+void openai_model(struct buffer *b, const struct openai_model *m);
+void openai_models(struct buffer *b, const struct openai_model *m);
 
 #endif

@@ -56,8 +56,11 @@ void openai_chunk_finish(struct buffer *b, const struct openai_reply *r, bool fi
 
 static void usage(struct buffer *b, struct openai_usage u) {
     buffer_printf(b,
-                  ",\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d}",
+                  ",\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d",
                   u.prompt_tokens, u.completion_tokens, u.prompt_tokens + u.completion_tokens);
+    if (u.cached_tokens >= 0)
+        buffer_printf(b, ",\"prompt_tokens_details\":{\"cached_tokens\":%d}", u.cached_tokens);
+    buffer_puts(b, "}");
 }
 
 void openai_chunk_usage(struct buffer *b, const struct openai_reply *r, struct openai_usage u) {
@@ -109,17 +112,22 @@ void openai_error(struct buffer *b, const char *type, const char *message, const
     buffer_puts(b, "}}");
 }
 
-void openai_model(struct buffer *b, const char *model, int64_t created_s, int32_t context_length) {
+void openai_model(struct buffer *b, const struct openai_model *m) {
     buffer_puts(b, "{\"id\":");
-    buffer_json_puts(b, model);
+    buffer_json_puts(b, m->name);
     buffer_printf(b,
                   ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"servelab\","
-                  "\"context_length\":%d}",
-                  (long long)created_s, context_length);
+                  "\"context_length\":%d,\"vocab_size\":%d",
+                  (long long)m->created_s, m->context_length, m->vocab_size);
+    if (m->paced) {
+        buffer_puts(b, ",\"paced\":");
+        buffer_json_puts(b, m->paced);
+    }
+    buffer_puts(b, "}");
 }
 
-void openai_models(struct buffer *b, const char *model, int64_t created_s, int32_t context_length) {
+void openai_models(struct buffer *b, const struct openai_model *m) {
     buffer_puts(b, "{\"object\":\"list\",\"data\":[");
-    openai_model(b, model, created_s, context_length);
+    openai_model(b, m);
     buffer_puts(b, "]}\n");
 }

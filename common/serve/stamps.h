@@ -3,7 +3,8 @@
  *
  * Each function reads the clock once, first thing, and appends one event to the request's record.
  * The caller holds the record's lock. Clock "server", source server_log (scheduler_log for
- * admission, preemption and resumption), clock_api "CLOCK_MONOTONIC".
+ * admission, preemption and resumption), clock_api as the clock says
+ * ("CLOCK_MONOTONIC").
  *
  * How far the stamps are from the system calls was measured once with strace, over 5 streamed
  * requests of 93 tokens on a 2-vCPU AMD EPYC virtual machine, libmicrohttpd 0.9.75, while other

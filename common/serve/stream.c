@@ -84,13 +84,14 @@ int stream_push(struct stream *s, const char *text, size_t n, int32_t tokens) {
 }
 
 void stream_finish(struct stream *s, const char *finish_reason, int32_t output_tokens,
-                   int32_t closing_tokens) {
+                   int32_t closing_tokens, int32_t cached_tokens) {
     pthread_mutex_lock(&s->lock);
     if (s->state == STREAM_OPEN) {
         s->state = STREAM_DONE;
         text_cut(s->finish_reason, sizeof s->finish_reason, finish_reason);
         s->output_tokens = output_tokens;
         s->closing_tokens = closing_tokens;
+        s->cached_tokens = cached_tokens;
         wake(s);
     }
     pthread_mutex_unlock(&s->lock);
@@ -166,8 +167,10 @@ out:
 
 struct stream_end stream_end_of(struct stream *s) {
     pthread_mutex_lock(&s->lock);
-    struct stream_end end = {
-        .state = s->state, .output_tokens = s->output_tokens, .closing_tokens = s->closing_tokens};
+    struct stream_end end = {.state = s->state,
+                             .output_tokens = s->output_tokens,
+                             .closing_tokens = s->closing_tokens,
+                             .cached_tokens = s->cached_tokens};
     memcpy(end.finish_reason, s->finish_reason, sizeof end.finish_reason);
     memcpy(end.error, s->error, sizeof end.error);
     pthread_mutex_unlock(&s->lock);

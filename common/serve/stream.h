@@ -49,6 +49,7 @@ struct stream {
     char error[160];
     int32_t closing_tokens; /* tokens that are in no piece (a stop string's) */
     int32_t output_tokens;  /* of the whole answer; set when it is closed */
+    int32_t cached_tokens;  /* of the prompt, found in the KV cache; -1: reuse is off */
     bool whole;             /* the reader wants the complete answer: resume it at the end only */
     struct MHD_Connection *connection; /* NULL: none (in tests), or closed */
     int fd;                            /* its socket; -1: none */
@@ -68,7 +69,7 @@ void stream_release(struct stream *s);
 int stream_push(struct stream *s, const char *text, size_t n, int32_t tokens);
 /* Closes the stream: the answer is complete. Does nothing on a closed stream. */
 void stream_finish(struct stream *s, const char *finish_reason, int32_t output_tokens,
-                   int32_t closing_tokens);
+                   int32_t closing_tokens, int32_t cached_tokens);
 /* Closes the stream as STREAM_REJECTED, STREAM_FAILED or STREAM_CANCELLED. Does nothing on a closed
  * one. */
 void stream_abort(struct stream *s, enum stream_state how, const char *error);
@@ -96,7 +97,7 @@ struct stream_end {
     enum stream_state state;
     char finish_reason[16];
     char error[160];
-    int32_t output_tokens, closing_tokens;
+    int32_t output_tokens, closing_tokens, cached_tokens;
 };
 struct stream_end stream_end_of(struct stream *s);
 

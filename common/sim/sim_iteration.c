@@ -38,6 +38,25 @@ static void give_back(struct sim *s, const struct policy_request *r) {
 
 /* ---- from a plan to an iteration in flight ---- */
 
+static bool arrived_before(const struct policy_request *a, const struct policy_request *b) {
+    return a->arrival_ns != b->arrival_ns ? a->arrival_ns < b->arrival_ns : a->id < b->id;
+}
+
+/* Where a preempted request waits: preempted ones are first, in order of arrival. */
+static struct policy_request *wait_again(struct sim *s, int32_t slot,
+                                         const struct policy_request *r) {
+    queue_prepend(&s->waiting, slot);
+    size_t at = 0;
+    for (; at + 1 < s->waiting.n; at++) {
+        const struct policy_request *next = queue_seen(&s->waiting, at + 1);
+        if (next->preemptions == 0 || arrived_before(r, next)) break;
+        *queue_seen(&s->waiting, at) = *next;
+        s->waiting.slot[s->waiting.head + at] = queue_slot(&s->waiting, at + 1);
+    }
+    s->waiting.slot[s->waiting.head + at] = slot;
+    return queue_seen(&s->waiting, at);
+}
+
 static void preempt(struct sim *s, size_t at) {
     struct policy_request r = *queue_seen(&s->running, at);
     int32_t slot = queue_slot(&s->running, at);
@@ -47,7 +66,7 @@ static void preempt(struct sim *s, size_t at) {
     r.preemptions++;
     s->n.preemptions++;
     queue_remove(&s->running, at);
-    *queue_prepend(&s->waiting, slot) = r;
+    *wait_again(s, slot, &r) = r;
     sim_emit(s, slot, EV_REQUEST_PREEMPTED, s->now_ns);
 }
 

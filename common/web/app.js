@@ -322,6 +322,9 @@ async function showModel() {
     try {
         const { data } = await (await fetch("/v1/models")).json();
         $("model").textContent = $("model").dataset.id = data[0].id;
+        if (!data[0].paced) return;
+        $("paced").textContent = `paced: ${data[0].paced}, simulated`;
+        $("paced").hidden = false;
     } catch {
         $("model").textContent = "unknown";
     }

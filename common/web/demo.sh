@@ -16,6 +16,7 @@ model=${1:-tiny}
 out=${OUT:-build/demo}
 servelab=${SERVELAB:-build/bin/servelab}
 server='' driver='' name=''
+load_s=${LOAD_S:-20}
 readonly NO_BROWSER=5 # drive.py's exit status
 
 bold='' plain=''
@@ -83,20 +84,20 @@ find_model() {
     [ -r "$file" ] || give_up 2 "no model $file; MODEL is tiny, smollm2 or the path of a GGUF file"
 }
 
-start_server() {
+start_server() { # start_server LOG FLAGS...: `servelab serve` with these flags
+    local log=$out/$1 waited=0
+    shift
     rm -f "$out/port"
-    "$servelab" serve --model "$file" ${name:+--name "$name"} --port 0 --port-file "$out/port" \
-        --log "$out/requests.jsonl" >"$out/server.log" 2>&1 &
+    "$servelab" serve --port 0 --port-file "$out/port" "$@" >"$log" 2>&1 &
     server=$!
-    local waited=0
     until [ -s "$out/port" ]; do
-        kill -0 "$server" 2>/dev/null || { cat "$out/server.log" >&2; server=''; give_up 1 "the server didn't start"; }
+        kill -0 "$server" 2>/dev/null || { cat "$log" >&2; server=''; give_up 1 "the server didn't start"; }
         sleep 0.1
         waited=$((waited + 1))
         [ $((waited % 20)) != 0 ] || echo "  loading the model ... $((waited / 10)) s"
     done
     url=http://127.0.0.1:$(cat "$out/port")/
-    echo "  $(head -1 "$out/server.log")"
+    sed 's/^/  /' "$log"
 }
 
 # In the background, so that Ctrl-C needn't wait for it.
@@ -152,6 +153,35 @@ simulate() {
     sed -n '/mean end-to-end latency, s (/,$p' "$out/sim.txt"
 }
 
+# The real engine under the recurring case's load. It keeps the pace of a 7B model on one 80 GiB GPU and computes no
+# tokens: no laptop computes prompts of 2,048 tokens at that pace. The simulator predicts the same requests beside it.
+load_at() { # load_at RATE
+    local rate=$1
+    local workload=(--arrivals poisson --rate-rps "$rate" --prompt-tokens 2048 --output-tokens 256 --seed 7)
+    local requests=$((rate * load_s))
+    in_background "$servelab" load --url "$url" "${workload[@]}" --requests $requests --out "$out/load-$rate" --force \
+        >"$out/load-$rate.txt"
+    finished || return 1
+    "$servelab" sim run --model llama-2-7b --gpu h100 --policy learner "${workload[@]}" --requests $requests \
+        >"$out/sim.txt" || return 1
+    echo
+    echo "  $rate requests/s offered for $load_s s; p50 and p99 in ms:     measured             predicted"
+    awk 'function row(name, at) { printf "    %-36s %9.1f %9.1f  %9.1f %9.1f\n", name, m[at, 1], m[at, 2], p[at, 1], p[at, 2] }
+         FNR == 1 { file++ }
+         file == 1 && $1 ~ /^(TTFT|TPOT|e2e)$/ && $2 + 0 > 0 { m[$1, 1] = $2; m[$1, 2] = $4 + 0 }
+         file == 2 && $1 ~ /^(TTFT|TPOT)$/ && $2 + 0 > 0 { p[$1, 1] = $2; p[$1, 2] = $3 + 0 }
+         file == 2 && $1 == "end" && $2 == "to" { p["e2e", 1] = $4; p["e2e", 2] = $5 + 0 }
+         END { row("time to first token (TTFT)", "TTFT"); row("time per output token (TPOT)", "TPOT")
+               row("end to end (e2e)", "e2e") }' "$out/load-$rate.txt" "$out/sim.txt"
+}
+under_load() {
+    end "$server" 5
+    start_server paced.log --model "$file" --backend none --pace llama-2-7b:h100 --context 2304 --prefix-cache off \
+        --max-waiting 10000
+    echo "  Answers are filler; every time below is a simulated machine's, in real time, through the real server."
+    load_at 2 && load_at 7
+}
+
 # ---- the demo -------------------------------------------------------------------------------------------------------
 mkdir -p "$out" || exit 2
 rm -f "$out/record.json" "$out/page.png" "$out/requests.jsonl"
@@ -164,7 +194,7 @@ step "2  Building"
 if [ -n "${SERVELAB:-}" ]; then echo "  $servelab, as SERVELAB says"; else compile; fi
 step "3  The server"
 find_model
-start_server
+start_server server.log --model "$file" ${name:+--name "$name"} --log "$out/requests.jsonl"
 step "4  One prompt of 2,048 tokens, up to 256 tokens of answer (fewer where the model's context ends)"
 ask
 step "5  The record of that one request (seen by $client)"
@@ -184,9 +214,13 @@ step "6  Lab 01, the reference solution, graded"
 step "7  A queue, simulated: who waits, and how much one server can take"
 simulate || failed=1
 
+step "8  The server under load, at the pace of a 7B model on one H100: below the knee, and above it"
+under_load || failed=1
+
 step "What is left for you to look at"
 echo "  $out/record.json    the record above; \`$servelab record check $out/record.json\` prints it again"
 [ -s "$out/page.png" ] && echo "  $out/page.png       the page as the browser saw it"
 [ -s "$out/sweep/curve.svg" ] && echo "  $out/sweep/curve.svg  the curve as a picture; sweep.json beside it has every point"
+echo "  $out/load-2 and load-7  records and run.json of the two loads; \`$servelab trace $out/load-7\` draws them"
 echo "  \`$servelab serve\` and a browser at http://127.0.0.1:8080/ show it live"
 exit $failed

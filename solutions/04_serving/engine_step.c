@@ -38,6 +38,21 @@ static int grant(struct engine *g, struct seq *s, int32_t tokens, struct err *e)
     return 0;
 }
 
+/* A request that was just admitted may find the beginning of its tokens in the cache. The plan
+ * didn't count on that, so the hit goes no further than blocks are free beside the plan's. The last
+ * token is always computed: its logits choose the next one. Returns the tokens left for this step.
+ */
+static int32_t reuse_prefix(struct engine *g, struct seq *s, int32_t tokens, struct err *e) {
+    int32_t total = s->n_prompt + s->n_generated, most = total - 1;
+    int64_t room = (int64_t)(s->kv.n_blocks + kv_pool_free_blocks(g->kv)) * KV_BLOCK_TOKENS;
+    if (most > room - tokens) most = (int32_t)(room - tokens);
+    kv_table_release(g->kv, &s->kv);
+    s->computed = kv_table_share(g->kv, &s->kv, s->tokens, most);
+    if (s->cached < 0) s->cached = s->computed;
+    if (tokens > total - s->computed) tokens = total - s->computed;
+    return kv_table_reserve(g->kv, &s->kv, s->computed + tokens, e) ? -1 : tokens;
+}
+
 static struct backend_seq part_of(const struct seq *s, int32_t tokens) {
     return (struct backend_seq){.tokens = s->tokens + s->computed,
                                 .n_tokens = tokens,
@@ -49,7 +64,8 @@ static struct backend_seq part_of(const struct seq *s, int32_t tokens) {
                                     s->computed + tokens == s->n_prompt + s->n_generated};
 }
 
-/* Carries the plan out and collects the batch. Returns its size, or -1. */
+/* Carries the plan out and collects the batch. Returns its size, or -1. Every part gets its blocks
+ * before a prefix is looked for: a hit must not take what the plan gave to another. */
 static int32_t carry_out(struct engine *g, const struct policy_plan *plan, struct err *e) {
     int32_t n = 0;
     for (size_t i = 0; i < plan->n_actions; i++) {
@@ -61,6 +77,13 @@ static int32_t carry_out(struct engine *g, const struct policy_plan *plan, struc
         if (grant(g, s, a->tokens, e)) return -1;
         g->batch[n] = part_of(s, a->tokens);
         g->batch_of[n++] = s;
+    }
+    for (int32_t i = 0; i < n && g->prefix_cache; i++) {
+        struct seq *s = g->batch_of[i];
+        if (s->computed > 0) continue;
+        int32_t tokens = reuse_prefix(g, s, g->batch[i].n_tokens, e);
+        if (tokens < 0) return -1;
+        g->batch[i] = part_of(s, tokens);
     }
     return n;
 }
@@ -111,8 +134,8 @@ static void next_token(struct engine *g, struct seq *s, const float *logits) {
         return;
     }
     bool full = s->n_generated == s->max_output;
-    if (deliver(g, s, &piece) && (piece.stopped || full))
-        finish(g, s, piece.stopped ? "stop" : "length");
+    bool over = piece.stopped || s->n_generated == s->ends_after;
+    if (deliver(g, s, &piece) && (over || full)) finish(g, s, over ? "stop" : "length");
 }
 
 static void take_results(struct engine *g, int32_t n) {
@@ -120,6 +143,7 @@ static void take_results(struct engine *g, int32_t n) {
     for (int32_t i = 0; i < n; i++) {
         struct seq *s = g->batch_of[i];
         s->computed += g->batch[i].n_tokens;
+        if (g->prefix_cache) kv_table_publish(g->kv, &s->kv, s->tokens, s->computed);
         if (!g->batch[i].want_logits) continue;
         if (!s->cancelled) next_token(g, s, logits);
         logits += g->backend->info.vocab_size;
@@ -155,9 +179,11 @@ enum engine_progress engine_step(struct engine *g, int64_t *wake_ns, struct err 
     if (n == 0) goto out;
 
     struct backend_batch batch = {g->batch, n};
+    int64_t start_ns = clock_now_ns(&g->clock);
     pthread_mutex_unlock(&g->lock);
     int failed = backend_step(g->backend, &batch, g->logits, e);
     pthread_mutex_lock(&g->lock);
+    engine_note_step(g, n, start_ns);
     if (failed) progress = ENGINE_FAULT;
     if (failed)
         for (int32_t i = 0; i < n; i++) engine_end(g, g->batch_of[i], STREAM_FAILED, e->text);

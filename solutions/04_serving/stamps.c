@@ -13,7 +13,7 @@
 static struct event at(const struct clock *c, enum event_kind kind, enum event_source source) {
     struct event ev = {.t_ns = clock_now_ns(c), .kind = kind, .clock = CLOCK_SERVER};
     ev.source = source;
-    strcpy(ev.clock_api, "CLOCK_MONOTONIC");
+    strcpy(ev.clock_api, c->api);
     return ev;
 }
 

@@ -46,14 +46,15 @@ static int choose_limits(struct cpu_backend *b, const struct backend_config *c, 
         check_limit("max_step_tokens", i->max_step_tokens, MAX_STEP_TOKENS, e))
         return -1;
     if (i->max_step_tokens < i->max_seqs) i->max_step_tokens = i->max_seqs;
-    int64_t blocks =
-        c->kv_blocks ? c->kv_blocks : (int64_t)i->max_seqs * policy_blocks_for(i->max_seq_tokens);
+    i->kv_bytes_per_token =
+        2 * (int64_t)sizeof(float) * m->n_layers * m->n_kv_heads * attention_head_pad(m->head_dim);
+    int64_t blocks = (int64_t)i->max_seqs * policy_blocks_for(i->max_seq_tokens);
+    if (c->kv_bytes) blocks = c->kv_bytes / (i->kv_bytes_per_token * KV_BLOCK_TOKENS);
+    if (c->kv_blocks) blocks = c->kv_blocks;
     if (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS)
         return err_at(e, 0, "kv_blocks", "is %lld; it must lie between 1 and %d", (long long)blocks,
                       INT32_MAX / KV_BLOCK_TOKENS);
     i->kv_blocks = (int32_t)blocks;
-    i->kv_bytes_per_token =
-        2 * (int64_t)sizeof(float) * m->n_layers * m->n_kv_heads * attention_head_pad(m->head_dim);
     return 0;
 }
 

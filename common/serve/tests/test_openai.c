@@ -214,7 +214,7 @@ END_TEST
 START_TEST(usage_comes_in_a_chunk_without_choices) {
     struct buffer b = {0};
     struct openai_reply r = {OPENAI_COMPLETIONS, "r-1", "m", 5, true};
-    openai_chunk_usage(&b, &r, (struct openai_usage){3, 4});
+    openai_chunk_usage(&b, &r, (struct openai_usage){3, 4, -1});
     cJSON *tree = event(&b);
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(tree, "choices")), 0);
     cJSON *usage = cJSON_GetObjectItem(tree, "usage");

@@ -4,6 +4,7 @@
 #include "testing/check_main.h"
 
 #include "base/buffer.h"
+#include "base/rng.h"
 #include "serve/answer.h"
 #include "serve/kv_blocks.h"
 #include "serve/stamps.h"
@@ -51,6 +52,131 @@ START_TEST(double_release_aborts) {
         .blocks = memcpy(malloc(sizeof copy), copy, sizeof copy), .n_blocks = 2, .cap = 2};
     kv_table_release(p, &a);
     kv_table_release(p, &stale);
+}
+END_TEST
+
+/* ---- prefix reuse ---- */
+
+static void count_up(int32_t *tokens, int32_t n, int32_t from) {
+    for (int32_t i = 0; i < n; i++) tokens[i] = from + i;
+}
+
+START_TEST(a_published_prefix_is_shared_block_by_block) {
+    struct err e;
+    struct kv_pool *p = kv_pool_create(8, &e);
+    struct kv_table a = {0}, b = {0}, c = {0};
+    int32_t tokens[64], other[64];
+    count_up(tokens, 64, 100);
+    count_up(other, 64, 100);
+    other[20] = 7; /* the second block differs, the third is the same again */
+    ck_assert_int_eq(kv_table_share(p, &a, tokens, 64), 0);
+    ck_assert_int_eq(kv_table_reserve(p, &a, 50, &e), 0);
+    kv_table_publish(p, &a, tokens, 50);
+    ck_assert_int_eq(kv_table_share(p, &b, tokens, 64), 48); /* full blocks only */
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(b.blocks[i], a.blocks[i]);
+    ck_assert_int_eq(kv_pool_free_blocks(p), 4);
+    ck_assert_int_eq(kv_table_share(p, &c, other, 64), 16); /* equal blocks behind a difference
+                                                               are no equal prefix */
+    kv_table_release(p, &a);
+    ck_assert_int_eq(kv_pool_free_blocks(p), 5); /* three are held by b still */
+    kv_table_release(p, &c);
+    kv_table_release(p, &b);
+    ck_assert_int_eq(kv_pool_free_blocks(p), 8);
+    ck_assert_int_eq(kv_table_share(p, &c, tokens, 47), 32); /* known although nobody holds it */
+    kv_table_release(p, &c);
+    kv_pool_free(p);
+}
+END_TEST
+
+START_TEST(the_least_recently_used_prefix_goes_first_and_from_its_end) {
+    struct err e;
+    int32_t old[32], young[32];
+    count_up(old, 32, 100);
+    count_up(young, 32, 200);
+    /* after `taken` new blocks: two were never used, then the old prefix goes, then the young */
+    static const int32_t left_old[] = {32, 32, 32, 16, 0, 0, 0};
+    static const int32_t left_young[] = {32, 32, 32, 32, 32, 16, 0};
+    for (int taken = 0; taken <= 6; taken++) {
+        struct kv_pool *p = kv_pool_create(6, &e);
+        struct kv_table t = {0}, all = {0}, look = {0};
+        for (int round = 0; round < 2; round++) {
+            ck_assert_int_eq(kv_table_reserve(p, &t, 32, &e), 0);
+            kv_table_publish(p, &t, round ? young : old, 32);
+            kv_table_release(p, &t);
+        }
+        ck_assert_int_eq(kv_table_reserve(p, &all, taken * 16, &e), 0);
+        ck_assert_int_eq(kv_table_share(p, &look, young, 32), left_young[taken]);
+        kv_table_release(p, &look);
+        ck_assert_int_eq(kv_table_share(p, &look, old, 32), left_old[taken]);
+        kv_table_release(p, &look);
+        kv_table_release(p, &all);
+        kv_pool_free(p);
+    }
+}
+END_TEST
+
+START_TEST(equal_prompts_at_once_publish_one_of_their_copies) {
+    struct err e;
+    struct kv_pool *p = kv_pool_create(8, &e);
+    struct kv_table a = {0}, b = {0}, c = {0};
+    int32_t tokens[48];
+    count_up(tokens, 48, 1);
+    ck_assert_int_eq(kv_table_reserve(p, &a, 48, &e), 0);
+    ck_assert_int_eq(kv_table_reserve(p, &b, 48, &e), 0);
+    kv_table_publish(p, &a, tokens, 16);
+    kv_table_publish(p, &b, tokens, 48); /* its first block is there; the others are new */
+    kv_table_publish(p, &a, tokens, 48);
+    ck_assert_int_eq(kv_table_share(p, &c, tokens, 48), 48);
+    ck_assert_int_eq(c.blocks[0], a.blocks[0]);
+    ck_assert_int_eq(c.blocks[1], b.blocks[1]);
+    kv_table_release(p, &a);
+    kv_table_release(p, &b);
+    kv_table_release(p, &c);
+    ck_assert_int_eq(kv_pool_free_blocks(p), 8);
+    kv_pool_free(p);
+}
+END_TEST
+
+/* Random sharing against what the blocks would hold: nobody's block ever changes under it. */
+START_TEST(random_sharing_never_mixes_contents) {
+    enum { POOL = 24, TABLES = 6, LONGEST = 96 };
+    struct err e;
+    struct kv_pool *p = kv_pool_create(POOL, &e);
+    struct kv_table t[TABLES] = {0};
+    int32_t tokens[TABLES][LONGEST], computed[TABLES] = {0};
+    static int32_t held[POOL][KV_BLOCK_TOKENS]; /* what the backend would have written */
+    int64_t shared = 0;
+    struct rng r;
+    rng_seed(&r, 5);
+    for (int turn = 0; turn < 20000; turn++) {
+        int i = (int)rng_below(&r, TABLES);
+        if (t[i].n_blocks == 0) { /* begins with one of three prefixes, ends in its own way */
+            int32_t head = (int32_t)rng_below(&r, 80), which = (int32_t)rng_below(&r, 3);
+            for (int k = 0; k < LONGEST; k++)
+                tokens[i][k] = k < head ? which : (int32_t)rng_below(&r, 3);
+            computed[i] = kv_table_share(p, &t[i], tokens[i], LONGEST - 1);
+            shared += computed[i];
+        }
+        int32_t more = 1 + (int32_t)rng_below(&r, 40);
+        if (computed[i] + more > LONGEST || kv_table_reserve(p, &t[i], computed[i] + more, &e)) {
+            kv_table_release(p, &t[i]);
+            continue;
+        }
+        for (int32_t k = computed[i]; k < computed[i] + more; k++)
+            held[t[i].blocks[k / KV_BLOCK_TOKENS]][k % KV_BLOCK_TOKENS] = tokens[i][k];
+        computed[i] += more;
+        kv_table_publish(p, &t[i], tokens[i], computed[i]);
+        int64_t wrong = 0;
+        for (int j = 0; j < TABLES; j++)
+            for (int32_t k = 0; t[j].n_blocks > 0 && k < computed[j]; k++)
+                wrong +=
+                    held[t[j].blocks[k / KV_BLOCK_TOKENS]][k % KV_BLOCK_TOKENS] != tokens[j][k];
+        ck_assert_int_eq(wrong, 0);
+    }
+    ck_assert_int_gt(shared, 10000);
+    for (int i = 0; i < TABLES; i++) kv_table_release(p, &t[i]);
+    ck_assert_int_eq(kv_pool_free_blocks(p), POOL);
+    kv_pool_free(p);
 }
 END_TEST
 
@@ -198,7 +324,7 @@ START_TEST(pieces_of_a_slow_reader_are_joined_with_their_tokens) {
     struct buffer all = {0};
     int32_t tokens, sum = 0, pieces = 0;
     for (int i = 0; i < 100; i++) ck_assert_int_eq(stream_push(s, "ab", 2, 2), 0);
-    stream_finish(s, "stop", 201, 1);
+    stream_finish(s, "stop", 201, 1, -1);
     stream_abort(s, STREAM_FAILED, "too late"); /* the first end counts */
     for (; stream_take(s, &all, &tokens) == 1; pieces++) sum += tokens;
     ck_assert_int_eq(pieces, STREAM_MAX_PIECES);
@@ -231,7 +357,7 @@ static int64_t tick(void *ctx) {
 
 START_TEST(stamps_read_the_clock_once_and_say_who_did) {
     int64_t now = 0;
-    struct clock c = {tick, &now};
+    struct clock c = {tick, &now, NULL, "CLOCK_MONOTONIC"};
     struct record r;
     struct err e = {0};
     record_init(&r);
@@ -272,6 +398,10 @@ static Suite *parts_suite(void) {
     tcase_add_test(c, reserve_is_all_or_nothing);
     tcase_add_test_raise_signal(c, double_release_aborts, SIGABRT);
     tcase_add_test(c, a_pool_without_blocks_is_refused);
+    tcase_add_test(c, a_published_prefix_is_shared_block_by_block);
+    tcase_add_test(c, the_least_recently_used_prefix_goes_first_and_from_its_end);
+    tcase_add_test(c, equal_prompts_at_once_publish_one_of_their_copies);
+    tcase_add_test(c, random_sharing_never_mixes_contents);
     tcase_add_test(c, one_place_runs_the_oldest_in_chunks);
     tcase_add_test(c, the_policy_rejects_what_can_never_run);
     tcase_add_test(c, the_policy_takes_no_argument);

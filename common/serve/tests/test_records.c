@@ -18,7 +18,7 @@ static int64_t fake_now(void *ctx) {
     (void)ctx;
     return now_ns;
 }
-static const struct clock hand = {fake_now, NULL};
+static const struct clock hand = {fake_now, NULL, NULL, "CLOCK_MONOTONIC"};
 
 static struct records *store(int log_fd) {
     struct err e;

@@ -178,7 +178,7 @@ def clients_half_still_comes_while_draining():
 def ended_early(extra, second_signal):
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
-        with RealServer("--log", log, *extra) as s:
+        with RealServer("--log", log, "--max-batch", "1", *extra) as s:
             runs, queued = s.connect(), s.connect()
             s.send_completion(runs, headers=["Connection: close", "X-Request-Id: runs"], max_tokens=2000, **LONG)
             wait_until(lambda: s.record("runs"), "the first is accepted")
@@ -263,7 +263,12 @@ def two_thousand_and_forty_eight_tokens_exactly():
     with RealServer() as s:
         r = s.complete([40 + i % 50 for i in range(2048)], max_tokens=4, ignore_eos=True, temperature=0)
         equal(r.status, 200, r.body)
-        equal(r.json()["usage"], {"prompt_tokens": 2048, "completion_tokens": 4, "total_tokens": 2052})
+        equal(r.json()["usage"], {"prompt_tokens": 2048, "completion_tokens": 4, "total_tokens": 2052,
+                                  "prompt_tokens_details": {"cached_tokens": 0}})
+        again = s.complete([40 + i % 50 for i in range(2048)], max_tokens=4, ignore_eos=True, temperature=0)
+        # the last prompt token is always computed, and with it its block
+        equal(again.json()["usage"]["prompt_tokens_details"], {"cached_tokens": 2032})
+        equal(again.json()["choices"], r.json()["choices"])
 
 
 TESTS = [bad_flags_are_named, help_has_an_example, port_in_use, ready_line, page_from_a_folder,

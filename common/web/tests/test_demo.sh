@@ -19,7 +19,7 @@ check() { # check NAME RESULT [WHY]
     echo "rerun: bash common/web/tests/test_demo.sh" >&2
     cat "$work/said" >&2
 }
-demo() { common/web/demo.sh "$@" >"$work/said" 2>&1 </dev/null; }
+demo() { LOAD_S=1 common/web/demo.sh "$@" >"$work/said" 2>&1 </dev/null; }
 left() { # who of the demo's processes still runs, zombies aside
     local p
     for p in /proc/[0-9]*; do
@@ -77,7 +77,7 @@ exec "$python" "$PWD/common/web/tests/mock_server.py" --hold --port 0 --port-fil
 EOF
     chmod 755 "$work/held"
     rm -f "$work/said"
-    SERVELAB=$work/held common/web/demo.sh >"$work/said" 2>&1 </dev/null & # not demo(): the signal below goes to this process
+    LOAD_S=1 SERVELAB=$work/held common/web/demo.sh >"$work/said" 2>&1 </dev/null & # not demo(): the signal below goes to this process
     pid=$!
     until has "The server is reading" || ! kill -0 $pid 2>/dev/null; do sleep 0.1; done
     has "The server is reading"

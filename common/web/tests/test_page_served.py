@@ -109,6 +109,17 @@ def test_verdict(browser, served):
     )
 
 
+def test_prefix_reuse(browser, served):
+    """A prompt that was asked before is found in the KV cache; the page and the record say how much of it"""
+    with page_testing.Served() as fresh:
+        first = json.loads(ask(browser, fresh.url)[1])
+        page, raw = ask(browser, fresh.url)
+        second = json.loads(raw)
+        expect_equal(first["workload"]["cached_prompt_tokens"], 0, "the first time")
+        expect_equal(second["workload"]["cached_prompt_tokens"], 2032, "again: all but the last block")
+        expect("2,032 prompt tokens found in the cache" in page.text("verdicts"), page.text("verdicts"))
+
+
 def test_size(browser, served):
     """A projector of 1920x1080 or 1280x720 shows the server's own presets and their results without scrolling"""
     try:
@@ -212,6 +223,21 @@ def test_network_delay(browser, served):
             f" (medians moved {medians[1] - medians[0]:.3f})"
         )
         expect_within(far - near, moves_by - TOLERANCE_MS, moves_by + TOLERANCE_MS, f"{key} moved by, in ms")
+
+
+def test_paced(browser, served):
+    """A paced server's page says that its times are simulated, and an answer lasts as long as the simulated machine needs"""
+    with page_testing.Served("--pace", "llama-2-7b:a100", "--prefix-cache", "off") as paced:
+        page, raw = ask(browser, paced.url, prompt="12+30=", max_tokens=64)
+        expect_equal(page.text("paced"), "paced: llama-2-7b on a100, simulated", "the label")
+        record = json.loads(raw)
+        expect_equal(record["workload"]["paced"], "llama-2-7b on a100", "the record's label")
+        # each step of a 7B model takes at least 9 ms there, whatever this machine is
+        sent = [e["t_ns"] for e in record["events"] if e["event"] == "token_sent" and e["tokens"] > 0]
+        per_token_ms = (sent[-1] - sent[0]) / 1e6 / max(1, record["workload"]["output_tokens"] - 1)
+        expect(len(sent) < 2 or per_token_ms > 8.5, f"{per_token_ms:.1f} ms a token")
+    page = ClassroomPage(browser, served.url)
+    expect_equal(page.text("paced"), "", "an unpaced server has no label")
 
 
 def test_server_dies(browser, served):

@@ -1,0 +1,44 @@
+/* load_flags.h: the flags of `servelab load`, which does two things: a few requests one after the
+ * other (cmd_load.c), and a load on a schedule (load_run.c) whose figures load_print.c shows.
+ */
+#ifndef SERVELAB_CLI_LOAD_FLAGS_H
+#define SERVELAB_CLI_LOAD_FLAGS_H
+
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/sim_flags.h"
+#include "load/outbox.h"
+#include "load/run_file.h"
+#include "load/summary.h"
+
+#include <stdbool.h>
+
+enum prompt_form { FORM_AUTO, FORM_IDS, FORM_TEXT };
+
+struct load_flags {
+    const char *url, *model, *prompt, *prompt_file, *tokens_file, *preset, *record, *out;
+    const char *objective;
+    struct sim_flags w; /* the workload's flags, as `servelab sim run` has them */
+    long long max_tokens, requests, timeout_s, seed;
+    long long shared_prefix, prompt_salt, max_streams;
+    double temperature, duration_s, warm_up_s, cool_down_s, check_share;
+    int prompt_form;
+    bool completions, ignore_eos, json, no_join, force;
+    bool has_seed, has_requests, has_salt; /* given */
+};
+
+/* A load on a schedule. argv, with `argc` words, is for the run file. Exit status. */
+int load_run(const struct load_flags *f, const char *command_line);
+
+/* What load_print.c shows. */
+struct load_report {
+    const struct load_flags *flags;
+    const struct run_file *run;
+    const struct load_results *results;
+    const struct load_summary *summary;
+};
+/* Each returns the objective's verdict (SLO_MET without an objective). */
+enum slo_answer load_print_text(const struct load_report *r);
+enum slo_answer load_print_json(const struct load_report *r);
+
+#endif

@@ -1,0 +1,154 @@
+/* serve_machine.c: see serve_machine.h. */
+#include "cli/serve_machine.h"
+
+#include "backend/none.h"
+#include "backend/paced.h"
+#include "base/buffer.h"
+#include "base/home.h"
+#include "model/model.h"
+#include "sched/policy.h"
+#include "sim/hardware.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CPU_BATCH = 8,      /* sequences that share a laptop's step before each becomes too slow */
+    NONE_BATCH = 1024,  /* a load test of the server is not to end at the batch */
+    PACED_BATCH = 256,  /* what servers of this size commonly allow, as in `sim run` */
+    PACED_BUDGET = 2048 /* prefill of so many tokens saturates a GPU, as in `sim run` */
+};
+
+const char *const machine_backends[] = {"auto", "cpu", "none", NULL};
+
+/* What the flags and the deployment make of the limits; 0: the backend's own default. */
+struct limits {
+    int32_t max_batch, token_budget, kv_blocks, context;
+    int64_t kv_bytes;
+};
+
+/* ---- the pace -------------------------------------------------------------------------------- */
+
+static int split_pace(const char *text, char *model, size_t cap, const char **gpu, struct err *e) {
+    const char *colon = strchr(text, ':');
+    if (!colon || colon == text || !colon[1] || (size_t)(colon - text) >= cap)
+        return err_at(e, 0, "--pace", "takes a model and a GPU, as in llama-2-7b:h100, not '%.60s'",
+                      text);
+    snprintf(model, cap, "%.*s", (int)(colon - text), text);
+    *gpu = colon + 1;
+    return 0;
+}
+
+static int find_deployment(const struct machine_flags *f, struct deployment *d, struct err *e) {
+    char model[64];
+    const char *gpu = NULL;
+    if (split_pace(f->pace, model, sizeof model, &gpu, e)) return -1;
+    if (deployment_find(model, gpu, d, e)) {
+        text_cut(e->field, sizeof e->field, "--pace");
+        return -1;
+    }
+    if (f->weight_bits) d->weight_bits = (int)f->weight_bits;
+    if (f->kv_bits) d->kv_bits = (int)f->kv_bits;
+    return 0;
+}
+
+static int pace_limits(const struct machine_flags *f, const struct deployment *d, struct limits *l,
+                       struct err *e) {
+    if (!l->max_batch) l->max_batch = PACED_BATCH;
+    if (!l->token_budget) l->token_budget = PACED_BUDGET;
+    int64_t blocks = f->kv_blocks;
+    if (!blocks && f->kv_bytes)
+        blocks = f->kv_bytes / (deployment_kv_bytes_per_token(d) * KV_BLOCK_TOKENS);
+    if (!blocks) blocks = deployment_kv_blocks(d, e);
+    if (blocks < 0) return -1;
+    if (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS)
+        return err_at(e, 0, "--kv-bytes",
+                      "gives a cache of %lld blocks of %d tokens; from 1 to %d "
+                      "are possible",
+                      (long long)blocks, KV_BLOCK_TOKENS, INT32_MAX / KV_BLOCK_TOKENS);
+    l->kv_blocks = (int32_t)blocks;
+    l->kv_bytes = 0;
+    return 0;
+}
+
+static int wrap(struct machine *m, const struct machine_flags *f, const struct deployment *d,
+                struct err *e) {
+    char label[96];
+    struct pace pace = {.scale = f->pace_scale,
+                        .slack_ns = PACE_SLACK_NS,
+                        .clock = clock_monotonic(),
+                        .label = label};
+    snprintf(label, sizeof label, "%s on %s", d->model->name, d->gpu->name);
+    if (deployment_cost(d, &pace.cost, e)) return -1;
+    struct backend *inner = m->backend;
+    m->backend = backend_paced_create(inner, &pace, e);
+    if (!m->backend) return -1;
+    m->backend->info.kv_bytes_per_token = deployment_kv_bytes_per_token(d);
+    m->backend->info.weight_bytes = deployment_weight_bytes(d);
+    return 0;
+}
+
+/* ---- the backend underneath ------------------------------------------------------------------ */
+
+static struct backend *open_cpu(const struct machine *m, const struct machine_flags *f,
+                                const struct limits *l, struct err *e) {
+    struct backend_config c = {.model = m->model,
+                               .threads = (int32_t)f->threads,
+                               .kv_blocks = l->kv_blocks,
+                               .kv_bytes = l->kv_bytes,
+                               .max_seq_tokens = l->context,
+                               .max_step_tokens = l->token_budget,
+                               .max_seqs = l->max_batch ? l->max_batch : CPU_BATCH};
+    return backend_cpu_create(&c, e);
+}
+
+static struct backend *open_none(const struct machine *m, const struct limits *l, struct err *e) {
+    int32_t *ids, n = tokenizer_encode(m->tokenizer, "0", 1, false, &ids, e);
+    if (n < 0) return NULL;
+    if (n == 0) {
+        free(ids);
+        err_set(e, "the model has no token for '0', which the backend 'none' answers");
+        return NULL;
+    }
+    int32_t filler = ids[n - 1], context = m->model->config.context_length;
+    free(ids);
+    struct backend_info limits = {.vocab_size = m->model->config.vocab_size,
+                                  .max_seq_tokens = l->context ? l->context : context,
+                                  .max_step_tokens = l->token_budget ? l->token_budget : 8192,
+                                  .max_seqs = l->max_batch ? l->max_batch : NONE_BATCH,
+                                  .kv_blocks = l->kv_blocks};
+    if (!limits.kv_blocks)
+        limits.kv_blocks = limits.max_seqs * policy_blocks_for(limits.max_seq_tokens);
+    return backend_none_create(&limits, filler, e);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int open_backend(struct machine *m, const struct machine_flags *f, struct err *e) {
+    struct limits l = {(int32_t)f->max_batch, (int32_t)f->token_budget, (int32_t)f->kv_blocks,
+                       (int32_t)f->context, f->kv_bytes};
+    struct deployment d;
+    if (!f->pace && (f->weight_bits || f->kv_bits || f->pace_scale != 1))
+        return err_at(e, 0, "--pace", "is needed by --weight-bits, --kv-bits and --pace-scale");
+    if (f->pace && (find_deployment(f, &d, e) || pace_limits(f, &d, &l, e))) return -1;
+    m->backend = f->backend == MACHINE_NONE ? open_none(m, &l, e) : open_cpu(m, f, &l, e);
+    if (!m->backend) return -1;
+    return f->pace ? wrap(m, f, &d, e) : 0;
+}
+
+int machine_open(struct machine *m, const struct machine_flags *f, struct err *e) {
+    *m = (struct machine){.path = f->model};
+    if (!m->path) m->path = home_path(HOME_DEFAULT_MODEL, m->path_room, sizeof m->path_room);
+    m->model = model_open(m->path, e);
+    if (!m->model) return -1;
+    m->tokenizer = tokenizer_create(m->model->file, e);
+    if (!m->tokenizer) return -1;
+    return open_backend(m, f, e);
+}
+
+void machine_close(struct machine *m) {
+    backend_free(m->backend);
+    tokenizer_free(m->tokenizer);
+    model_free(m->model);
+}

@@ -1,0 +1,38 @@
+/* serve_machine.h: what computes for `servelab serve`: model, tokenizer and backend, put together
+ * from flags.
+ */
+#ifndef SERVELAB_CLI_SERVE_MACHINE_H
+#define SERVELAB_CLI_SERVE_MACHINE_H
+
+#include "backend/backend.h"
+#include "model/tokenizer.h"
+
+#include <limits.h>
+
+enum machine_backend { MACHINE_AUTO, MACHINE_CPU, MACHINE_NONE };
+extern const char *const machine_backends[]; /* their names, NULL at the end */
+
+/* Numbers that are 0 take the default. */
+struct machine_flags {
+    const char *model; /* NULL: the embedded one */
+    int backend;       /* enum machine_backend */
+    long long threads, context, max_batch, token_budget, kv_blocks, kv_bytes;
+    const char *pace; /* "llama-2-7b:h100", or NULL */
+    long long weight_bits, kv_bits;
+    double pace_scale;
+};
+
+struct machine {
+    const char *path; /* of the model's file */
+    char path_room[PATH_MAX];
+    struct model *model;
+    struct tokenizer *tokenizer;
+    struct backend *backend;
+};
+
+/* -1 and *e, which names the flag at fault or belongs to the model's file; machine_close after
+ * either. */
+int machine_open(struct machine *m, const struct machine_flags *f, struct err *e);
+void machine_close(struct machine *m);
+
+#endif

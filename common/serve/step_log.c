@@ -1,0 +1,99 @@
+/* step_log.c: see step_log.h. */
+#include "serve/step_log.h"
+
+#include "backend/paced.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct step_log {
+    FILE *file;
+    int error; /* errno of the first write that failed */
+};
+
+static void note_error(struct step_log *l) {
+    if (ferror(l->file) && !l->error) l->error = errno;
+}
+
+static bool write_head(FILE *f, const struct backend *b, const struct clock *c) {
+    cJSON *o = cJSON_CreateObject();
+    const char *paced = paced_label(b);
+    cJSON_AddStringToObject(o, "schema", "servelab.step-log.v1");
+    cJSON_AddStringToObject(o, "clock_api", c->api);
+    cJSON_AddStringToObject(o, "backend", b->info.name);
+    if (paced)
+        cJSON_AddStringToObject(o, "paced", paced);
+    else
+        cJSON_AddNullToObject(o, "paced");
+    cJSON_AddNumberToObject(o, "kv_blocks", b->info.kv_blocks);
+    cJSON_AddNumberToObject(o, "token_budget", b->info.max_step_tokens);
+    cJSON_AddNumberToObject(o, "max_batch", b->info.max_seqs);
+    char *text = json_print(o);
+    bool ok = text && fprintf(f, "%s\n", text) > 0 && !fflush(f);
+    cJSON_free(text);
+    cJSON_Delete(o);
+    return ok;
+}
+
+struct step_log *step_log_open(const char *path, const struct backend *b, const struct clock *c,
+                               struct err *e) {
+    struct step_log *l = calloc(1, sizeof *l);
+    if (l && (l->file = fopen(path, "we")) && write_head(l->file, b, c)) return l;
+    err_at(e, 0, "--step-log", "%.200s can't be written: %s", path, strerror(errno));
+    if (l && l->file) fclose(l->file);
+    free(l);
+    return NULL;
+}
+
+void step_log_add(struct step_log *l, const struct step *s) {
+    if (!l) return;
+    fprintf(l->file,
+            "{\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64
+            ",\"prefill_tokens\":%d,\"decode_tokens\":%d,\"sequences\":%d,"
+            "\"context_tokens\":%" PRId64 ",\"attended_tokens\":%" PRId64
+            ",\"waiting\":%d,\"kv_blocks_used\":%d}\n",
+            s->start_ns, s->end_ns, s->prefill_tokens, s->decode_tokens, s->sequences,
+            s->context_tokens, s->attended_tokens, s->waiting, s->kv_blocks_used);
+    note_error(l);
+}
+
+int step_log_close(struct step_log *l, struct err *e) {
+    if (!l) return 0;
+    if (fclose(l->file) && !l->error) l->error = errno;
+    int error = l->error;
+    free(l);
+    return error ? err_at(e, 0, "--step-log", "steps could not be logged: %s", strerror(error)) : 0;
+}
+
+int step_log_parse(const char *text, int n, struct step *s, struct err *e) {
+    cJSON *o = json_parse(text, strlen(text), n, e);
+    if (!o) return -1;
+    int rc = 1;
+    if (cJSON_GetObjectItemCaseSensitive(o, "schema")) {
+        rc = 0;
+        goto done;
+    }
+    *s = (struct step){0};
+    int64_t prefill, decode, sequences;
+    if (json_get_int(o, "", "start_ns", 0, JSON_MAX_INT, &s->start_ns, e) ||
+        json_get_int(o, "", "end_ns", s->start_ns, JSON_MAX_INT, &s->end_ns, e) ||
+        json_get_int(o, "", "prefill_tokens", 0, INT32_MAX, &prefill, e) ||
+        json_get_int(o, "", "decode_tokens", 0, INT32_MAX, &decode, e) ||
+        json_get_int(o, "", "sequences", 1, INT32_MAX, &sequences, e) ||
+        json_get_int(o, "", "context_tokens", 0, JSON_MAX_INT, &s->context_tokens, e) ||
+        json_get_int(o, "", "attended_tokens", 0, JSON_MAX_INT, &s->attended_tokens, e)) {
+        e->line = n;
+        rc = -1;
+        goto done;
+    }
+    s->prefill_tokens = (int32_t)prefill;
+    s->decode_tokens = (int32_t)decode;
+    s->sequences = (int32_t)sequences;
+done:
+    cJSON_Delete(o);
+    return rc;
+}

@@ -1,0 +1,225 @@
+/* test_same_tokens.c: greedy answers do not depend on scheduling. The embedded model answers the
+ * same prompts under random plans: any batch, any chunk of prefill, preemption, blocks in any
+ * order, with and without prefix reuse. The reference is one request at a time.
+ */
+#include "testing/check_main.h"
+
+#include "backend/backend.h"
+#include "base/home.h"
+#include "base/rng.h"
+#include "model/model.h"
+#include "sched/policies.h"
+#include "base/buffer.h"
+#include "serve/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROMPTS = 10, OUTPUT = 24, LONGEST = 150, POSITIONS = 6, BUDGET = 64, TIGHT = 40 };
+
+static struct model *model;
+static struct tokenizer *tokenizer;
+static int32_t prompts[PROMPTS][LONGEST], lengths[PROMPTS];
+static char reference[PROMPTS][1024];
+
+/* ---- a policy that does anything the rules allow --------------------------------------------- */
+
+static void *chaos_create(const char *arg, struct err *e) {
+    (void)e;
+    struct rng *r = malloc(sizeof *r);
+    ck_assert_ptr_nonnull(r);
+    rng_seed(r, strtoull(arg, NULL, 10));
+    return r;
+}
+
+static bool run_some(struct policy_plan *plan, struct rng *r, const struct policy_request *q,
+                     int32_t *budget, int32_t *blocks) {
+    int32_t left = q->prompt_tokens + q->generated_tokens - q->computed_tokens;
+    int32_t most = left < *budget ? left : *budget;
+    if (most < 1) return false;
+    int32_t tokens = 1 + (int32_t)rng_below(r, (uint64_t)most);
+    int32_t need = policy_blocks_for(q->computed_tokens + tokens) - q->kv_blocks;
+    if (need > *blocks) return false;
+    *blocks -= need > 0 ? need : 0;
+    *budget -= tokens;
+    plan->actions[plan->n_actions++] = (struct policy_action){POLICY_RUN, q->id, tokens, NULL};
+    return true;
+}
+
+static int chaos_plan(void *state, const struct policy_view *v, struct policy_plan *plan,
+                      struct err *e) {
+    (void)e;
+    struct rng *r = state;
+    int32_t budget = v->token_budget, blocks = v->free_kv_blocks;
+    int32_t positions = v->max_running - (int32_t)v->n_running;
+    bool out[POSITIONS] = {false};
+    /* never the first one, so that the run makes progress; always the rest when blocks run out */
+    for (size_t i = v->n_running; i-- > 1;) {
+        out[i] = blocks < 2 || rng_below(r, 12) == 0;
+        if (!out[i]) continue;
+        blocks += v->running[i].kv_blocks;
+        positions++;
+        plan->actions[plan->n_actions++] =
+            (struct policy_action){POLICY_PREEMPT, v->running[i].id, 0, NULL};
+    }
+    for (size_t i = 0; i < v->n_running; i++)
+        if (!out[i] && (i == 0 || rng_below(r, 4) > 0))
+            run_some(plan, r, &v->running[i], &budget, &blocks);
+    for (size_t i = v->n_waiting; i-- > 0 && positions > 0;)
+        if (rng_below(r, 2) && run_some(plan, r, &v->waiting[i], &budget, &blocks)) positions--;
+    return 0;
+}
+
+static const struct policy_ops chaos = {"chaos", chaos_create, chaos_plan, free};
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
+struct result {
+    char text[PROMPTS][1024];
+    int64_t preemptions, cached;
+};
+
+static struct result answer_all(const struct policy_ops *policy, const char *arg, int32_t positions,
+                                int32_t kv_blocks, bool prefix_cache) {
+    struct err e;
+    struct result all = {0};
+    struct backend_config config = {.model = model,
+                                    .threads = 2,
+                                    .kv_blocks = kv_blocks,
+                                    .max_seq_tokens = LONGEST + OUTPUT,
+                                    .max_step_tokens = BUDGET,
+                                    .max_seqs = positions};
+    struct backend *backend = backend_cpu_create(&config, &e);
+    ck_assert_msg(backend != NULL, "%s", e.text);
+    struct records *records = records_create(-1, 0, clock_monotonic(), &e);
+    struct engine_options o = {.backend = backend,
+                               .tokenizer = tokenizer,
+                               .records = records,
+                               .policy = policy,
+                               .policy_arg = arg,
+                               .clock = clock_monotonic(),
+                               .max_waiting = PROMPTS,
+                               .prefix_cache = prefix_cache};
+    struct engine *g = engine_create(&o, &e);
+    struct stream *streams[PROMPTS];
+    struct live_record *live[PROMPTS];
+    for (int i = 0; i < PROMPTS; i++) {
+        streams[i] = stream_create();
+        live[i] = records_open(records, NULL, 0, &e);
+        struct engine_request q = {.prompt = prompts[i],
+                                   .n_prompt = lengths[i],
+                                   .max_output = OUTPUT,
+                                   .top_p = 1,
+                                   .ignore_end = true,
+                                   .stream = streams[i],
+                                   .live = live[i]};
+        int64_t id;
+        ck_assert_int_eq(engine_submit(g, &q, &id), SUBMIT_OK);
+    }
+    engine_drain(g); /* no arrival is left: a short group may go */
+    for (int steps = 0; g->n_waiting + g->n_running > 0; steps++) {
+        int64_t wake;
+        for (const struct seq *s = g->running; s; s = s->next)
+            all.cached += s->cached > 0 && s->n_generated == OUTPUT - 1 ? s->cached : 0;
+        ck_assert_msg(engine_step(g, &wake, &e) != ENGINE_FAULT, "%s", e.text);
+        ck_assert_int_lt(steps, 100000);
+    }
+    ck_assert_int_eq(kv_pool_free_blocks(g->kv), kv_pool_total_blocks(g->kv));
+    for (int i = 0; i < PROMPTS; i++) {
+        struct buffer text = {0};
+        int32_t tokens;
+        while (stream_take(streams[i], &text, &tokens) == 1) continue;
+        buffer_puts(&text, "");
+        snprintf(all.text[i], sizeof all.text[i], "%s", text.bytes);
+        buffer_release(&text);
+        for (size_t k = 0; k < live[i]->record.n_events; k++)
+            all.preemptions += live[i]->record.events[k].kind == EV_REQUEST_PREEMPTED;
+        stream_release(streams[i]);
+        live_end(records, live[i]);
+    }
+    engine_free(g);
+    records_free(records);
+    backend_free(backend);
+    return all;
+}
+
+static void expect_reference(const struct result *r, const char *what) {
+    for (int i = 0; i < PROMPTS; i++)
+        ck_assert_msg(!strcmp(r->text[i], reference[i]), "prompt %d, %s: '%s', alone: '%s'", i,
+                      what, r->text[i], reference[i]);
+}
+
+/* ---- the tests ------------------------------------------------------------------------------- */
+
+static void set_up(void) {
+    char home[4096];
+    struct err e;
+    model = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
+    ck_assert_msg(model != NULL, "%s", e.text);
+    tokenizer = tokenizer_create(model->file, &e);
+    ck_assert_ptr_nonnull(tokenizer);
+    struct rng r;
+    rng_seed(&r, 3);
+    int32_t head[LONGEST];
+    for (int i = 0; i < LONGEST; i++)
+        head[i] = (int32_t)rng_below(&r, (uint64_t)tokenizer_vocab_size(tokenizer) / 2) + 3;
+    for (int i = 0; i < PROMPTS; i++) { /* most begin alike, for 20 to 100 tokens */
+        lengths[i] = 30 + (int32_t)rng_below(&r, LONGEST - 30);
+        for (int k = 0; k < lengths[i]; k++)
+            prompts[i][k] = k < 10 * i + 10 ? head[k] : (int32_t)rng_below(&r, 200) + 3;
+    }
+    struct result alone =
+        answer_all(policy_learner(), "", 1, policy_blocks_for(LONGEST + OUTPUT), false);
+    memcpy(reference, alone.text, sizeof reference);
+}
+
+static void tear_down(void) {
+    tokenizer_free(tokenizer);
+    model_free(model);
+}
+
+START_TEST(random_plans) {
+    char seed[16], what[64];
+    int64_t preemptions = 0, cached = 0;
+    for (int i = 0; i < 8; i++) {
+        snprintf(seed, sizeof seed, "%d", 8 * _i + i);
+        bool reuse = i % 2;
+        struct result r = answer_all(&chaos, seed, POSITIONS, i < 4 ? TIGHT : 4 * TIGHT, reuse);
+        snprintf(what, sizeof what, "chaos:%s, prefix reuse %s", seed, reuse ? "on" : "off");
+        expect_reference(&r, what);
+        preemptions += r.preemptions;
+        cached += r.cached;
+    }
+    ck_assert_int_gt(preemptions, 20); /* otherwise nothing was recomputed */
+    ck_assert_int_gt(cached, 0);
+}
+END_TEST
+
+START_TEST(every_policy) {
+    static const char *const names[] = {"single",     "static:3",       "wait-for-n:4",
+                                        "continuous", "chunked",        "shortest-first",
+                                        "learner",    "learner-batch:3"};
+    const char *arg;
+    struct err e;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct policy_ops *p = policy_find(names[i], &arg, &e);
+        struct result r = answer_all(p, arg, POSITIONS, TIGHT, i % 2);
+        expect_reference(&r, names[i]);
+    }
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *s = suite_create("same tokens");
+    TCase *c = tcase_create("scheduling");
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_loop_test(c, random_plans, 0, 5);
+    tcase_add_test(c, every_policy);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void) {
+    return check_main(suite());
+}
