@@ -28,8 +28,8 @@ int64_t clock_monotonic_ns(void);
 /* A clock over clock_monotonic_ns; the record's clock_api for it is "CLOCK_MONOTONIC". */
 struct clock clock_monotonic(void);
 
-/* A clock that moves only when it is told to: its wait_until sets the time and returns at once.
- * One thread. *v outlives the clock. */
+/* A clock that moves only by calls: its wait_until sets the time and returns at once. One thread.
+ * *v outlives the clock. */
 struct virtual_clock {
     int64_t now_ns;
 };

@@ -1,5 +1,5 @@
-/* load_flags.h: the flags of `servelab load`, which does two things: a few requests one after the
- * other (cmd_load.c), and a load on a schedule (load_run.c) whose figures load_print.c shows.
+/* load_flags.h: the flags of `servelab load`, which sends either a few requests one after the other
+ * (cmd_load.c) or a load on a schedule (load_run.c; load_print.c shows its figures).
  */
 #ifndef SERVELAB_CLI_LOAD_FLAGS_H
 #define SERVELAB_CLI_LOAD_FLAGS_H

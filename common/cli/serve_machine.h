@@ -1,5 +1,5 @@
-/* serve_machine.h: what computes for `servelab serve`: model, tokenizer and backend, put together
- * from flags.
+/* serve_machine.h: opens the model, the tokenizer and the backend of `servelab serve` as the flags
+ * say.
  */
 #ifndef SERVELAB_CLI_SERVE_MACHINE_H
 #define SERVELAB_CLI_SERVE_MACHINE_H

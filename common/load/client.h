@@ -110,7 +110,7 @@ void load_transfer_free(struct load_transfer *t);
 /* The client's half as JSON: {"attempt", "events", "statement"}. */
 cJSON *load_half(const struct load_request *r, const struct load_seen *seen);
 
-/* What the client alone knows, as a record: for a server that keeps none. request_submitted carries
+/* The record of the client's half alone: for a server that keeps none. request_submitted carries
  * "scheduled_t_ns" where the request was scheduled. */
 cJSON *load_own_record(const struct load_request *r, const struct load_seen *seen,
                        const cJSON *half);

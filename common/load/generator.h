@@ -66,7 +66,7 @@ struct load_job {
                                     2 doesn't ask the server for its records either */
 };
 
-/* 0, or -1 and *e. Whatever it returns, *out holds what was seen; the caller releases it. */
+/* 0, or -1 and *e. In both cases *out holds the observations; the caller releases it. */
 int load_generate(const struct load_job *job, struct load_results *out,
                   struct outbox_counts *records, struct err *e);
 

@@ -1,5 +1,5 @@
-/* outbox.h: what happens to a request's record when the answer is over: the client's half goes to
- * the server, the joined record comes back, and it becomes a line of the log.
+/* outbox.h: completes the record of an ended answer: posts the client's half to the server, fetches
+ * the joined record, and writes it as a line of the log.
  *
  * These exchanges use separate connections, at most OUTBOX_AT_ONCE at a time, and begin only after
  * the answer has ended; the generator calls it when no send is due. A record that the server
@@ -71,7 +71,7 @@ static inline bool outbox_empty(const struct outbox *o) {
     return o->waiting == 0 && o->active == 0;
 }
 
-/* Writes everything that is left as the client knows it, and asks no server any more. */
+/* Writes all records that are left with the client's half alone, without asking the server. */
 void outbox_give_up(struct outbox *o);
 
 #endif

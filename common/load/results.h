@@ -1,9 +1,8 @@
-/* results.h: what a load saw, request by request, and whether its figures may be believed.
+/* results.h: keeps one row for each request of a load, and decides whether the run is valid.
  *
- * One row a request, in the order of the schedule. Times are ns of CLOCK_MONOTONIC, -1 where there
- * is none. Latencies are computed in summary.h; here are the counts, the lag and the validity,
- * which need no function of a lab, so that a run file is written even if a lab's file is
- * unfinished.
+ * The rows are in the order of the schedule. Times are ns of CLOCK_MONOTONIC, -1 where there is
+ * none. Latencies are computed in summary.h; here are the counts, the lag and the validity, which
+ * need no function of a lab, so that a run file is written even if a lab's file is unfinished.
  *
  * The measured window is closed: it holds the requests whose scheduled send lies in [first + warm
  * up, end - cool down], where `first` is when the schedule began, and `end` is --duration-s later,

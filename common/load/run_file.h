@@ -1,4 +1,4 @@
-/* run_file.h: run.json, what a run of a load was: schema "servelab.run.v1".
+/* run_file.h: writes run.json, the description of one run of a load: schema "servelab.run.v1".
  *
  *   {"schema", "started_utc", "command_line", "valid", "invalid_reasons": [..], "interrupted",
  *    "paced": null | "llama-2-7b on h100",

@@ -1,4 +1,4 @@
-/* summary.h: the figures of a load, from its records and its rows.
+/* summary.h: computes the figures of a load from its records and its rows.
  *
  * The population is the requests whose scheduled send lies in the measured window (results.h). Each
  * is classified by lab 01's functions; one that was not completed is +infinity in every percentile,

@@ -82,7 +82,7 @@ START_TEST(a_published_prefix_is_shared_block_by_block) {
     kv_table_release(p, &c);
     kv_table_release(p, &b);
     ck_assert_int_eq(kv_pool_free_blocks(p), 8);
-    ck_assert_int_eq(kv_table_share(p, &c, tokens, 47), 32); /* known although nobody holds it */
+    ck_assert_int_eq(kv_table_share(p, &c, tokens, 47), 32); /* known although no table holds it */
     kv_table_release(p, &c);
     kv_pool_free(p);
 }
@@ -137,7 +137,7 @@ START_TEST(equal_prompts_at_once_publish_one_of_their_copies) {
 }
 END_TEST
 
-/* Random sharing against what the blocks would hold: nobody's block ever changes under it. */
+/* Random sharing against what the blocks would hold: no table's block ever changes. */
 START_TEST(random_sharing_never_mixes_contents) {
     enum { POOL = 24, TABLES = 6, LONGEST = 96 };
     struct err e;
