@@ -9,6 +9,7 @@
 #include "labs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static int choose_seed(struct options *o) {
 
 static int render_one(const char *item, size_t n, const struct grade_verdict *v,
                       const struct lab *lab) {
-    char path[1024];
+    char path[PATH_MAX]; /* check_formats has seen that it fits */
     size_t len = strcspn(item, "=,");
     bool to_file = len < n;
     struct err e;
@@ -119,9 +120,13 @@ static int render_one(const char *item, size_t n, const struct grade_verdict *v,
 
 static int check_formats(const char *formats) {
     for (const char *p = formats; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
-        size_t n = strcspn(p, "=,");
+        size_t n = strcspn(p, "=,"), path = p[n] == '=' ? strcspn(p + n + 1, ",") : 1;
         if (!(n == 4 && (!strncmp(p, "text", 4) || !strncmp(p, "json", 4))))
-            return cli_usage("grade", "--format knows text and json, not '%.*s'", (int)n, p);
+            return cli_usage("grade", "--format knows text and json, not '%.*s'",
+                             n < 60 ? (int)n : 60, p);
+        if (path == 0 || path >= PATH_MAX)
+            return cli_usage("grade", "--format %.4s= needs the path of a file%s", p,
+                             path ? ", not one so long" : "");
     }
     return 0;
 }

@@ -1,10 +1,10 @@
 /* record_summary.c: the summary of many records, as text and as JSON, and the objective's verdict.
  * See record_print.h.
  */
+#include "base/json.h"
 #include "cli/cli.h"
 #include "cli/record_print.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -165,7 +165,7 @@ static void add_percentile(cJSON *list, enum interval_id id, int32_t milli, cons
     cJSON_AddNumberToObject(item, "percentile", milli / 1000.0);
     cJSON_AddStringToObject(item, "population", population);
     if (p->present && !p->infinite)
-        cJSON_AddNumberToObject(item, "value_ns", (double)p->ns);
+        json_add_int(item, "value_ns", p->ns);
     else
         cJSON_AddNullToObject(item, "value_ns");
     cJSON_AddBoolToObject(item, "infinite", p->present && p->infinite);
@@ -210,7 +210,7 @@ static enum slo_answer add_objective(cJSON *root, const struct summary *s) {
         if (l->scope != SCOPE_POPULATION) continue;
         add_percentile(list, l->interval, l->percentile_milli, "all", &limits[i]);
         cJSON *item = cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
-        cJSON_AddNumberToObject(item, "below_ns", (double)l->below_ns);
+        json_add_int(item, "below_ns", l->below_ns);
         add_answer(item, "answer", slo_limit(l, &limits[i]));
     }
     add_answer(obj, "failure_rate", slo_failure_rate(o, &counts));
@@ -250,7 +250,7 @@ enum slo_answer print_summary_json(FILE *out, const struct summary *s) {
     cJSON_AddNumberToObject(root, "torn_lines", (double)s->torn_lines);
     add_percentiles(root, s);
     enum slo_answer verdict = add_objective(root, s);
-    char *text = cJSON_PrintUnformatted(root);
+    char *text = json_print(root);
     INVARIANT(text != NULL);
     fputs(text, out);
     cJSON_free(text);

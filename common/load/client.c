@@ -168,7 +168,9 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *ctx) {
         buffer_add(&r->body, bytes, n);
         return r->body.n <= LOAD_MAX_REPLY ? n : 0;
     }
-    if (!sse_feed(&r->sse, bytes, n, take_event, r, &e)) return n;
+    int rc = sse_feed(&r->sse, bytes, n, take_event, r, &e);
+    if (!rc && r->seen->text.n <= LOAD_MAX_REPLY) return n;
+    if (!rc) err_set(&e, "the answer has more than %d MiB of text", LOAD_MAX_REPLY >> 20);
     problem(r->seen, e.text);
     return 0;
 }

@@ -31,7 +31,7 @@
 #include <stdio.h>
 
 enum {
-    LOAD_MAX_REPLY = 64 * 1024 * 1024, /* of a reply that isn't a stream: a record, an error */
+    LOAD_MAX_REPLY = 64 * 1024 * 1024, /* of an answer's text, a record, an error */
     LOAD_CONNECT_S = 10,
     LOAD_KEPT_S = 3 /* a connection idle for longer isn't used again: common servers close theirs
                        after 5 s, and a request that meets that end is lost */

@@ -331,6 +331,14 @@ def test_a_verdict_that_cannot_be_written_is_exit_4():
     assert cut_off("01", "--list", stdout="/dev/full")[0] == 4
 
 
+def test_a_verdict_goes_to_the_path_that_was_given():
+    folder = os.path.join(TMP, *["n" * 200] * 4)
+    os.makedirs(folder)
+    path = os.path.join(folder, "v" * (1040 - len(folder)))  # cut after 1,023 characters it would be another name
+    p = run("01", "--seed", "5", "--check", "slo.strict", "--format", "json=" + path, "--", REFERENCE)
+    assert p.returncode == 0 and os.listdir(folder) == [os.path.basename(path)], os.listdir(folder)
+
+
 def test_locale():
     folder = submission("locale", slo_c=reference("slo.c").replace("price / 3600", "price / 36"))
     plain = grade(folder, "--check", "slo")
@@ -352,6 +360,9 @@ def test_usage_errors_name_the_flag():
                         (["01", REFERENCE, "--seed", "-1"], ["--seed"]),
                         (["01", REFERENCE, "--hint", "9"], ["--hint"]),
                         (["01", REFERENCE, "--format", "pdf"], ["--format", "pdf"]),
+                        (["01", REFERENCE, "--format", "text,json="], ["--format json=", "path"]),
+                        (["01", REFERENCE, "--format", "json=,text"], ["--format json=", "path"]),
+                        (["01", REFERENCE, "--format", "json=" + "./" * 2048 + "v"], ["--format json=", "so long"]),
                         (["01", REFERENCE, "--sandbox", "none"], ["--sandbox"]),
                         (["01", REFERENCE, "--seed-file", "/no/such"], ["--seed-file"]),
                         (["01", REFERENCE, "--bogus"], ["--bogus"])]:

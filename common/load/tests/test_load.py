@@ -46,11 +46,14 @@ class ScriptedServer:
             if b"/completions" in request.split(b"\r\n")[0]:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sock.sendall(self.head)
-                for part in self.parts:
-                    if isinstance(part, bytes):
-                        sock.sendall(part)
-                    else:
-                        time.sleep(part)
+                try:
+                    for part in self.parts:
+                        if isinstance(part, bytes):
+                            sock.sendall(part)
+                        else:
+                            time.sleep(part)
+                except OSError:  # the client has gone
+                    pass
             else:
                 sock.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             sock.close()
@@ -273,6 +276,14 @@ def stream_without_an_end():
     equal(against([chunk({"content": "x"}), chunk(finish="stop")])[0], 0, "so is a finish reason alone")
 
 
+def an_answer_that_does_not_end():
+    many = chunk({"content": "x" * (1 << 20)})
+    status, record, said = against([many] * 80, "--json")
+    equal(status, 1)
+    assert "more than 64 MiB of text" in said and "MiB" in record["outcome"]["error"], said[:300]
+    assert at(record, "final_byte_received") is None
+
+
 def connection_that_breaks():
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     part = chunk({"content": "half"})
@@ -315,7 +326,7 @@ TESTS = [both_halves_are_joined_and_printed, several_requests, prompts_of_three_
          bad_usage_is_named, a_foreign_answer_is_delivered_by_the_clients_events, reasoning_is_told_apart_from_the_answer,
          pings_comments_and_blanks_are_no_text, every_form_of_done, a_character_split_over_two_chunks_is_joined,
          errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
-         error_within_the_stream, stream_without_an_end, connection_that_breaks,
+         error_within_the_stream, stream_without_an_end, an_answer_that_does_not_end, connection_that_breaks,
          every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, garbage]
 
 if __name__ == "__main__":
