@@ -58,7 +58,7 @@ aligned() { # the lines of the table of requests are equally long
 }
 ok "the table of requests is aligned" aligned
 ok "a run that fails in a sweep is named by policy and load" says 2 "policy continuous at 2 requests/s: " sweep \
-    --arrivals poisson --requests 1 --rates 1,2
+    --arrivals poisson --requests 1 --rates 1,2 --jobs 1
 ok "a run of more than 146 years is bad input, and says so" says 2 "more than 146 years" run --arrivals poisson \
     --rate-rps 100 --requests 60 --setup-ms 1e6 --per-request-ms 1e6 --output-tokens 100000
 ok "also within one answer" says 2 "more than 146 years" run --arrivals-ms 0 --setup-ms 1e6 --per-request-ms 1e6 \
