@@ -384,7 +384,7 @@ int load_run(const struct load_flags *f, const char *command_line) {
     s->run.command_line = command_line;
     int bad = prepare(s, &input, &e), status = bad ? CLI_USAGE : CLI_DONE;
     if (!bad && generate(s, &e)) bad = -1, status = CLI_FAULT;
-    if (!bad && (status = show(s, &e)) < 0) bad = -1, status = CLI_USAGE;
+    if (!bad && (status = show(s, &e)) < 0) bad = -1, status = CLI_USAGE, input = s->log_path;
     if (bad) cli_input_error("load", input ? input : NULL, &e, f->json);
     release(s);
     free(s);

@@ -114,6 +114,16 @@ static bool settled(const struct buffer *reply) {
     return false;
 }
 
+/* Is the reply one line that may be a record? Anything else would spoil the file. */
+static bool is_line(const struct buffer *reply) {
+    static const char begin[] = "{\"schema\":";
+    size_t n = reply->n;
+    while (n > 0 && reply->bytes[n - 1] == '\n') n--;
+    return n > sizeof begin && !memcmp(reply->bytes, begin, sizeof begin - 1) &&
+           reply->bytes[n - 1] == '}' && !memchr(reply->bytes, '\n', n) &&
+           !memchr(reply->bytes, '\0', n);
+}
+
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 static size_t keep_bytes(char *bytes, size_t one, size_t n, void *ctx) {
@@ -202,6 +212,8 @@ static void finish(struct outbox *o, struct flight *f, CURLcode code) {
         p->not_before_ns = 0;
     } else if (!settled(&p->reply) && p->tries++ < MAX_TRIES) {
         again(o, f);
+    } else if (!is_line(&p->reply)) {
+        end_own(o, f, &o->counts.refused);
     } else {
         write_joined(o, f);
         free_post(f);

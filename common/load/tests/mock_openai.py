@@ -4,7 +4,7 @@ test can say exactly between which two instants a stamp of the client must lie, 
 
   with MockServer(lambda request: answer(["a", "b"], first_s=0.1)) as s: ... s.url, s.requests
 A script is a list: bytes are sent, numbers are pauses in seconds, CLOSE ends the connection, Reply(status) is an answer that
-is no stream. It keeps no records.
+is no stream. It keeps no records, but says that it does when `records` is given: the bytes of each.
 """
 import asyncio
 import json
@@ -63,10 +63,10 @@ def answer(request, texts, first_s=0.0, gap_s=0.0, before=(), after_s=0.0, token
 
 
 class MockServer:
-    def __init__(self, script, models=None, health=None, presets=None):
-        self.script = script
+    def __init__(self, script, models=None, health=None, presets=None, records=None):
+        self.script, self.records = script, records
         self.fixed = {"/v1/models": models or {"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "mock"}]},
-                      "/health": health, "/v1/presets": presets}
+                      "/health": health, "/v1/presets": presets, "/v1/records": records and {"data": []}}
         self.requests, self.gets, self.open_now, self.open_most = [], [], 0, 0
         self.connections = 0
         self.changed = threading.Condition()
@@ -119,6 +119,8 @@ class MockServer:
                 body = await reader.readexactly(length)
                 if head[0].startswith("GET"):
                     await self.get(head[0].split()[1], writer)
+                elif self.records and "/v1/records/" in head[0]:
+                    await self.reply(writer, Reply(200, b"{}"))
                 elif not await self.complete(Request(len(self.requests), connection, head, body), reader, writer):
                     return
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -128,6 +130,8 @@ class MockServer:
 
     async def get(self, path, writer):
         self.gets.append(path)
+        if self.records and path.startswith("/v1/records/"):
+            return await self.reply(writer, Reply(200, self.records))
         found = self.fixed.get(path.split("?")[0])
         found = found(path) if callable(found) else found
         await self.reply(writer, Reply(200 if found else 404, json.dumps(found or {}).encode()))
@@ -181,7 +185,8 @@ class MockServer:
                     await self.pause(request, part, reader)
                 continue
             if not begun:
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n" +
+                             (b"X-Attempt: 1\r\n\r\n" if self.records else b"\r\n"))
             begun = True
             request.sent_ns.append(time.monotonic_ns())
             writer.write(b"%x\r\n%s\r\n" % (len(part), part))

@@ -526,6 +526,14 @@ def both_halves_become_one_record():
         equal((len(alone.records), alone.summary["client_half_only"]), (3, 3))
 
 
+def a_reply_that_is_no_record_spoils_nothing():
+    end = b'"event":"response_finished"'
+    for reply in (b"<html>\n" + end, b'{"schema":"x",\n' + end + b"}", b'{"schema":"\0",' + end + b"}", b'{"schema":"x",' + end):
+        with MockServer(short, records=reply) as s:
+            r = Run(s.url, *AT_ONCE)
+        equal([len(r.records), [len(x["events"]) for x in r.records]], [3, [3, 3, 3]], repr(reply))
+
+
 def verdicts_come_with_the_records():
     with RealServer("--threads", "1") as s:
         run = Run(f"http://127.0.0.1:{s.port}", "--arrivals", "closed", "--clients", "1", "--requests", "6", "--check-share",
@@ -549,7 +557,8 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          an_objective_is_judged_from_the_schedule, prompts_are_distinct_and_repeatable, what_is_asked_for,
          a_trace_with_prefixes_shares_them, checkable_prompts_by_share, a_folder_is_not_written_over,
          the_run_file_says_what_was_run, a_paced_server_is_named_first, the_live_line, nothing_is_lost_when_it_is_stopped,
-         flags_of_the_other_kind, both_halves_become_one_record, verdicts_come_with_the_records]
+         flags_of_the_other_kind, both_halves_become_one_record,
+         a_reply_that_is_no_record_spoils_nothing, verdicts_come_with_the_records]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))
