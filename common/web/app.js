@@ -148,7 +148,7 @@ async function askServerWhileWaiting(mine) {
     };
     while (mine.firstMs === null && !mine.seen) {
         await new Promise((wake) => setTimeout(wake, POLL_MS));
-        await look();
+        if (!mine.seen) await look(); // what is over is fetched by settle()
     }
     if (!mine.seen) await look(); // with the first token
 }
@@ -240,6 +240,9 @@ function showRecord(mine) {
     const { intervals, record, text } = settled;
     showIntervals(intervals);
     $("sentence").textContent = sentenceFor(intervals);
+    const { prompt_tokens: asked, cached_prompt_tokens: cached } = record.workload;
+    if (cached > 0) // these needed no computing, so the wait is shorter
+        $("size").textContent = `${asked.toLocaleString("en")} prompt tokens, ${cached.toLocaleString("en")} cached`;
     $("verdicts").replaceChildren(...verdictItems(record, intervals, mine.preset.expected));
     const link = $("download");
     URL.revokeObjectURL(link.href);

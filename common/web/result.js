@@ -69,8 +69,6 @@ export function verdictItems(record, intervals, expected) {
     add(judged[quality.verdict] ?? null, `quality ${words(quality.verdict)}`);
     if (structure.check) add(judged[structure.verdict] ?? null, `structure ${words(structure.verdict)}`);
     if (intervals) add(intervals.useful, intervals.useful ? "useful" : "not useful");
-    const cached = record.workload.cached_prompt_tokens; // these needed no computing: the wait is shorter
-    if (cached > 0) add(null, `${cached.toLocaleString("en")} prompt tokens found in the cache`);
     const checks = [...new Set([quality.check, structure.check])].filter(Boolean).join(" and ");
     const wanted = expected ? `, expecting “${expected.trim()}”` : "";
     if (checks) items.push(element("li", "checked", `by ${checks}${wanted}`));

@@ -117,7 +117,7 @@ def test_prefix_reuse(browser, served):
         second = json.loads(raw)
         expect_equal(first["workload"]["cached_prompt_tokens"], 0, "the first time")
         expect_equal(second["workload"]["cached_prompt_tokens"], 2032, "again: all but the last block")
-        expect("2,032 prompt tokens found in the cache" in page.text("verdicts"), page.text("verdicts"))
+        expect_equal(page.text("size"), "2,048 prompt tokens, 2,032 cached", "what the page says")
 
 
 def test_size(browser, served):
