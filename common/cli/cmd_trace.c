@@ -96,23 +96,31 @@ static void add_record(void *ctx, const struct record *r) {
     chrome_trace_record(ctx, r);
 }
 
-/* Calls `each` for every step. */
+/* Calls `each` for every step. A last line without its newline that can't be read is left out: a
+ * killed server leaves it so. */
 static int walk_steps(const char *path,
                       void (*each)(void *ctx, const struct step *s, const char *line), void *ctx,
                       struct err *e) {
-    char line[1024];
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t len;
     FILE *f = fopen(path, "r");
     if (!f) return err_set(e, "can't be read: %s", strerror(errno));
     int rc = 0;
-    for (int n = 1; !rc && fgets(line, sizeof line, f); n++) {
+    for (int n = 1; rc >= 0 && (len = getline(&line, &room, f)) > 0; n++) {
         struct step s;
-        line[strcspn(line, "\n")] = '\0';
-        rc = step_log_parse(line, n, &s, e);
-        if (rc == 1) each(ctx, &s, line);
-        if (rc > 0) rc = 0;
+        bool whole = line[len - 1] == '\n';
+        if (whole) line[--len] = '\0';
+        if (strlen(line) != (size_t)len)
+            rc = err_at(e, n, "", "holds a byte 0: this is no text");
+        else if ((rc = step_log_parse(line, n, &s, e)) == 1)
+            each(ctx, &s, line);
+        if (rc < 0 && !whole && n > 1) rc = 0;
     }
+    if (rc >= 0 && ferror(f)) rc = err_set(e, "can't be read: %s", strerror(errno));
+    free(line);
     fclose(f);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 static void note_step_zero(void *ctx, const struct step *s, const char *line) {

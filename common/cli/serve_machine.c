@@ -60,8 +60,7 @@ static int pace_limits(const struct machine_flags *f, const struct deployment *d
     int64_t blocks = f->kv_blocks;
     if (!blocks && f->kv_bytes)
         blocks = f->kv_bytes / (deployment_kv_bytes_per_token(d) * KV_BLOCK_TOKENS);
-    if (!blocks) blocks = deployment_kv_blocks(d, e);
-    if (blocks < 0) return -1;
+    if (!f->kv_blocks && !f->kv_bytes && (blocks = deployment_kv_blocks(d, e)) < 0) return -1;
     if (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS)
         return err_at(e, 0, "--kv-bytes",
                       "gives a cache of %lld blocks of %d tokens; from 1 to %d "
@@ -118,19 +117,57 @@ static struct backend *open_none(const struct machine *m, const struct limits *l
                                   .max_step_tokens = l->token_budget ? l->token_budget : 8192,
                                   .max_seqs = l->max_batch ? l->max_batch : NONE_BATCH,
                                   .kv_blocks = l->kv_blocks};
-    if (!limits.kv_blocks)
-        limits.kv_blocks = limits.max_seqs * policy_blocks_for(limits.max_seq_tokens);
+    int64_t blocks = (int64_t)limits.max_seqs * policy_blocks_for(limits.max_seq_tokens);
+    if (!limits.kv_blocks && blocks > INT32_MAX / KV_BLOCK_TOKENS) {
+        err_at(e, 0, "--kv-blocks",
+               "is needed: %d sequences of %d tokens would take %lld blocks; up to %d are possible",
+               limits.max_seqs, limits.max_seq_tokens, (long long)blocks,
+               INT32_MAX / KV_BLOCK_TOKENS);
+        return NULL;
+    }
+    if (!limits.kv_blocks) limits.kv_blocks = (int32_t)blocks;
     return backend_none_create(&limits, filler, e);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+static int check_flags(const struct machine_flags *f, struct err *e) {
+    if (!f->pace && (f->weight_bits || f->kv_bits || f->pace_scale != 1))
+        return err_at(e, 0, "--pace", "is needed by --weight-bits, --kv-bits and --pace-scale");
+    if (f->kv_blocks && f->kv_bytes)
+        return err_at(e, 0, "--kv-bytes", "and --kv-blocks state the same; give one of them");
+    if (f->kv_bytes && f->backend == MACHINE_NONE && !f->pace)
+        return err_at(e, 0, "--kv-bytes",
+                      "has no meaning with --backend none, whose tokens take no bytes; give "
+                      "--kv-blocks");
+    return 0;
+}
+
+/* A limit that was given by a flag is refused under the flag's name. */
+static void name_flag(const struct machine_flags *f, struct err *e) {
+    const struct {
+        const char *field, *flag;
+        bool given;
+    } names[] = {{"kv_blocks", "--kv-blocks", f->kv_blocks != 0},
+                 {"kv_bytes", "--kv-bytes", f->kv_bytes != 0},
+                 {"max_seqs", "--max-batch", f->max_batch != 0},
+                 {"max_seq_tokens", "--context", f->context != 0},
+                 {"max_step_tokens", "--token-budget", f->token_budget != 0},
+                 {"weight_bits", "--weight-bits", f->weight_bits != 0},
+                 {"kv_bits", "--kv-bits", f->kv_bits != 0},
+                 {"--gpu", "--pace", true}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].given && !strcmp(e->field, names[i].field)) {
+            text_cut(e->field, sizeof e->field, names[i].flag);
+            return;
+        }
+}
+
 static int open_backend(struct machine *m, const struct machine_flags *f, struct err *e) {
     struct limits l = {(int32_t)f->max_batch, (int32_t)f->token_budget, (int32_t)f->kv_blocks,
                        (int32_t)f->context, f->kv_bytes};
     struct deployment d;
-    if (!f->pace && (f->weight_bits || f->kv_bits || f->pace_scale != 1))
-        return err_at(e, 0, "--pace", "is needed by --weight-bits, --kv-bits and --pace-scale");
+    if (check_flags(f, e)) return -1;
     if (f->pace && (find_deployment(f, &d, e) || pace_limits(f, &d, &l, e))) return -1;
     m->backend = f->backend == MACHINE_NONE ? open_none(m, &l, e) : open_cpu(m, f, &l, e);
     if (!m->backend) return -1;
@@ -144,7 +181,9 @@ int machine_open(struct machine *m, const struct machine_flags *f, struct err *e
     if (!m->model) return -1;
     m->tokenizer = tokenizer_create(m->model->file, e);
     if (!m->tokenizer) return -1;
-    return open_backend(m, f, e);
+    if (!open_backend(m, f, e)) return 0;
+    name_flag(f, e);
+    return -1;
 }
 
 void machine_close(struct machine *m) {

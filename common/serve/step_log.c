@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCHEMA "servelab.step-log.v1"
+
 struct step_log {
     FILE *file;
     int error; /* errno of the first write that failed */
@@ -22,7 +24,7 @@ static void note_error(struct step_log *l) {
 static bool write_head(FILE *f, const struct backend *b, const struct clock *c) {
     cJSON *o = cJSON_CreateObject();
     const char *paced = paced_label(b);
-    cJSON_AddStringToObject(o, "schema", "servelab.step-log.v1");
+    cJSON_AddStringToObject(o, "schema", SCHEMA);
     cJSON_AddStringToObject(o, "clock_api", c->api);
     cJSON_AddStringToObject(o, "backend", b->info.name);
     if (paced)
@@ -73,8 +75,11 @@ int step_log_parse(const char *text, int n, struct step *s, struct err *e) {
     cJSON *o = json_parse(text, strlen(text), n, e);
     if (!o) return -1;
     int rc = 1;
+    const char *schema = NULL;
     if (cJSON_GetObjectItemCaseSensitive(o, "schema")) {
-        rc = 0;
+        rc = json_get_string(o, "", "schema", &schema, e);
+        if (!rc && strcmp(schema, SCHEMA) != 0)
+            rc = err_at(e, n, "schema", "'%.60s' is unknown; a step log has " SCHEMA, schema);
         goto done;
     }
     *s = (struct step){0};

@@ -51,6 +51,10 @@ static int choose_limits(struct cpu_backend *b, const struct backend_config *c, 
     int64_t blocks = (int64_t)i->max_seqs * policy_blocks_for(i->max_seq_tokens);
     if (c->kv_bytes) blocks = c->kv_bytes / (i->kv_bytes_per_token * KV_BLOCK_TOKENS);
     if (c->kv_blocks) blocks = c->kv_blocks;
+    if (c->kv_bytes && !c->kv_blocks && (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS))
+        return err_at(e, 0, "kv_bytes",
+                      "gives a cache of %lld blocks of %d tokens; from 1 to %d are possible",
+                      (long long)blocks, KV_BLOCK_TOKENS, INT32_MAX / KV_BLOCK_TOKENS);
     if (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS)
         return err_at(e, 0, "kv_blocks", "is %lld; it must lie between 1 and %d", (long long)blocks,
                       INT32_MAX / KV_BLOCK_TOKENS);

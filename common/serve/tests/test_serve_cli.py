@@ -48,6 +48,23 @@ def bad_flags_are_named():
     equal(json.loads(r.stdout)["error"]["input"], "/nonexistent/m.gguf")
 
 
+def limits_that_cannot_be_are_refused_under_the_flags_name():
+    paced = ["--pace", "llama-2-7b:h100"]
+    for args, flag, part in ((["--kv-bytes", "1"], "--kv-bytes", "0 blocks"), ([*paced, "--kv-bytes", "1"], "--kv-bytes", "0 blocks"),
+                             (["--kv-bytes", "100000", "--kv-blocks", "4"], "--kv-bytes", "--kv-blocks"),
+                             (["--backend", "none", "--kv-bytes", "100000"], "--kv-bytes", "--backend none"),
+                             (["--backend", "none", "--max-batch", "4096", "--context", "16777216"], "--kv-blocks", "blocks"),
+                             (["--context", "1000000"], "--context", "1000000"),
+                             ([*paced, "--weight-bits", "7"], "--weight-bits", "16, 8 and 4"),
+                             ([*paced, "--kv-bits", "5"], "--kv-bits", "16, 8 and 4"),
+                             (["--pace", "mixtral-8x7b:a100"], "--pace", "weights")):
+        r = run("--model", MODEL_FILE, "--port", "0", "--json", *args)
+        equal(r.returncode, 2, f"{args}: {r.stderr}")
+        said = json.loads(r.stdout)["error"]
+        equal((said["field"], "input" in said, r.stderr.count("\n")), (flag, False, 1), f"{args}: {r.stderr}")
+        assert part in said["message"], f"{args}: {r.stderr}"
+
+
 def help_has_an_example():
     r = run("--help")
     equal(r.returncode, 0)
@@ -271,7 +288,7 @@ def two_thousand_and_forty_eight_tokens_exactly():
         equal(again.json()["choices"], r.json()["choices"])
 
 
-TESTS = [bad_flags_are_named, help_has_an_example, port_in_use, ready_line, page_from_a_folder,
+TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_name, help_has_an_example, port_in_use, ready_line, page_from_a_folder,
          more_connections_than_the_usual_limit, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]
