@@ -323,10 +323,12 @@ static int generate(struct session *s, struct err *e) {
     s->run.url = s->url;
     run_file_stamp(&s->run);
     int rc = load_generate(&s->job, &s->results, &s->records, e);
-    bool written = !fclose(s->job.log);
+    bool written = !ferror(s->job.log); /* a disk that was full for a while */
+    written = !fclose(s->job.log) && written;
     s->job.log = NULL;
     if (!written && !rc)
         rc = err_at(e, 0, "--out", "%.200s can't be written: %s", s->log_path, strerror(errno));
+    if (rc) text_cut(s->results.failure, sizeof s->results.failure, e->text);
     count_pace(s);
     s->run.models = s->models;
     s->run.health_before = s->health_before;

@@ -118,6 +118,7 @@ int load_invalid(const struct load_results *r, struct buffer *json) {
     load_count(r, &c);
     load_lag_of(r, &lag);
     buffer_puts(json, "[");
+    if (r->failure[0]) say(json, &n, r->failure);
     if (r->interrupted) say(json, &n, "the load was interrupted");
     if (c.measured == 0) say(json, &n, "no request was scheduled in the measured window");
     if (c.requests > 0 && c.whole == 0) say(json, &n, "no request was answered whole");

@@ -1,11 +1,12 @@
 /* run_file.c: see run_file.h. */
 #include "load/run_file.h"
 
+#include "base/buffer.h"
 #include "base/json.h"
+#include "base/target.h"
 #include "workload/spec.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -226,14 +227,17 @@ cJSON *run_file_json(const struct run_file *f) {
 }
 
 int run_file_write(const char *path, const cJSON *tree, struct err *e) {
-    char aside[4096];
+    struct buffer b = {0};
+    struct err why;
     char *text = cJSON_Print(tree);
-    if (!text) return err_set(e, "no memory for the run file");
-    int n = snprintf(aside, sizeof aside, "%s.new", path);
-    FILE *f = n < (int)sizeof aside ? fopen(aside, "w") : NULL;
-    bool ok = f && fprintf(f, "%s\n", text) > 0;
-    if (f) ok = !fclose(f) && ok;
-    if (ok) ok = !rename(aside, path);
+    buffer_puts(&b, text ? text : "");
+    buffer_puts(&b, "\n");
+    int rc = 0;
+    if (!text || b.failed)
+        rc = err_set(e, "no memory for the run file");
+    else if (target_write(path, b.bytes, b.n, &why))
+        rc = err_at(e, 0, "--out", "%.200s %s", path, why.text);
     cJSON_free(text);
-    return ok ? 0 : err_at(e, 0, "--out", "%.200s can't be written: %s", path, strerror(errno));
+    buffer_release(&b);
+    return rc;
 }

@@ -72,6 +72,21 @@ def load_outputs():
                 assert "No space left" in done.stderr, done.stderr
 
 
+def load_runs():
+    with FakeServer() as s:
+        load = ["load", "--url", f"http://127.0.0.1:{s.port}", "--arrivals-ms", "0,1", "--prompt-tokens", "9", "--force", "--out"]
+        folder = full_link("run without records", "records.jsonl")
+        refused(4, *load, folder, part="records.jsonl")
+        with open(os.path.join(work, folder, "run.json")) as f:
+            described = json.load(f)
+        assert not described["valid"] and "No space left" in described["invalid_reasons"][0], described["invalid_reasons"]
+        os.makedirs(os.path.join(work, "undescribed", "run.json"))
+        done = run(*load, "undescribed")
+        equal(done.returncode, 4, done.stderr)
+        assert "run.json is a folder" in done.stderr, done.stderr
+        equal(sorted(os.listdir(os.path.join(work, "undescribed"))), ["records.jsonl", "run.json"])
+
+
 def a_record_is_replaced_as_a_whole():
     with FakeServer() as s:
         path, link = os.path.join(work, "r.json"), os.path.join(work, "link.json")
@@ -101,7 +116,7 @@ def serve_outputs():
     assert "No space left" in err, err
 
 
-TESTS = [simulated_records, sweep_files, quality_reference, verdicts, load_outputs, a_record_is_replaced_as_a_whole,
+TESTS = [simulated_records, sweep_files, quality_reference, verdicts, load_outputs, load_runs, a_record_is_replaced_as_a_whole,
          serve_outputs]
 
 with tempfile.TemporaryDirectory(prefix="servelab-outputs-") as work:
