@@ -4,7 +4,7 @@
 #   steps_end              a table of results and times, then the last line "N passed, N failed, N skipped" over all
 #                          steps; returns 1 when something failed
 #
-# A step whose last line is "N passed, N failed, N skipped" adds those numbers. Any other counts as one: passed on exit
+# A step whose last line, but for those of make itself, is "N passed, N failed, N skipped" adds those numbers. Any other counts as one: passed on exit
 # status 0, skipped on 77 when .ci/allowed-skips has "step NAME: its last line # SKIP", failed otherwise.
 # Outputs are kept in build/steps.
 
@@ -18,7 +18,7 @@ step() { # step NAME COMMAND...
     printf '\n==== %s: %s\n' "$name" "$*"
     "$@" 2>&1 </dev/null | tee "$log"
     status=${PIPESTATUS[0]}
-    last=$(grep . "$log" | tail -1)
+    last=$(grep . "$log" | grep -v '^make\(\[[0-9]*\]\)\?: ' | tail -1)
     if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]} s=${BASH_REMATCH[3]}
         [ "$status" = 0 ] || [ "$f" != 0 ] || f=1

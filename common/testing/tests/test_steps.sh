@@ -23,6 +23,8 @@ check 'a step adds the numbers of its last line' 0 '8 passed, 0 failed, 2 skippe
     'step a echo 7 passed, 0 failed, 2 skipped; step b true'
 check 'numbers without a failure but a failed status are a failure' 1 '7 passed, 1 failed, 0 skipped' \
     'step a bash -c "echo 7 passed, 0 failed, 0 skipped; exit 3"'
+check 'a line of make behind the numbers hides nothing' 1 '7 passed, 2 failed, 0 skipped' \
+    'step a bash -c "echo 7 passed, 2 failed, 0 skipped; echo make: *** Error 1; exit 2"'
 check 'an allowed skip' 0 '1 passed, 0 failed, 1 skipped' 'step odd bash -c "echo none here; exit 77"; step b true'
 check 'a skip that is not allowed' 1 '0 passed, 1 failed, 0 skipped' 'step a bash -c "echo none here; exit 77"'
 check 'ONLY chooses a step' 0 '1 passed, 0 failed, 0 skipped' 'ONLY=b; step a false; step b true'
