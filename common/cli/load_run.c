@@ -330,6 +330,10 @@ static int generate(struct session *s, struct err *e) {
         rc = err_at(e, 0, "--out", "%.200s can't be written: %s", s->log_path, strerror(errno));
     if (rc) text_cut(s->results.failure, sizeof s->results.failure, e->text);
     count_pace(s);
+    if (!rc && !s->results.interrupted && s->health_before && !s->health_after)
+        text_cut(s->results.failure, sizeof s->results.failure,
+                 "the server answered GET /health before the run but not after it: it ended, or it "
+                 "hangs");
     s->run.models = s->models;
     s->run.health_before = s->health_before;
     s->run.health_after = s->health_after;

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../serve/tests"))
@@ -485,6 +486,23 @@ def nothing_is_lost_when_it_is_stopped():
         s.wait_for(lambda: s.open_now == 0, "the streams are closed")
 
 
+def a_server_that_ends_during_the_run():
+    with tempfile.TemporaryDirectory() as folder:
+        port_file = os.path.join(folder, "port")
+        server = subprocess.Popen([SERVELAB, "serve", "--backend", "none", "--port", "0", "--port-file", port_file, "--json"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        url = json.loads(server.stdout.readline())["url"]
+        load = subprocess.Popen([SERVELAB, "load", "--url", url, "--arrivals-ms", "0,1,1500", "--json", "--prompt-tokens", "4",
+                                 "--output-tokens", "3"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        wait_until(lambda: len(json.load(urllib.request.urlopen(f"{url}/v1/records"))["data"]) == 2, "two requests were accepted")
+        server.kill()
+        server.wait()
+        server.stdout.close()
+        run = json.loads(load.communicate(timeout=60)[0])["run"]
+        equal(run["valid"], False)
+        assert any("GET /health before the run but not after it" in reason for reason in run["invalid_reasons"]), run
+
+
 def flags_of_the_other_kind():
     for args, part in ((["--prompt", "p", "--rate-rps", "3"], "--rate-rps needs a workload"),
                        ([*AT_ONCE, "--max-tokens", "3"], "--output-tokens"),
@@ -557,7 +575,7 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          an_objective_is_judged_from_the_schedule, prompts_are_distinct_and_repeatable, what_is_asked_for,
          a_trace_with_prefixes_shares_them, checkable_prompts_by_share, a_folder_is_not_written_over,
          the_run_file_says_what_was_run, a_paced_server_is_named_first, the_live_line, nothing_is_lost_when_it_is_stopped,
-         flags_of_the_other_kind, both_halves_become_one_record,
+         a_server_that_ends_during_the_run, flags_of_the_other_kind, both_halves_become_one_record,
          a_reply_that_is_no_record_spoils_nothing, verdicts_come_with_the_records]
 
 if __name__ == "__main__":
