@@ -38,16 +38,14 @@ static int grant(struct engine *g, struct seq *s, int32_t tokens, struct err *e)
     return 0;
 }
 
-/* A request that was just admitted may find the beginning of its tokens in the cache. The plan
- * didn't count on that, so the hit goes no further than blocks are free beside the plan's. The last
+/* A request that was just admitted may find the beginning of its tokens in the cache. The last
  * token is always computed: its logits choose the next one. Returns the tokens left for this step.
- */
+ * They need no more blocks than were planned, and a shared block that was free is one of those
+ * left. */
 static int32_t reuse_prefix(struct engine *g, struct seq *s, int32_t tokens, struct err *e) {
-    int32_t total = s->n_prompt + s->n_generated, most = total - 1;
-    int64_t room = (int64_t)(s->kv.n_blocks + kv_pool_free_blocks(g->kv)) * KV_BLOCK_TOKENS;
-    if (most > room - tokens) most = (int32_t)(room - tokens);
+    int32_t total = s->n_prompt + s->n_generated;
     kv_table_release(g->kv, &s->kv);
-    s->computed = kv_table_share(g->kv, &s->kv, s->tokens, most);
+    s->computed = kv_table_share(g->kv, &s->kv, s->tokens, total - 1);
     if (s->cached < 0) s->cached = s->computed;
     if (tokens > total - s->computed) tokens = total - s->computed;
     return kv_table_reserve(g->kv, &s->kv, s->computed + tokens, e) ? -1 : tokens;

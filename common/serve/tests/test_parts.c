@@ -144,7 +144,10 @@ START_TEST(random_sharing_never_mixes_contents) {
     struct kv_pool *p = kv_pool_create(POOL, &e);
     struct kv_table t[TABLES] = {0};
     int32_t tokens[TABLES][LONGEST], computed[TABLES] = {0};
-    static int32_t held[POOL][KV_BLOCK_TOKENS]; /* what the backend would have written */
+    /* what the backend would have written: keys and values depend on all tokens up to theirs, which
+     * a hash of them stands for */
+    static uint64_t held[POOL][KV_BLOCK_TOKENS];
+    static uint64_t up_to[TABLES][LONGEST];
     int64_t shared = 0;
     struct rng r;
     rng_seed(&r, 5);
@@ -154,6 +157,9 @@ START_TEST(random_sharing_never_mixes_contents) {
             int32_t head = (int32_t)rng_below(&r, 80), which = (int32_t)rng_below(&r, 3);
             for (int k = 0; k < LONGEST; k++)
                 tokens[i][k] = k < head ? which : (int32_t)rng_below(&r, 3);
+            uint64_t h = 1;
+            for (int k = 0; k < LONGEST; k++)
+                up_to[i][k] = h = (h + (uint64_t)tokens[i][k] + 1) * UINT64_C(0x9E3779B97F4A7C15);
             computed[i] = kv_table_share(p, &t[i], tokens[i], LONGEST - 1);
             shared += computed[i];
         }
@@ -163,14 +169,13 @@ START_TEST(random_sharing_never_mixes_contents) {
             continue;
         }
         for (int32_t k = computed[i]; k < computed[i] + more; k++)
-            held[t[i].blocks[k / KV_BLOCK_TOKENS]][k % KV_BLOCK_TOKENS] = tokens[i][k];
+            held[t[i].blocks[k / KV_BLOCK_TOKENS]][k % KV_BLOCK_TOKENS] = up_to[i][k];
         computed[i] += more;
         kv_table_publish(p, &t[i], tokens[i], computed[i]);
         int64_t wrong = 0;
         for (int j = 0; j < TABLES; j++)
             for (int32_t k = 0; t[j].n_blocks > 0 && k < computed[j]; k++)
-                wrong +=
-                    held[t[j].blocks[k / KV_BLOCK_TOKENS]][k % KV_BLOCK_TOKENS] != tokens[j][k];
+                wrong += held[t[j].blocks[k / KV_BLOCK_TOKENS]][k % KV_BLOCK_TOKENS] != up_to[j][k];
         ck_assert_int_eq(wrong, 0);
     }
     ck_assert_int_gt(shared, 10000);

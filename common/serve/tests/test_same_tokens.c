@@ -169,6 +169,11 @@ static void set_up(void) {
         for (int k = 0; k < lengths[i]; k++)
             prompts[i][k] = k < 10 * i + 10 ? head[k] : (int32_t)rng_below(&r, 200) + 3;
     }
+    /* two equal ones of whole blocks: all of the second is in the cache, and its last token must be
+     * computed all the same */
+    lengths[0] = lengths[1] = 6 * KV_BLOCK_TOKENS;
+    memcpy(prompts[0], head, sizeof prompts[0]);
+    memcpy(prompts[1], head, sizeof prompts[1]);
     struct result alone =
         answer_all(policy_learner(), "", 1, policy_blocks_for(LONGEST + OUTPUT), false);
     memcpy(reference, alone.text, sizeof reference);
