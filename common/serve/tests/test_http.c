@@ -240,14 +240,15 @@ START_TEST(nothing_is_sent_before_the_first_content) {
 END_TEST
 
 /* Waits until the server's kernel knows that the client of this request, waiting or running, closed
- * its connection. */
+ * its connection, or the library has noticed it first, cancelled the request and let go of the
+ * socket. */
 static void wait_until_gone(const char *id) {
     for (bool gone = false; !gone; usleep(1000)) {
         pthread_mutex_lock(&server.engine->lock);
         struct seq *lists[] = {server.engine->waiting, server.engine->running};
         for (int i = 0; i < 2; i++)
             for (struct seq *s = lists[i]; s; s = s->next)
-                if (!strcmp(s->live->id, id)) gone = stream_client_gone(s->stream);
+                if (!strcmp(s->live->id, id)) gone = s->cancelled || stream_client_gone(s->stream);
         pthread_mutex_unlock(&server.engine->lock);
     }
 }
