@@ -11,8 +11,8 @@
  * slack_ns after the last one was due counts from when that one was due. A step whose computation
  * takes longer than its pace is late: it is counted, and the next step begins at its late end.
  *
- * Every time measured on such a backend is a simulated time. Whoever shows one says so
- * (paced_label).
+ * Every time measured on such a backend is a simulated time. Code that shows one must say so, with
+ * paced_label.
  */
 #ifndef SERVELAB_BACKEND_PACED_H
 #define SERVELAB_BACKEND_PACED_H
@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "sim/cost.h"
 
-#define PACE_SLACK_NS INT64_C(500000) /* for real time; in virtual time there is no slack: 0 */
+#define PACE_SLACK_NS INT64_C(500000) /* in real time; virtual time needs 0 */
 
 struct pace {
     struct cost_model cost;

@@ -39,7 +39,7 @@ const struct command trace_command = {
     .usage = "RUN [FLAGS]",
     .about = "Reads a run's folder (its records.jsonl) or a log of records, and writes a Chrome "
              "trace: one lane per request with its phases, one lane for the engine's steps. Open "
-             "it in chrome://tracing or ui.perfetto.dev. Each clock is a process of its own, "
+             "it in chrome://tracing or ui.perfetto.dev. Each clock is a separate process, "
              "because times of two clocks can't be compared.",
     .flags = flags,
     .args = {"RUN"},

@@ -8,9 +8,7 @@
 #include "serve/engine.h"
 #include "serve/stamps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A request that has arrived and has not ended. */
 struct flight {
