@@ -118,6 +118,10 @@ class Browser:
         """A command of Chrome's own protocol."""
         return self._do("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
 
+    def switch_to(self, target):
+        """Later commands go to this window: the targetId that cdp("Target.createTarget") returned."""
+        self._do("POST", "/window", {"handle": target})
+
     def open(self, url):
         self._do("POST", "/url", {"url": url})
 
