@@ -48,7 +48,10 @@ void live_show(struct live *l, int64_t now_ns) {
             (long long)l->in_flight, (long long)l->ended, (long long)l->failed);
     print_percentiles(l, "TTFT", l->ttft_ns, l->n_ttft);
     print_percentiles(l, "e2e", l->e2e_ns, l->n_e2e);
-    if (!isnan(l->left_s)) fprintf(l->out, ", %.0f s left", fmax(l->left_s, 0));
+    if (l->left_s > 0)
+        fprintf(l->out, ", %.0f s left", ceil(l->left_s));
+    else if (!isnan(l->left_s))
+        fputs(", waiting for the last answers", l->out);
     if (!l->tty) fputc('\n', l->out);
     fflush(l->out);
     l->shown = l->tty;

@@ -15,7 +15,7 @@ struct live {
     bool tty, shown;
     int64_t first_ns, next_ns;
     int64_t sent, ended, failed, in_flight;
-    double left_s;       /* NaN: unknown */
+    double left_s;       /* of sending; <= 0: all is sent; NaN: unknown */
     int64_t recent_sent; /* at the last line, for the rate */
     int64_t recent_ns;
     int64_t ttft_ns[LIVE_RECENT], e2e_ns[LIVE_RECENT]; /* rings */

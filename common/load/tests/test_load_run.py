@@ -459,10 +459,21 @@ def the_live_line():
         lines = [line for line in r.stderr.splitlines() if " sent/s, " in line]
         assert len(lines) >= 2, r.stderr
         form = (r"\d+ s: [\d.]+ sent/s, \d+ in flight, \d+ ended, \d+ failed, TTFT p50 [\d.]+ p99 [\d.]+ ms, "
-                r"e2e p50 [\d.]+ p99 [\d.]+ ms, \d+ s left")
+                r"e2e p50 [\d.]+ p99 [\d.]+ ms, (\d+ s left|waiting for the last answers)")
         assert all(re.fullmatch(form, line) for line in lines), lines
         for part in ("offered", "achieved", "completed", "TTFT", "TPOT", "e2e", "scheduled send", "lag"):
             assert part in r.stdout, f"{part} is not in the table: {r.stdout}"
+
+
+def the_live_line_says_when_all_is_sent():
+    with MockServer(lambda r: [chunk("x"), 60]) as s:
+        process = subprocess.Popen([SERVELAB, "load", "--url", s.url, "--arrivals", "poisson", "--rate-rps", "100", "--requests",
+                                    "1", "--prompt-tokens", "4", "--output-tokens", "3"], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        line = next((line for line in process.stderr if " sent/s, " in line), "")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert line.endswith(", waiting for the last answers\n"), line
 
 
 def nothing_is_lost_when_it_is_stopped():
@@ -574,7 +585,8 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          no_server_is_bad_input, warm_up_and_cool_down, percentiles_say_when_they_are_of_too_few,
          an_objective_is_judged_from_the_schedule, prompts_are_distinct_and_repeatable, what_is_asked_for,
          a_trace_with_prefixes_shares_them, checkable_prompts_by_share, a_folder_is_not_written_over,
-         the_run_file_says_what_was_run, a_paced_server_is_named_first, the_live_line, nothing_is_lost_when_it_is_stopped,
+         the_run_file_says_what_was_run, a_paced_server_is_named_first, the_live_line,
+         the_live_line_says_when_all_is_sent, nothing_is_lost_when_it_is_stopped,
          a_server_that_ends_during_the_run, flags_of_the_other_kind, both_halves_become_one_record,
          a_reply_that_is_no_record_spoils_nothing, verdicts_come_with_the_records]
 
