@@ -210,6 +210,7 @@ static int run_all(const struct quality_args *a, const struct model *m, const st
         printf("%s: %d logs, %d questions of each kind a log, prompts of %d tokens, greedy\n",
                m->config.name, a->plan.n_logs, a->plan.per_kind, QUESTION_PROMPT_TOKENS);
         print_heading();
+        fflush(stdout);
     }
     for (int i = 0; i < n; i++) {
         const struct condition *c = a->table ? &CONDITIONS[i] : &a->one;
@@ -223,6 +224,7 @@ static int run_all(const struct quality_args *a, const struct model *m, const st
             cJSON_AddItemToArray(all, report_json(c, &ev, &nll));
         else
             print_line(c, &ev, &nll);
+        fflush(stdout); /* a condition takes seconds: a pipe shows its line at once, too */
         if (!a->table && !good_enough(a, &ev, &nll)) status = CLI_NO;
         if (a->write_reference &&
             nll_reference_write(a->write_reference, m->config.name, &a->plan, &ev, &e)) {
