@@ -158,6 +158,12 @@ static int start_engine(struct server *s, struct err *e) {
                                .prefix_cache = s->o.prefix_cache};
     o.policy = policy_find(s->o.policy, &o.policy_arg, e);
     if (!o.policy) return -1;
+    if (!strcmp(o.policy->name, "wait-for-n") && atoll(o.policy_arg) > s->o.max_waiting) {
+        err_at(e, 0, "--policy",
+               "a group of %.40s never forms: at most %lld requests wait; raise --max-waiting",
+               o.policy_arg, s->o.max_waiting);
+        return -1;
+    }
     if (s->o.step_log) {
         o.step_log = s->step_log = step_log_open(s->o.step_log, s->machine.backend, &clock, e);
         if (!s->step_log) return -1;

@@ -55,6 +55,7 @@ def limits_that_cannot_be_are_refused_under_the_flags_name():
                              (["--backend", "none", "--kv-bytes", "100000"], "--kv-bytes", "--backend none"),
                              (["--backend", "none", "--max-batch", "4096", "--context", "16777216"], "--kv-blocks", "blocks"),
                              (["--context", "1000000"], "--context", "1000000"),
+                             (["--policy", "wait-for-n:257"], "--policy", "--max-waiting"),
                              ([*paced, "--weight-bits", "7"], "--weight-bits", "16, 8 and 4"),
                              ([*paced, "--kv-bits", "5"], "--kv-bits", "16, 8 and 4"),
                              (["--pace", "mixtral-8x7b:a100"], "--pace", "weights")):
