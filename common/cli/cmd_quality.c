@@ -159,8 +159,8 @@ static cJSON *report_json(const struct condition *c, const struct evaluation *ev
 }
 
 static void print_heading(void) {
-    printf("%-22s %-22s %-22s %-22s %s\n", "", "key-recall/1", "sum/1", "tool-call/1 (shape)",
-           "answer-nll/1: median |shift|, nats");
+    printf("%-22s %-22s %-22s %-22s %-22s %s\n", "", "key-recall/1", "sum/1", "tool-call/1 (shape)",
+           "key-count/1", "answer-nll/1: median |shift|, nats");
 }
 
 static void print_line(const struct condition *c, const struct evaluation *ev,

@@ -36,6 +36,41 @@ static void judge_digits(const char *expected, const char *answer, size_t n,
                  (int)(got_n > 40 ? 40 : got_n), got, (int)want_n, want);
 }
 
+/* Takes the next run of digits off *text, which has *n bytes left; its length, 0 at the end. */
+static size_t next_digits(const char **text, size_t *n, const char **start) {
+    size_t m = first_digits(*text, *n, start), used = (size_t)(*start - *text) + m;
+    *text += used;
+    *n -= used;
+    return m;
+}
+
+static void judge_numbers(const char *expected, const char *answer, size_t n,
+                          struct quality_result *out) {
+    size_t left = strlen(expected), want_n, got_n;
+    const char *want, *got;
+    int number = 0;
+    bool same;
+    do {
+        want_n = next_digits(&expected, &left, &want);
+        got_n = next_digits(&answer, &n, &got);
+        same = got_n == want_n && !memcmp(got, want, want_n);
+        if (want_n || got_n) number++;
+    } while (same && want_n);
+    out->quality = verdict_of(same && number > 0);
+    out->structure = VERDICT_NOT_REQUIRED;
+    if (same)
+        snprintf(out->detail, sizeof out->detail, "got all %d numbers", number);
+    else if (!got_n)
+        snprintf(out->detail, sizeof out->detail, "got %d numbers, want %.*s next", number - 1,
+                 (int)want_n, want);
+    else if (!want_n)
+        snprintf(out->detail, sizeof out->detail, "got %.*s after the last number",
+                 (int)(got_n > 40 ? 40 : got_n), got);
+    else
+        snprintf(out->detail, sizeof out->detail, "number %d is %.*s, want %.*s", number,
+                 (int)(got_n > 40 ? 40 : got_n), got, (int)want_n, want);
+}
+
 static const struct {
     const char *name;
     int args;
@@ -89,11 +124,15 @@ int quality_judge(const char *check, const char *expected, const char *answer, s
     while (n > 0 && isspace((unsigned char)answer[n - 1])) n--;
     if (!strcmp(check, "key-recall/1") || !strcmp(check, "sum/1"))
         judge_digits(expected, answer, n, out);
+    else if (!strcmp(check, "key-count/1"))
+        judge_numbers(expected, answer, n, out);
     else if (!strcmp(check, "tool-call/1"))
         judge_call(expected, answer, n, out);
     else
-        return err_set(
-            e, "there is no quality check '%.40s'; known: key-recall/1, sum/1, tool-call/1", check);
+        return err_set(e,
+                       "there is no quality check '%.40s'; known: key-recall/1, sum/1, "
+                       "tool-call/1, key-count/1",
+                       check);
     for (char *c = out->detail; *c; c++) /* an answer may be any bytes; a detail is printed */
         if (*c < 0x20 || *c > 0x7e) *c = '?';
     return 0;

@@ -17,9 +17,9 @@
 #include <stdio.h>
 
 enum {
-    EVALUATION_MAX_SEQS = 8,       /* sequences in one step */
-    EVALUATION_ANSWER_TOKENS = 48, /* the longest right answer has 14 under the embedded vocabulary,
-                                      20 under larger ones */
+    EVALUATION_MAX_SEQS = 8,        /* sequences in one step */
+    EVALUATION_ANSWER_TOKENS = 256, /* the longest right answer, a count, has 201 under the embedded
+                                       vocabulary, 251 where the space is a token of its own */
     /* blocks of one sequence beyond the shared ones: its tail, a template's closing, its answer */
     EVALUATION_OWN_BLOCKS =
         (QUESTION_TAIL_TOKENS + 32 + EVALUATION_ANSWER_TOKENS) / KV_BLOCK_TOKENS + 2,
@@ -57,7 +57,7 @@ struct evaluation {
     int32_t n_items;
 };
 
-/* Runs the plan. The backend needs room for 2,048 + 64 tokens in one sequence and
+/* Runs the plan. The backend needs room for 2,048 + 256 tokens in one sequence and
  * EVALUATION_KV_BLOCKS blocks; the model must name an end-of-sequence token. 0, or -1 and *e.
  * evaluation_release after success. */
 int evaluate(struct backend *b, const struct tokenizer *t, const struct evaluation_plan *plan,

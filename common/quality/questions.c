@@ -93,6 +93,18 @@ static bool key_is_apart(const struct question_log *log, const char *key) {
     return true;
 }
 
+/* Every second record, from the first on, gets a value from which a count has the right length. */
+static void draw_values_to_count(struct question_log *log, uint64_t seed) {
+    struct rng r;
+    rng_seed(&r, seed ^ UINT64_C(0x636f756e74) << 20); /* the other draws stay what they were */
+    for (int32_t i = 0; i < log->n_keys; i += 2) {
+        int numbers =
+            QUESTION_MIN_COUNT + (int)rng_below(&r, QUESTION_MAX_COUNT - QUESTION_MIN_COUNT + 1);
+        log->records[i].value[2] = (char)('0' + (101 - numbers) / 10);
+        log->records[i].value[3] = (char)('0' + (101 - numbers) % 10);
+    }
+}
+
 static void draw_keys(struct question_log *log, struct rng *r) {
     int32_t want =
         QUESTION_MIN_KEYS + (int32_t)rng_below(r, QUESTION_MAX_KEYS - QUESTION_MIN_KEYS + 1);
@@ -187,7 +199,27 @@ static void ask_tool(struct rng *r, char *ask, size_t cap, struct question *q) {
              y);
 }
 
-static const char *const CHECKS[QUESTION_KINDS] = {"key-recall/1", "sum/1", "tool-call/1"};
+static void ask_recall(char *ask, size_t cap, const struct question_log *log, int32_t index,
+                       struct question *q) {
+    q->record = index % log->n_keys;
+    snprintf(ask, cap, "? %s", log->records[q->record].key);
+    snprintf(q->answer, sizeof q->answer, " %s", log->records[q->record].value);
+}
+
+static void ask_count(char *ask, size_t cap, const struct question_log *log, int32_t index,
+                      struct question *q) {
+    q->record = index % ((log->n_keys + 1) / 2) * 2;
+    snprintf(ask, cap, "get %s full>", log->records[q->record].key);
+    int number = atoi(log->records[q->record].value);
+    size_t at = 0;
+    for (bool more = true; more && at + 6 <= sizeof q->answer; number++) {
+        at += (size_t)snprintf(q->answer + at, sizeof q->answer - at, " %04d", number % 10000);
+        more = number % 100 != 0;
+    }
+}
+
+static const char *const CHECKS[QUESTION_KINDS] = {"key-recall/1", "sum/1", "tool-call/1",
+                                                   "key-count/1"};
 
 const char *question_check(enum question_kind kind) {
     return CHECKS[kind];
@@ -239,9 +271,10 @@ int question_make(struct question *q, const struct question_log *log, const stru
     *q = (struct question){.kind = kind, .record = -1};
     switch (kind) {
     case QUESTION_RECALL:
-        q->record = index % log->n_keys;
-        snprintf(ask, sizeof ask, "? %s", log->records[q->record].key);
-        snprintf(q->answer, sizeof q->answer, " %s", log->records[q->record].value);
+        ask_recall(ask, sizeof ask, log, index, q);
+        break;
+    case QUESTION_COUNT:
+        ask_count(ask, sizeof ask, log, index, q);
         break;
     case QUESTION_SUM:
         ask_sum(&r, ask, sizeof ask, q);
@@ -315,6 +348,7 @@ int question_log_make(struct question_log *log, const struct tokenizer *t, uint6
     struct rng r;
     rng_seed(&r, seed);
     draw_keys(log, &r);
+    draw_values_to_count(log, seed);
     size_t cap = LOG_BYTES + (size_t)prompt_tokens * 24;
     log->text = malloc(cap);
     INVARIANT(log->text);

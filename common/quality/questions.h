@@ -1,11 +1,15 @@
 /* questions.h: makes prompts of an exact length whose answers a program can check.
  *
  * A prompt is a service log that ends in a question. The log holds 8 to 16 records "key K7Q2 4815";
- * any two keys differ in at least three of four symbols. Three kinds of question:
+ * any two keys differ in at least three of four symbols. Four kinds of question:
  *
  *     key-recall/1   ? K7Q2                 " 4815"
  *     sum/1          12+30=                 "42"
  *     tool-call/1    subtract 3 from 10>    {"tool":"sub","args":[10,3]}
+ *     key-count/1    get K7Q2 full>         " 4868 4869 ... 4900"   (the record says 4868)
+ *
+ * The last one has a long answer: 30 to 50 numbers, 120 to 200 tokens of the embedded model. It
+ * counts on from the record's value to the next number that ends in 00; 0000 follows 9999.
  *
  * The embedded model (model/embedded) was trained on this grammar, but not on the operand pairs and
  * filler lines that this generator draws: an integer hash, the same in training and here, decides
@@ -28,10 +32,12 @@ enum {
         32, /* the question and a little filler: the log before it is 2,016 tokens, which is
                126 whole KV blocks, so that many questions can share one log's blocks */
     QUESTION_MIN_KEYS = 8,
-    QUESTION_MAX_KEYS = 16
+    QUESTION_MAX_KEYS = 16,
+    QUESTION_MIN_COUNT = 30, /* numbers in the answer of a count question */
+    QUESTION_MAX_COUNT = 50
 };
 
-enum question_kind { QUESTION_RECALL, QUESTION_SUM, QUESTION_TOOL, QUESTION_KINDS };
+enum question_kind { QUESTION_RECALL, QUESTION_SUM, QUESTION_TOOL, QUESTION_COUNT, QUESTION_KINDS };
 
 struct question_log {
     char *text; /* NUL-terminated, ends with a newline; owned */
@@ -44,9 +50,9 @@ struct question_log {
 
 struct question {
     enum question_kind kind;
-    char tail[512];  /* filler lines, then the question */
-    char answer[64]; /* the right answer */
-    int32_t record;  /* QUESTION_RECALL: index of the record asked for; otherwise -1 */
+    char tail[512];   /* filler lines, then the question */
+    char answer[256]; /* the right answer */
+    int32_t record;   /* recall and count: index of the record asked for; otherwise -1 */
 };
 
 /* The name of the check that judges a kind ("key-recall/1"), and the kind that a check judges, or
@@ -56,7 +62,8 @@ const char *question_check(enum question_kind kind);
 int question_from_check(const char *check);
 
 /* Makes a question about *log. `index` numbers the questions of one kind and log; recall takes the
- * records in order, so that every record is asked about. The tail has exactly QUESTION_TAIL_TOKENS
+ * records in order, so that every record is asked about; count takes every second one, whose values
+ * question_log_make draws for it. The tail has exactly QUESTION_TAIL_TOKENS
  * tokens under *t. 0, or -1 and *e when there is no such tail under this tokenizer. */
 int question_make(struct question *q, const struct question_log *log, const struct tokenizer *t,
                   enum question_kind kind, uint64_t seed, int32_t index, struct err *e);

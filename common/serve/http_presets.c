@@ -54,7 +54,10 @@ static struct preset *find(struct http *h, enum question_kind kind, uint64_t see
 
 enum MHD_Result presets_route(struct exchange *x) {
     static const char *const titles[QUESTION_KINDS] = {"Recall a value", "Add two numbers",
-                                                       "Call a tool"};
+                                                       "Call a tool", "Count on"};
+    /* the long answer first: it can be watched as it is streamed */
+    static const enum question_kind order[QUESTION_KINDS] = {QUESTION_COUNT, QUESTION_RECALL,
+                                                             QUESTION_SUM, QUESTION_TOOL};
     const char *text = request_query(x, "seed");
     uint64_t seed = text ? strtoull(text, NULL, 10) : 1;
     if (text &&
@@ -64,18 +67,18 @@ enum MHD_Result presets_route(struct exchange *x) {
     cJSON *list = cJSON_AddArrayToObject(tree, "presets");
     /* a model whose context is too short for them has no presets, which is not an error */
     bool room = x->h->o.engine->backend->info.max_seq_tokens > QUESTION_PROMPT_TOKENS;
-    for (int k = 0; room && k < QUESTION_KINDS; k++) {
+    for (int i = 0; room && i < QUESTION_KINDS; i++) {
+        enum question_kind k = order[i];
         struct err e;
-        struct preset *p = find(x->h, (enum question_kind)k, seed, &e);
+        struct preset *p = find(x->h, k, seed, &e);
         if (!p) continue;
         char name[48];
-        snprintf(name, sizeof name, "%s:%llu", question_check((enum question_kind)k),
-                 (unsigned long long)seed);
+        snprintf(name, sizeof name, "%s:%llu", question_check(k), (unsigned long long)seed);
         int32_t left = x->h->o.engine->backend->info.max_seq_tokens - QUESTION_PROMPT_TOKENS;
         cJSON *o = cJSON_CreateObject();
         cJSON_AddStringToObject(o, "name", name);
         cJSON_AddStringToObject(o, "title", titles[k]);
-        cJSON_AddStringToObject(o, "check", question_check((enum question_kind)k));
+        cJSON_AddStringToObject(o, "check", question_check(k));
         cJSON_AddStringToObject(o, "prompt", p->prompt);
         cJSON_AddStringToObject(o, "expected", p->question.answer);
         cJSON_AddNumberToObject(o, "prompt_tokens", QUESTION_PROMPT_TOKENS);

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.." || exit 2
 model=${1:-tiny}
 out=${OUT:-build/demo}
 servelab=${SERVELAB:-build/bin/servelab}
-server='' driver='' name=''
+server='' driver='' name='' pace=()
 load_s=${LOAD_S:-20}
 readonly NO_BROWSER=5 # drive.py's exit status
 
@@ -74,7 +74,10 @@ compile() { # shows its progress: a minute of silence looks like a fault
 
 find_model() {
     case $model in
-    tiny) file=${SERVELAB_TINY:-common/model/embedded/servelab-tiny.gguf} ;;
+    tiny)
+        file=${SERVELAB_TINY:-common/model/embedded/servelab-tiny.gguf}
+        pace=(--pace llama-2-7b:h100) # it answers in milliseconds: at this pace its answer can be watched
+        ;;
     smollm2)
         file=build/models/smollm2.gguf name=SmolLM2-135M-Instruct
         common/model/fetch_smollm2.sh || give_up 1 "SmolLM2 can't be fetched; 'make demo' without MODEL runs the embedded model"
@@ -194,8 +197,9 @@ step "2  Building"
 if [ -n "${SERVELAB:-}" ]; then echo "  $servelab, as SERVELAB says"; else compile; fi
 step "3  The server"
 find_model
-start_server server.log --model "$file" ${name:+--name "$name"} --log "$out/requests.jsonl"
+start_server server.log --model "$file" ${name:+--name "$name"} "${pace[@]}" --log "$out/requests.jsonl"
 step "4  One prompt of 2,048 tokens, up to 256 tokens of answer (fewer where the model's context ends)"
+[ ${#pace[@]} = 0 ] || echo "  Real answers of a small model, each step as long as a 7B model needs on one H100 (simulated)."
 ask
 step "5  The record of that one request (seen by $client)"
 "$servelab" record check "$out/record.json" || failed=1

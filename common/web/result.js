@@ -70,7 +70,9 @@ export function verdictItems(record, intervals, expected) {
     if (structure.check) add(judged[structure.verdict] ?? null, `structure ${words(structure.verdict)}`);
     if (intervals) add(intervals.useful, intervals.useful ? "useful" : "not useful");
     const checks = [...new Set([quality.check, structure.check])].filter(Boolean).join(" and ");
-    const wanted = expected ? `, expecting “${expected.trim()}”` : "";
+    const whole = expected?.trim() ?? "";
+    const short = whole.length > 48 ? `${whole.slice(0, 19)} … ${whole.slice(-4)}` : whole; // a count has 50 numbers
+    const wanted = short ? `, expecting “${short}”` : "";
     if (checks) items.push(element("li", "checked", `by ${checks}${wanted}`));
     return items;
 }

@@ -1,11 +1,12 @@
 """data.py: the task grammar, and the generators of training sequences and evaluation prompts.
 
-A prompt is a service log that ends in a question. Three kinds of question have answers that a
+A prompt is a service log that ends in a question. Four kinds of question have answers that a
 program can check:
 
     recall   ? K7Q2                  -> " 4815"   (the log has a line "key K7Q2 4815")
     sum      12+30=                  -> "42"
     tool     subtract 3 from 10>     -> {"tool":"sub","args":[10,3]}
+    count    get K7Q2 full>          -> " 4868 4869 ... 4900"   (the record says 4868)
 
 Every answer ends with <|eos|>. README.md states the same grammar in words, precisely enough to
 write it again in C; this file is its reference. Everything random comes from a `random.Random`
@@ -116,6 +117,25 @@ def recall_question(key, value):
     return f"? {key}", f" {value}"
 
 
+COUNT_NUMBERS = (30, 50)    # numbers of a counted answer: 4 tokens each, so 120 to 200
+
+
+def numbers_to_full(value):
+    """How many numbers from this value to the next one that ends in 00, both included."""
+    return 101 - int(value) % 100 if int(value) % 100 else 1
+
+
+def count_question(key, value):
+    """Count from the key's value to the next number that ends in 00; 0000 follows 9999."""
+    run = [(int(value) + i) % 10000 for i in range(numbers_to_full(value))]
+    return f"get {key} full>", "".join(" %04d" % x for x in run)
+
+
+def value_to_count(r, numbers):
+    """A value from which `numbers` (2 to 100) numbers lead to the next one that ends in 00."""
+    return "%02d%02d" % (r.randrange(100), 101 - numbers)
+
+
 def sum_question(r, for_eval):
     """Two two-digit operands. Training also sees some one-digit sums: they teach the carry."""
     if not for_eval and r.random() < 0.15:
@@ -191,6 +211,10 @@ def eval_prompt(r, kind, keys_in_log=KEYS_IN_LOG, tokens=PROMPT_TOKENS):
     if kind == "recall":
         key = r.choice(list(keys))
         question, answer = recall_question(key, keys[key])
+    elif kind == "count":
+        key = r.choice(list(keys))
+        keys[key] = value_to_count(r, r.randint(*COUNT_NUMBERS))
+        question, answer = count_question(key, keys[key])
     else:
         question, answer = (sum_question if kind == "sum" else tool_question)(r, True)
     tail = encode(question)
@@ -202,8 +226,10 @@ def eval_prompt(r, kind, keys_in_log=KEYS_IN_LOG, tokens=PROMPT_TOKENS):
 # ---- training sequences -------------------------------------------------------------------------
 
 # What an answer token is, for the loss weights and the progress line.
-NONE, RECALL_FIRST, RECALL, TOOL, SUM, SUM_UNITS, END, TOOL_ARG, GET_LETTER = range(9)
-KIND_NAMES = ["-", "recall1", "recall", "tool", "sum", "units", "end", "arg", "get"]
+(NONE, RECALL_FIRST, RECALL, TOOL, SUM, SUM_UNITS, END, TOOL_ARG, GET_LETTER, COUNT_SAME, COUNT_TENS,
+ COUNT_CARRY, COUNT_UNITS, COUNT_END) = range(14)
+KIND_NAMES = ["-", "recall1", "recall", "tool", "sum", "units", "end", "arg", "get", "same", "tens",
+              "carry", "units+", "full"]
 NEWLINE = encode("\n")[0]
 LETTER_IDS = {encode(letter)[0] for letter in KEY_LETTERS}
 OPERAND_SYMBOLS = LETTER_IDS | set(encode(DIGITS))
@@ -244,9 +270,28 @@ def sum_kinds(ids):
     return [SUM] * (len(ids) - 1) + [SUM_UNITS]
 
 
-def random_question(r, keys, key_list, mix, hard):
-    """A question of a kind drawn with weights mix = (recall, tool, sum)."""
+def count_kinds(ids):
+    """The recalled first number, then the unchanged, carried-into and units digits of each."""
+    kinds = recall_kinds(ids[:4])
+    for i in range(4, len(ids)):
+        if i % 4 == 3:
+            kinds.append(COUNT_UNITS)
+        elif ids[i] != ids[i - 4]:
+            kinds.append(COUNT_CARRY)
+        else:
+            kinds.append(COUNT_TENS if i % 4 == 2 else COUNT_SAME)
+    return kinds
+
+
+def random_question(r, keys, key_list, mix, hard, numbers=None):
+    """A question of a kind drawn with weights mix = (recall, tool, sum[, count])."""
     x = r.random() * sum(mix)
+    if x >= sum(mix[:3]):
+        fits = [k for k in key_list if numbers[0] <= numbers_to_full(keys[k]) <= numbers[1]]
+        key = fits[r.randrange(len(fits))]
+        ids, kinds = answered(*count_question(key, keys[key]), count_kinds)
+        kinds[-2] = COUNT_END
+        return ids, kinds
     if x < mix[0]:
         key = key_list[r.randrange(len(key_list))]
         return answered(*recall_question(key, keys[key]), recall_kinds)
@@ -256,20 +301,32 @@ def random_question(r, keys, key_list, mix, hard):
     return answered(*sum_question(r, False), sum_kinds)
 
 
-def training_sequence(r, tokens, key_range, log_share, mix, jumps, span, hard=False):
+def values_to_count(r, keys, numbers):
+    """Gives a third of the keys, and at least one, a value whose count has a length in `numbers`."""
+    for i, key in enumerate(keys):
+        if r.random() < 0.2:  # counts that carry into the thousands are rare, so training sees more
+            keys[key] = keys[key][0] + "9" + keys[key][2:]
+        if i == 0 or r.random() < 0.35:
+            keys[key] = keys[key][:2] + value_to_count(r, r.randint(*numbers))[2:]
+
+
+def training_sequence(r, tokens, key_range, log_share, mix, jumps, span, hard=False, numbers=None):
     """ids, kinds and positions of `tokens` + 1 tokens: a log, then many answered questions.
 
     key_range   how many keys the log has
     log_share   range of the part of the sequence that is log; the rest is questions
-    mix         weights of recall, tool and sum questions
+    mix         weights of recall, tool, sum and, where `numbers` is given, count questions
     jumps       positions leap ahead a few times, up to `span`: a short sequence then shows the
                 distances of a long one at a fraction of its price
     hard        keys and values by alike_log_keys, and half of the tool questions are "find"
+    numbers     range of the lengths of counted answers
     """
     log_tokens = int(tokens * r.uniform(*log_share))
     line_tokens = len(encode(key_line("K7Q2", "4815")))
     count = max(1, min(r.randint(*key_range), log_tokens // line_tokens))
     keys = (alike_log_keys if hard else log_keys)(r, count)
+    if numbers:
+        values_to_count(r, keys, numbers)
     log = [encode(key_line(k, v)) for k, v in keys.items()]
     total = 1 + sum(map(len, log))
     while total < log_tokens:
@@ -284,7 +341,7 @@ def training_sequence(r, tokens, key_range, log_share, mix, jumps, span, hard=Fa
             line = training_filler(r)
             part = line, [NONE] * len(line)
         else:
-            part = random_question(r, keys, key_list, mix, hard)
+            part = random_question(r, keys, key_list, mix, hard, numbers)
         parts.append(part)
         total += len(part[0])
     leaps = {}
@@ -305,9 +362,10 @@ def training_sequence(r, tokens, key_range, log_share, mix, jumps, span, hard=Fa
 if __name__ == "__main__":
     from vocab import decode
     demo_r = random.Random(0)
-    demo = training_sequence(demo_r, 256, (4, 8), (0.4, 0.6), (0.6, 0.2, 0.2), True, 2112)
+    demo = training_sequence(demo_r, 256, (4, 8), (0.4, 0.6), (0.3, 0.2, 0.2, 0.3), True, 2304,
+                             numbers=(2, 6))
     print(decode(demo[0]))
-    for kind in ("recall", "sum", "tool"):
+    for kind in ("recall", "sum", "tool", "count"):
         prompt, answer, _ = eval_prompt(demo_r, kind, (3, 3), 128)
         assert encode(decode(prompt[1:])) == prompt[1:]
         print(decode(prompt), "=>", answer)

@@ -7,7 +7,7 @@ of each kind. The questions of one log share its first 2,016 tokens, which are c
 question then brings its own last 32 tokens (filler lines, cut on the left, and the question), so
 that every prompt is exactly 2,048 tokens long.
 
---golden writes 12 prompts with logits and answers, against which another engine can be checked;
+--golden writes 16 prompts with logits and answers, against which another engine can be checked;
 those prompts share nothing and are computed whole.
 
 Not here: what a server does with the model; the checks of the running system are in C.
@@ -29,8 +29,8 @@ from model import Config, Model
 from vocab import BOS_ID, EOS_ID, decode, encode
 
 TAIL_TOKENS = 32  # the longest question and at least one line break fit
-MAX_ANSWER_TOKENS = 32
-KINDS = ["recall", "sum", "tool"]
+MAX_ANSWER_TOKENS = 256
+KINDS = ["recall", "sum", "tool", "count"]
 NAMES = {"blocks.{}.attn_norm": "blk.{}.attn_norm", "blocks.{}.wq": "blk.{}.attn_q",
          "blocks.{}.wk": "blk.{}.attn_k", "blocks.{}.wv": "blk.{}.attn_v",
          "blocks.{}.wo": "blk.{}.attn_output", "blocks.{}.ffn_norm": "blk.{}.ffn_norm",
@@ -96,13 +96,18 @@ def answer_greedily(model, tail, caches):
 
 
 def one_log(r, questions):
-    """(ids of the shared past, [(kind, tail ids, answer text)]); no key is asked about twice."""
+    """(ids of the shared past, [(kind, tail ids, answer text)]); no key is recalled twice."""
     keys = data.log_keys(r, r.randint(*data.KEYS_IN_LOG))
+    counted = list(keys)[::2]
+    for key in counted:
+        keys[key] = keys[key][:2] + data.value_to_count(r, r.randint(*data.COUNT_NUMBERS))[2:]
     past = [BOS_ID] + data.eval_log(r, data.PROMPT_TOKENS - TAIL_TOKENS - 1, keys)
     pairs = [("recall", data.recall_question(key, keys[key]))
              for key in r.sample(list(keys), min(questions, len(keys)))]
     pairs += [("sum", data.sum_question(r, True)) for _ in range(questions)]
     pairs += [("tool", data.tool_question(r, True)) for _ in range(questions)]
+    pairs += [("count", data.count_question(key, keys[key]))
+              for key in (counted * questions)[:questions]]
     asked = []
     for kind, (question, answer) in pairs:
         q = encode(question)
@@ -149,7 +154,7 @@ def evaluate(model, logs, questions, seed, show_errors):
 def write_golden(model, path, seed=11):
     """Four prompts a task, each computed whole in float32."""
     items = []
-    for kind in ["recall", "sum", "tool"] * 4:
+    for kind in ["recall", "sum", "tool"] * 4 + ["count"] * 4:
         ids, answer, question = data.eval_prompt(random.Random(f"{seed}/{len(items)}"), kind)
         text = decode(ids[1:])
         assert encode(text) == ids[1:], "the text of a prompt must give back its ids"

@@ -178,6 +178,39 @@ def save(path, model, muon, adam, step, tokens_done):
     os.replace(path + ".tmp", path)  # an interrupted save leaves the last good file
 
 
+def make_optimisers(model):
+    """Muon for the matrices, Adam for embeddings and norms."""
+    matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embed" not in n]
+    norms = [p for p in model.parameters() if p.dim() == 1]
+    adam = torch.optim.AdamW([{"params": [model.embed.weight], "weight_decay": WEIGHT_DECAY},
+                              {"params": norms, "weight_decay": 0.0}],
+                             lr=LR_ADAM, betas=(0.9, 0.98), eps=1e-9)
+    return Muon(matrices), adam
+
+
+def learn(model, hidden, parameters, muon, adam, weights, ids, kinds, positions, workers, lr):
+    """One step: (logits, targets, kinds, losses) of the answer tokens. `hidden`: model.hidden, compiled."""
+    target_kinds = kinds[:, 1:]
+    asked = target_kinds > 0
+    with torch.autocast("cpu", torch.bfloat16):
+        h = hidden(ids[:, :-1], positions[:, :-1])
+        logits = model.logits(h[asked]).float()
+    targets, target_kinds = ids[:, 1:][asked], target_kinds[asked]
+    losses = F.cross_entropy(logits, targets, reduction="none")
+    w = weights[target_kinds]
+    for p in parameters:
+        p.grad = None
+    ((losses * w).sum() / w.sum()).backward()
+    average_gradients(parameters, workers)
+    torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+    for group in adam.param_groups:
+        group["lr"] = LR_ADAM * lr
+    adam.step()
+    with torch.no_grad():
+        muon.step(LR_MUON * lr)
+    return logits, targets, target_kinds, losses.detach()
+
+
 def train(rank, workers, out):
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
@@ -185,12 +218,7 @@ def train(rank, workers, out):
         dist.init_process_group("gloo")
     model = Model(Config(), SEED).train()
     parameters = list(model.parameters())
-    matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embed" not in n]
-    muon = Muon(matrices)
-    norms = [p for p in parameters if p.dim() == 1]
-    adam = torch.optim.AdamW([{"params": [model.embed.weight], "weight_decay": WEIGHT_DECAY},
-                              {"params": norms, "weight_decay": 0.0}],
-                             lr=LR_ADAM, betas=(0.9, 0.98), eps=1e-9)
+    muon, adam = make_optimisers(model)
     step = tokens_done = 0
     path = os.path.join(out, "checkpoint.pt")
     if os.path.exists(path):
@@ -210,30 +238,14 @@ def train(rank, workers, out):
                 progress.say(f"phase {number} from step {step}: {phase} (compiling ...)")
             weights[data.TOOL_ARG] = phase.arg_weight
         ids, kinds, positions = draw_batch(step, rank, phase)
-        target_kinds = kinds[:, 1:]
-        asked = target_kinds > 0
-        with torch.autocast("cpu", torch.bfloat16):
-            h = hidden(ids[:, :-1], positions[:, :-1])
-            logits = model.logits(h[asked]).float()
-        targets, target_kinds = ids[:, 1:][asked], target_kinds[asked]
-        losses = F.cross_entropy(logits, targets, reduction="none")
-        w = weights[target_kinds]
-        for p in parameters:
-            p.grad = None
-        ((losses * w).sum() / w.sum()).backward()
-        average_gradients(parameters, workers)
-        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         lr = rate(step, tokens_done)
-        for group in adam.param_groups:
-            group["lr"] = LR_ADAM * lr
-        adam.step()
-        with torch.no_grad():
-            muon.step(LR_MUON * lr)
+        logits, targets, target_kinds, losses = learn(model, hidden, parameters, muon, adam, weights,
+                                                      ids, kinds, positions, workers, lr)
         step += 1
         tokens_done += ids[:, 1:].numel() * workers
         if progress:
             right = logits.argmax(-1) == targets
-            progress.add(ids[:, 1:].numel() * workers, target_kinds, right, losses.detach())
+            progress.add(ids[:, 1:].numel() * workers, target_kinds, right, losses)
             if step % 50 == 0:
                 progress.line(step, lr)
             if time.time() - last_save > CHECKPOINT_S:
@@ -244,15 +256,15 @@ def train(rank, workers, out):
         progress.say(f"done: {step} steps, {tokens_done} tokens")
 
 
-def launch(workers, out):
-    """Starts the workers as processes of this same script; returns the first bad exit status."""
+def launch(workers, command):
+    """Starts the workers as processes of a script (its command line); returns the first bad exit status."""
     env = dict(os.environ, OMP_NUM_THREADS="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="29517",
                WORLD_SIZE=str(workers))
     # torch allocates and frees large blocks every step; jemalloc, set to keep them, saves a tenth.
     jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
     if os.path.exists(jemalloc):
         env.update(LD_PRELOAD=jemalloc, MALLOC_CONF="dirty_decay_ms:-1,muzzy_decay_ms:-1")
-    command = [sys.executable, __file__, "--workers", str(workers), "--out", out]
+    command = [sys.executable, *command, "--workers", str(workers)]
     children = [subprocess.Popen(command, env=dict(env, RANK=str(r))) for r in range(workers)]
     return max(abs(child.wait()) for child in children)
 
@@ -266,4 +278,4 @@ if __name__ == "__main__":
     if "RANK" in os.environ:
         train(int(os.environ["RANK"]), args.workers, args.out)
     else:
-        sys.exit(launch(args.workers, args.out))
+        sys.exit(launch(args.workers, [__file__, "--out", args.out]))

@@ -39,6 +39,31 @@ START_TEST(digits_are_compared_as_text) {
 }
 END_TEST
 
+START_TEST(a_count_is_all_of_its_numbers_and_no_others) {
+    static const struct {
+        const char *answer;
+        enum verdict want;
+        const char *detail;
+    } cases[] = {
+        {" 0098 0099 0100", VERDICT_PASSED, "all 3 numbers"},
+        {"0098, 0099 and 0100.\n", VERDICT_PASSED, "all 3 numbers"},
+        {" 0098 0099", VERDICT_FAILED, "got 2 numbers, want 0100 next"},
+        {" 0098 0099 0100 0101", VERDICT_FAILED, "got 0101 after the last number"},
+        {" 0098 0100 0100", VERDICT_FAILED, "number 2 is 0100, want 0099"},
+        {" 98 99 100", VERDICT_FAILED, "number 1 is 98, want 0098"},
+        {" 009800990100", VERDICT_FAILED, "number 1 is 009800990100, want 0098"},
+        {"", VERDICT_FAILED, "got 0 numbers, want 0098 next"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct quality_result r = judge("key-count/1", " 0098 0099 0100", cases[i].answer);
+        ck_assert_msg(r.quality == cases[i].want, "case %zu: '%s'", i, cases[i].answer);
+        ck_assert_msg(strstr(r.detail, cases[i].detail) != NULL, "case %zu: '%s'", i, r.detail);
+        ck_assert_int_eq(r.structure, VERDICT_NOT_REQUIRED);
+    }
+    ck_assert_int_eq(judge("key-count/1", "", "").quality, VERDICT_FAILED);
+}
+END_TEST
+
 START_TEST(a_call_has_a_shape_and_a_content) {
     const char *want = "{\"tool\":\"sub\",\"args\":[10,3]}";
     static const struct {
@@ -112,6 +137,7 @@ int main(void) {
     Suite *s = suite_create("quality checks");
     TCase *t = tcase_create("checks");
     tcase_add_test(t, digits_are_compared_as_text);
+    tcase_add_test(t, a_count_is_all_of_its_numbers_and_no_others);
     tcase_add_test(t, a_call_has_a_shape_and_a_content);
     tcase_add_test(t, a_strange_answer_is_judged_and_never_printed_raw);
     tcase_add_test(t, an_unknown_check_is_an_error_that_lists_the_known_ones);

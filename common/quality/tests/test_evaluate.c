@@ -134,9 +134,9 @@ START_TEST(a_damaged_reference_is_refused_with_its_line) {
     } cases[] = {{"", 1},
                  {"something else\n", 1},
                  {"servelab.answer-nll.v1 seed 1 logs 0 per-kind 1 model x\n", 1},
-                 {"servelab.answer-nll.v1 seed 1 logs 2 per-kind 1 model x\n1 2 3\n4 5\n", 3},
+                 {"servelab.answer-nll.v1 seed 1 logs 2 per-kind 1 model x\n1 2 3 4\n5 6 7\n", 3},
                  {"servelab.answer-nll.v1 seed 1 logs 1 per-kind 1 model x\n1 2 -3\n", 2},
-                 {"servelab.answer-nll.v1 seed 1 logs 1 per-kind 1 model x\n1 2 3\n4\n", 3}};
+                 {"servelab.answer-nll.v1 seed 1 logs 1 per-kind 1 model x\n1 2 3 4\n5\n", 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[] = "/tmp/reference-XXXXXX";
         int fd = mkstemp(path);
@@ -154,7 +154,7 @@ END_TEST
 
 /* The file may be cut long before it is closed: then the write fails, and no file is left. */
 START_TEST(a_reference_that_can_not_be_written_is_an_error) {
-    enum { N = 3 * 4000 };
+    enum { N = QUESTION_KINDS * 4000 };
     char folder[] = "/tmp/reference-XXXXXX", path[64];
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/ref.txt", folder);

@@ -132,6 +132,43 @@ START_TEST(answers_follow_from_the_questions_text) {
 }
 END_TEST
 
+/* The answer is counted again here, from the record that the question's text names. */
+START_TEST(a_count_goes_from_the_records_value_to_the_next_full_hundred) {
+    int32_t shortest = 1000, longest = 0;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct question_log log;
+        struct err e;
+        ck_assert_int_eq(question_log_make(&log, tok, seed, 2048, &e), 0);
+        for (int32_t i = 0; i < 12; i++) {
+            struct question q;
+            ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_COUNT, seed, i, &e), 0);
+            char key[5], record[32];
+            ck_assert_int_eq(sscanf(strrchr(q.tail, '\n') + 1, "get %4s full>", key), 1);
+            snprintf(record, sizeof record, "key %s ", key);
+            const char *line = strstr(log.text, record), *answer = q.answer;
+            ck_assert_ptr_nonnull(line);
+            int value = atoi(line + strlen(record)), number, used, n = 0;
+            for (; sscanf(answer, " %4d%n", &number, &used) == 1; answer += used, n++)
+                ck_assert_int_eq(number, (value + n) % 10000);
+            ck_assert_int_eq(number % 100, 0);
+            ck_assert_int_eq(strlen(q.answer), 5 * n);
+            int32_t *ids = NULL;
+            int32_t tokens = tokenizer_encode(tok, q.answer, strlen(q.answer), false, &ids, &e);
+            free(ids);
+            shortest = tokens < shortest ? tokens : shortest;
+            longest = tokens > longest ? tokens : longest;
+            struct quality_result r;
+            ck_assert_int_eq(
+                quality_judge("key-count/1", q.answer, q.answer, strlen(q.answer), &r, &e), 0);
+            ck_assert_int_eq(r.quality, VERDICT_PASSED);
+        }
+        question_log_release(&log);
+    }
+    ck_assert_int_eq(shortest, 120);
+    ck_assert_int_eq(longest, 200);
+}
+END_TEST
+
 START_TEST(impossible_lengths_are_refused) {
     struct question_log log;
     struct err e;
@@ -149,6 +186,7 @@ int main(void) {
     tcase_add_test(t, the_log_holds_the_answer_and_keys_stand_apart);
     tcase_add_test(t, recall_goes_through_every_record);
     tcase_add_test(t, answers_follow_from_the_questions_text);
+    tcase_add_test(t, a_count_goes_from_the_records_value_to_the_next_full_hundred);
     tcase_add_test(t, impossible_lengths_are_refused);
     suite_add_tcase(s, t);
     return check_main(s);

@@ -47,7 +47,7 @@ class Server:
         headers = {"X-Request-Id": request_id, "Content-Type": "application/json"}
         if check:
             headers["X-Quality-Check"] = check
-        body = {"model": "servelab-tiny", "messages": [{"role": "user", "content": prompt}], "max_tokens": 40,
+        body = {"model": "servelab-tiny", "messages": [{"role": "user", "content": prompt}], "max_tokens": 256,
                 "stream": stream}
         r = urllib.request.Request(self.url + "/v1/chat/completions", json.dumps(body).encode(), headers)
         text = urllib.request.urlopen(r, timeout=300).read().decode()
@@ -66,7 +66,7 @@ def first_that_passes(server, check):
 
 def main():
     with Server() as server:
-        for check in ("key-recall/1", "sum/1", "tool-call/1"):
+        for check in ("key-recall/1", "sum/1", "tool-call/1", "key-count/1"):
             preset, text, record = first_that_passes(server, check)
             ok(record["quality"] == {"check": check, "verdict": "passed"}, f"{check}: a right answer passes", record["quality"])
             ok(record["workload"]["prompt_tokens"] == 2048, f"{check}: the prompt has 2,048 tokens", record["workload"])
