@@ -2,7 +2,6 @@
 #include "load/summary.h"
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "record/log.h"
 
 #include <math.h>
@@ -68,14 +67,11 @@ static int add_gaps(struct load_summary *s, const struct record *rec, struct err
 }
 
 static void note_workload(struct load_summary *s, const struct record *rec) {
-    const cJSON *more = cJSON_GetObjectItemCaseSensitive(rec->extra, "workload");
-    const cJSON *paced = cJSON_GetObjectItemCaseSensitive(more, "paced");
-    int64_t cached;
-    if (cJSON_IsString(paced)) text_cut(s->paced, sizeof s->paced, paced->valuestring);
+    if (rec->workload.paced[0]) text_cut(s->paced, sizeof s->paced, rec->workload.paced);
     if (rec->workload.prompt_tokens > 0) s->prompt_tokens += rec->workload.prompt_tokens;
-    if (json_get_int(more, "", "cached_prompt_tokens", 0, INT32_MAX, &cached, NULL)) return;
+    if (rec->workload.cached_prompt_tokens < 0) return;
     if (s->cached_prompt_tokens < 0) s->cached_prompt_tokens = 0;
-    s->cached_prompt_tokens += cached;
+    s->cached_prompt_tokens += rec->workload.cached_prompt_tokens;
 }
 
 static bool within_limits(const struct load_summary *s, const struct classification *c,

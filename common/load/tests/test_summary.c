@@ -14,8 +14,10 @@ static struct load_results results;
 static struct load_summary summary;
 static char path[] = "/tmp/servelab-summary-XXXXXX";
 static FILE *log_file;
+static const char *more_workload; /* JSON members for the records that add() writes */
 
 static void begin(void) {
+    more_workload = "";
     results = (struct load_results){.first_ns = 1000 * MS, .pace_steps = -1};
     strcpy(path + strlen(path) - 6, "XXXXXX");
     int fd = mkstemp(path);
@@ -49,7 +51,7 @@ static void add(int64_t at_ms, int64_t first, int64_t last, int64_t end_ms, int 
     row->usage_output_tokens = n;
     fprintf(log_file,
             "{\"schema\":\"servelab.request-record.v1\",\"request_id\":\"load-1a-%lld\","
-            "\"attempt\":1,\"workload\":{\"model\":\"m\",\"output_tokens\":%d},\"events\":["
+            "\"attempt\":1,\"workload\":{\"model\":\"m\",\"output_tokens\":%d%s},\"events\":["
             "{\"event\":\"request_submitted\",\"clock\":\"browser\",\"source\":\"client\","
             "\"clock_api\":\"CLOCK_MONOTONIC\",\"t_ns\":%lld},"
             "{\"event\":\"first_byte_received\",\"clock\":\"browser\",\"source\":\"client\","
@@ -58,8 +60,8 @@ static void add(int64_t at_ms, int64_t first, int64_t last, int64_t end_ms, int 
             "\"clock_api\":\"CLOCK_MONOTONIC\",\"t_ns\":%lld}],"
             "\"outcome\":{\"delivered\":true,\"http_status\":200,\"finish_reason\":\"%s\"},"
             "\"client\":{\"chunk_gaps_ns\":[%s]}}\n",
-            (long long)number + 1, n, (long long)row->submitted_ns, (long long)row->first_ns,
-            (long long)row->ended_ns, finish, gaps);
+            (long long)number + 1, n, more_workload, (long long)row->submitted_ns,
+            (long long)row->first_ns, (long long)row->ended_ns, finish, gaps);
 }
 
 static int64_t p(struct population *of, enum interval_id id, int32_t milli) {
@@ -160,6 +162,27 @@ START_TEST(limits_are_held_against_the_schedule) {
 }
 END_TEST
 
+START_TEST(the_workload_says_pace_and_cached_tokens) {
+    struct err e;
+    begin();
+    add(0, 20, 50, 60, 4, "length", "");
+    ck_assert_int_eq(summarize(NULL, &e), 0);
+    ck_assert_int_eq(summary.cached_prompt_tokens, -1); /* no server said it */
+    ck_assert_str_eq(summary.paced, "");
+    end();
+    begin();
+    more_workload =
+        ",\"prompt_tokens\":100,\"cached_prompt_tokens\":32,\"paced\":\"llama-2-7b on h100\"";
+    add(0, 20, 50, 60, 4, "length", "");
+    add(10, 20, 50, 60, 4, "length", "");
+    ck_assert_int_eq(summarize(NULL, &e), 0);
+    ck_assert_int_eq(summary.cached_prompt_tokens, 64);
+    ck_assert_int_eq(summary.prompt_tokens, 200);
+    ck_assert_str_eq(summary.paced, "llama-2-7b on h100");
+    end();
+}
+END_TEST
+
 START_TEST(nothing_at_all) {
     struct err e;
     begin();
@@ -178,6 +201,7 @@ int main(void) {
     tcase_add_test(t, outside_the_window_nothing_counts_but_ends);
     tcase_add_test(t, a_negative_interval_is_named);
     tcase_add_test(t, limits_are_held_against_the_schedule);
+    tcase_add_test(t, the_workload_says_pace_and_cached_tokens);
     tcase_add_test(t, nothing_at_all);
     suite_add_tcase(s, t);
     return check_main(s);
