@@ -53,8 +53,7 @@ static struct preset *find(struct http *h, enum question_kind kind, uint64_t see
 }
 
 enum MHD_Result presets_route(struct exchange *x) {
-    static const char *const titles[QUESTION_KINDS] = {"Recall a value", "Add two numbers",
-                                                       "Call a tool", "Count on"};
+    static const char *const titles[QUESTION_KINDS] = {"Recall", "Add", "Call a tool", "Count on"};
     /* the long answer first: it can be watched as it is streamed */
     static const enum question_kind order[QUESTION_KINDS] = {QUESTION_COUNT, QUESTION_RECALL,
                                                              QUESTION_SUM, QUESTION_TOOL};
