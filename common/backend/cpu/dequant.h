@@ -110,15 +110,21 @@ VEC_INLINE void splat_2_f16(const uint8_t *p, vf *a, vf *b) {
 }
 #endif
 
-/* d * q + m for 32 4-bit values; q as stored, 0..15. */
-VEC_INLINE void widen_u4(const uint8_t *q, vf d, vf m, vf w[QV]) {
 #if VEC_AVX512
-    /* The 16 possible values as a table; the permutation looks only at the low 4 bits of a lane. */
-    const __m512 iota = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    __m512 table = _mm512_fmadd_ps((__m512)d, iota, (__m512)m);
+/* 32 4-bit values by a table of the 16 possible ones; the permutation looks only at the low 4 bits
+ * of a lane. */
+VEC_INLINE void pick_u4(const uint8_t *q, __m512 table, vf w[QV]) {
     __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)q));
     w[0] = (vf)_mm512_permutexvar_ps(bytes, table);
     w[1] = (vf)_mm512_permutexvar_ps(_mm512_srli_epi32(bytes, 4), table);
+}
+#endif
+
+/* d * q + m for 32 4-bit values; q as stored, 0..15. */
+VEC_INLINE void widen_u4(const uint8_t *q, vf d, vf m, vf w[QV]) {
+#if VEC_AVX512
+    const __m512 iota = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    pick_u4(q, _mm512_fmadd_ps((__m512)d, iota, (__m512)m), w);
 #elif VEC_AVX2
     const __m256i low = _mm256_set1_epi32(15);
     for (int i = 0; i < 2; i++) {
@@ -133,6 +139,16 @@ VEC_INLINE void widen_u4(const uint8_t *q, vf d, vf m, vf w[QV]) {
         f[i + QBLOCK / 2] = (float)(q[i] >> 4);
     }
     for (int i = 0; i < QV; i++) w[i] = vf_fma(vf_load(f + i * VW), d, m);
+#endif
+}
+
+/* d * (q - 8) for 32 4-bit values: exact, so the table needs one multiplication. */
+VEC_INLINE void widen_u4_minus_8(const uint8_t *q, vf d, vf w[QV]) {
+#if VEC_AVX512
+    const __m512 codes = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7);
+    pick_u4(q, _mm512_mul_ps((__m512)d, codes), w);
+#else
+    widen_u4(q, d, d * vf_set(-8.0f), w);
 #endif
 }
 
@@ -157,7 +173,7 @@ VEC_INLINE void dequant_block(enum dtype t, const uint8_t *row, int32_t b, vf w[
     case DTYPE_Q4_0: {
         const uint8_t *p = row + b * (long)Q4_0_BYTES;
         vf d = splat_f16(p);
-        widen_u4(p + 2, d, d * vf_set(-8.0f), w);
+        widen_u4_minus_8(p + 2, d, w);
         break;
     }
     case DTYPE_Q4_1: {

@@ -24,9 +24,10 @@ enum {
     SHARE_ROWS_MIN = 8,
     SHARE_ROWS_MAX = 64, /* of one token */
     CACHE_LINE = 64,
-    /* Four rows side by side are four short streams, which the hardware's prefetcher doesn't
-     * follow; asking this far ahead doubled the speed of decode (SPEED.md). */
+    /* Four rows side by side are four short streams. The hardware's prefetcher doesn't follow them,
+     * so the loop asks ahead itself. The best distances are measured (SPEED.md). */
     PREFETCH_BYTES = 8192,
+    PREFETCH_BYTES_QUANTISED = 4096,
     SHARES_PER_THREAD = 8 /* so that a thread that lost its core delays the loop by little */
 };
 
@@ -100,9 +101,11 @@ VEC_INLINE vf4 dot4(enum dtype t, const uint8_t *const row[4], int32_t cols, con
     vf acc[4] = {{0}}, w[QV];
     int32_t blocks = cols / QBLOCK, tail = cols % QBLOCK;
     const int four_blocks = 4 * (int)dtype_block_bytes(t);
+    const bool quantised = t == DTYPE_Q8_0 || t == DTYPE_Q4_0 || t == DTYPE_Q4_1;
+    const int ahead = quantised ? PREFETCH_BYTES_QUANTISED : PREFETCH_BYTES;
     for (int32_t b = 0; b < blocks; b++) {
         for (int at = 0; at < four_blocks; at += CACHE_LINE)
-            __builtin_prefetch(row[0] + PREFETCH_BYTES + (size_t)b * (size_t)four_blocks + at);
+            __builtin_prefetch(row[0] + ahead + (size_t)b * (size_t)four_blocks + at);
         for (int r = 0; r < 4; r++) {
             dequant_block(t, row[r], b, w);
             for (int i = 0; i < QV; i++)
