@@ -144,12 +144,12 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
     if (n_prompt < 1) return err_at(e, 0, field, "the prompt is empty");
     if (n_prompt >= context)
         return err_at(e, 0, field,
-                      "the context length of this model is %d tokens; the prompt alone has %d",
+                      "This model's maximum context length is %d tokens; the prompt alone has %d",
                       context, n_prompt);
     int32_t left = context - n_prompt;
     if (r->max_tokens > left)
         return err_at(e, 0, "max_tokens",
-                      "the context length of this model is %d tokens; the prompt has %d, so at "
+                      "This model's maximum context length is %d tokens; the prompt has %d, so at "
                       "most %d can be asked for, not %d",
                       context, n_prompt, left, r->max_tokens);
     if (r->max_tokens > 0) return r->max_tokens;
@@ -233,7 +233,10 @@ static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *
                                      .request_id = x->live->id,
                                      .model = x->h->o.model_name,
                                      .created_s = time(NULL),
-                                     .include_usage = r->include_usage};
+                                     .include_usage = r->include_usage,
+                                     .continuous_usage = r->continuous_usage,
+                                     .obfuscate = r->obfuscate,
+                                     .so_far = {n_prompt, 0, -1}};
     x->stream = stream_create();
     if (!x->stream) return refused(x, SUBMIT_NO_MEMORY);
     int fd = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -339,6 +342,7 @@ static int next_part(struct exchange *x) {
     do rc = stream_take(x->stream, &text, &x->out_tokens);
     while (rc == 0 && stream_ready_or_suspend(x->stream));
     if (rc == 1) {
+        x->reply.so_far.completion_tokens += x->out_tokens;
         openai_chunk(&x->out, &x->reply, !x->began, text.bytes, text.n);
         if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
         x->began = true;
@@ -351,6 +355,7 @@ static int next_part(struct exchange *x) {
     if (end.state == STREAM_FAILED) openai_chunk_error(&x->out, end.error);
     if (end.state != STREAM_DONE) return end.state == STREAM_FAILED ? 1 : -1;
     struct openai_usage usage = {x->prompt_tokens, end.output_tokens, end.cached_tokens};
+    x->reply.so_far = usage;
     openai_chunk_finish(&x->out, &x->reply, !x->began, end.finish_reason);
     if (x->reply.include_usage) openai_chunk_usage(&x->out, &x->reply, usage);
     openai_chunk_done(&x->out);

@@ -62,7 +62,7 @@ struct exchange {
     char id[128];              /* the variable part of the path */
     struct buffer body;
     bool too_large, ran, replied; /* ran: route->run was called */
-    bool unclear; /* the header contradicts itself about the body's end: 400, and closed */
+    const char *unclear; /* why the header is unclear (http_framing.h): 400, and closed; or NULL */
     int status;
 
     /* completions only (completion.c) */

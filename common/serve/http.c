@@ -5,6 +5,7 @@
  * suspends its connection goes on when the library calls take_call again after the resume. At the
  * end of the reply the library calls `completed`.
  */
+#include "serve/http_framing.h"
 #include "serve/http_listen.h"
 #include "serve/http_reply.h"
 
@@ -12,7 +13,6 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 /* For the rest of a body once the server drains: its request gets a 503 anyway. */
@@ -80,7 +80,7 @@ void http_stop(struct http *h) {
 /* ---- the library's calls --------------------------------------------------------------------- */
 
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
-                                    const char *path);
+                                    const char *path, const char *version);
 static enum MHD_Result unclear_framing(struct exchange *x);
 static bool announces_too_much(const struct exchange *x);
 static enum MHD_Result too_large(struct exchange *x);
@@ -90,10 +90,9 @@ static enum MHD_Result run_route(struct exchange *x, const char *method, const c
 static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char *path,
                                  const char *method, const char *version, const char *data,
                                  size_t *n, void **ctx) {
-    (void)version;
     struct exchange *x = *ctx;
     if (!x) {
-        *ctx = x = header_read(cls, c, method, path);
+        *ctx = x = header_read(cls, c, method, path, version);
         if (!x) return MHD_NO;
         if (x->unclear) return unclear_framing(x);
         return announces_too_much(x) ? too_large(x) : MHD_YES;
@@ -148,7 +147,7 @@ static struct MHD_Daemon *start_daemon(struct http *h, int fd, bool ipv6) {
         MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_NOTIFY_CONNECTION, connection_event,
         h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_END);
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
@@ -159,37 +158,14 @@ static struct watched *watched_of(struct MHD_Connection *c) {
     return info ? info->socket_context : NULL;
 }
 
-struct framing {
-    int lengths, encodings;
-};
-
-static enum MHD_Result count_framing(void *ctx, enum MHD_ValueKind kind, const char *name,
-                                     const char *value) {
-    struct framing *f = ctx;
-    (void)kind;
-    (void)value;
-    f->lengths += !strcasecmp(name, "Content-Length");
-    f->encodings += !strcasecmp(name, "Transfer-Encoding");
-    return MHD_YES;
-}
-
-/* Does the header state the end of the body only once? The library takes the first length, or the
- * encoding; a proxy in front may take the other one and pass on the difference, which it never
- * checked, as the next request (request smuggling, RFC 9112 section 11.2). */
-static bool clearly_framed(struct MHD_Connection *c) {
-    struct framing f = {0};
-    MHD_get_connection_values(c, MHD_HEADER_KIND, count_framing, &f);
-    return f.lengths + f.encodings <= 1;
-}
-
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
-                                    const char *path) {
+                                    const char *path, const char *version) {
     struct exchange *x = calloc(1, sizeof *x);
     if (!x) return NULL;
     x->h = h;
     x->connection = c;
     x->watched = watched_of(c);
-    x->unclear = !clearly_framed(c);
+    x->unclear = framing_fault(c, method, version);
     if (x->unclear) return x; /* perhaps two requests: no record */
     route_find(x, method, path);
     if (x->route && x->route->begin) x->route->begin(x);
@@ -198,9 +174,7 @@ static struct exchange *header_read(struct http *h, struct MHD_Connection *c, co
 }
 
 static enum MHD_Result unclear_framing(struct exchange *x) {
-    return reply_error(x, 400, NULL, "ambiguous_length",
-                       "send one Content-Length, or Transfer-Encoding alone: this header says more "
-                       "than once where the body ends");
+    return reply_error(x, 400, NULL, "ambiguous_length", "%s", x->unclear);
 }
 
 static bool announces_too_much(const struct exchange *x) {

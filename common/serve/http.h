@@ -17,7 +17,9 @@
  * Every error that this code reports is OpenAI's JSON object. The library itself answers, with a
  * page of HTML: a request line, header or length that can't be parsed (400), a body whose announced
  * size it can't hold (413), a URL or header that is too long (414, 431), and an unknown HTTP
- * version (505). A header that states the end of the body twice is refused here (400, and closed).
+ * version (505). Version 0.9.75 sends its header twice when the value of Content-Length is at
+ * fault; no call of the library prevents that. A header that is unclear about the end of the body
+ * (http_framing.h) is refused here (400, and closed).
  *
  * Not offered: TLS and authentication (put HAProxy or nginx in front), HTTP/2, several answers to
  * one request.

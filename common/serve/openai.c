@@ -151,9 +151,16 @@ static int read_stream_options(struct openai_request *r, const cJSON *v, const c
         char place[96];
         if (cJSON_IsNull(m)) continue;
         snprintf(place, sizeof place, "%s.%s", name, m->string);
-        if (strcmp(m->string, "include_usage")) return err_at(e, 0, place, "unknown field");
-        if (get_bool(m, place, &r->include_usage, e)) return -1;
+        bool *out = !strcmp(m->string, "include_usage")            ? &r->include_usage
+                    : !strcmp(m->string, "continuous_usage_stats") ? &r->continuous_usage
+                    : !strcmp(m->string, "include_obfuscation")    ? &r->obfuscate
+                                                                   : NULL;
+        if (!out) return err_at(e, 0, place, "unknown field");
+        if (get_bool(m, place, out, e)) return -1;
     }
+    if (r->continuous_usage && !r->include_usage)
+        return err_at(e, 0, "stream_options.continuous_usage_stats",
+                      "works only with \"include_usage\": true");
     return 0;
 }
 
@@ -206,13 +213,32 @@ static int read_content(struct openai_request *r, size_t i, const cJSON *v, cons
 
 static int read_role(struct openai_request *r, size_t i, const cJSON *v, const char *name,
                      struct err *e) {
-    static const char *const roles[] = {"system", "user", "assistant"};
+    static const char *const roles[][2] = {{"system", "system"},
+                                           {"developer", "system"}, /* OpenAI's newer word */
+                                           {"user", "user"},
+                                           {"assistant", "assistant"}};
     if (!cJSON_IsString(v)) return wrong_type(v, name, "a string", e);
     for (size_t k = 0; k < sizeof roles / sizeof *roles; k++)
-        if (!strcmp(roles[k], v->valuestring)) r->messages[i].role = roles[k];
+        if (!strcmp(roles[k][0], v->valuestring)) r->messages[i].role = roles[k][1];
     if (r->messages[i].role) return 0;
-    return err_at(e, 0, name, "must be \"system\", \"user\" or \"assistant\", not \"%.40s\"",
+    return err_at(e, 0, name,
+                  "must be \"system\", \"developer\", \"user\" or \"assistant\", not \"%.40s\"",
                   v->valuestring);
+}
+
+/* No chat template here has a place for a name, so it changes nothing, as with other servers. */
+static int read_name(const cJSON *v, const char *name, struct err *e) {
+    return cJSON_IsString(v) ? 0 : wrong_type(v, name, "a string", e);
+}
+
+/* An answer of the assistant may have a refusal as its text, or no text at all. */
+static void fill_content(struct chat_message *m, const cJSON *v) {
+    const cJSON *refusal = cJSON_GetObjectItemCaseSensitive(v, "refusal");
+    if (!m->role || strcmp(m->role, "assistant") || m->content) return;
+    if (cJSON_IsString(refusal))
+        m->content = refusal->valuestring;
+    else if (cJSON_HasObjectItem(v, "content"))
+        m->content = "";
 }
 
 static int read_message(struct openai_request *r, size_t i, const cJSON *v, struct err *e) {
@@ -224,9 +250,12 @@ static int read_message(struct openai_request *r, size_t i, const cJSON *v, stru
         snprintf(place, sizeof place, "messages[%zu].%s", i, m->string);
         int rc = !strcmp(m->string, "role")      ? read_role(r, i, m, place, e)
                  : !strcmp(m->string, "content") ? read_content(r, i, m, place, e)
+                 : !strcmp(m->string, "name")    ? read_name(m, place, e)
+                 : !strcmp(m->string, "refusal") ? read_name(m, place, e)
                                                  : err_at(e, 0, place, "unknown field");
         if (rc) return -1;
     }
+    fill_content(&r->messages[i], v);
     snprintf(place, sizeof place, "messages[%zu].%s", i, r->messages[i].role ? "content" : "role");
     if (!r->messages[i].role || !r->messages[i].content) return err_at(e, 0, place, "is missing");
     return 0;
@@ -290,6 +319,59 @@ static int read_prompt(struct openai_request *r, const cJSON *v, const char *nam
     return 0;
 }
 
+/* ---- neutral values -------------------------------------------------------------------------- */
+
+/* Clients send these settings always. Each is taken at the values that change nothing. */
+static const struct neutral {
+    const char *name;
+    const char *values; /* JSON values, one after the other */
+    bool chat, completions;
+} neutrals[] = {
+    {"frequency_penalty", "[0]", true, true},
+    {"presence_penalty", "[0]", true, true},
+    {"repetition_penalty", "[1]", true, true},
+    {"length_penalty", "[1]", true, true},
+    {"top_k", "[-1, 0]", true, true},
+    {"min_p", "[0]", true, true},
+    {"min_tokens", "[0]", true, true},
+    {"best_of", "[1]", false, true},
+    {"logprobs", "[false]", true, true},
+    {"top_logprobs", "[0]", true, false},
+    {"echo", "[false]", false, true},
+    {"suffix", "[\"\"]", false, true},
+    {"logit_bias", "[{}]", true, true},
+    {"tools", "[[]]", true, false},
+    {"functions", "[[]]", true, false},
+    {"tool_choice", "[\"none\", \"auto\"]", true, false},
+    {"parallel_tool_calls", "[true, false]", true, false},
+    {"response_format", "[{\"type\": \"text\"}]", true, true},
+    {"modalities", "[[\"text\"]]", true, false},
+    {"use_beam_search", "[false]", true, true},
+    {"skip_special_tokens", "[true]", true, true},
+    {"spaces_between_special_tokens", "[true]", true, true},
+    {"store", "[false]", true, false},
+    {"metadata", "[{}]", true, false},
+};
+
+/* 1: the field is there at a neutral value; 0: there is no such field; -1: another value. */
+static int read_neutral(const struct openai_request *r, const cJSON *v, struct err *e) {
+    for (size_t i = 0; i < sizeof neutrals / sizeof *neutrals; i++) {
+        const struct neutral *n = &neutrals[i];
+        if (strcmp(n->name, v->string)) continue;
+        if (!(r->api == OPENAI_CHAT ? n->chat : n->completions)) return 0;
+        cJSON *values = cJSON_Parse(n->values);
+        bool same = false;
+        for (const cJSON *want = values ? values->child : NULL; want; want = want->next)
+            same = same || cJSON_Compare(v, want, true);
+        cJSON_Delete(values);
+        if (same) return 1;
+        return err_at(e, 0, n->name,
+                      "this server doesn't have this setting; leave it out, or send a value of %s",
+                      n->values);
+    }
+    return 0;
+}
+
 /* ---- the request ----------------------------------------------------------------------------- */
 
 static const struct field {
@@ -325,6 +407,9 @@ static int read_fields(struct openai_request *r, struct err *e) {
     for (const cJSON *m = r->body->child; m; m = m->next) {
         if (cJSON_IsNull(m)) continue;
         const struct field *f = find_field(r->api, m->string);
+        int neutral = f ? 0 : read_neutral(r, m, e);
+        if (neutral < 0) return -1;
+        if (neutral > 0) continue;
         if (!f)
             return err_at(e, 0, m->string,
                           "unknown field; this server would ignore it, so leave "

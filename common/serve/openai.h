@@ -2,8 +2,10 @@
  * replies.
  *
  * A request is read strictly: an unknown field, or one of the wrong type, is an error that names
- * it. A setting that is silently dropped would spoil a measurement. Tools and log-probabilities are
- * among the unknown fields; n > 1 and several prompts in one request are refused.
+ * it. A setting that is silently dropped would spoil a measurement. Settings that clients send
+ * always, such as penalties, log-probabilities and tools, are taken at the values that change
+ * nothing; another value is an error that names the field. n > 1 and several prompts in one request
+ * are refused.
  *
  * A prompt has one of OpenAI's four shapes: text, a list of one text, token ids (an exact prompt
  * length), a list of one list of token ids. Beyond OpenAI, "ignore_eos" makes the end token an
@@ -44,7 +46,7 @@ struct openai_request {
     double temperature, top_p;
     bool has_seed;
     uint64_t seed;
-    bool stream, has_stream_options, include_usage, ignore_eos;
+    bool stream, has_stream_options, include_usage, continuous_usage, obfuscate, ignore_eos;
     int32_t vocab_size; /* ids must be below it */
 };
 
@@ -57,18 +59,21 @@ void openai_request_release(struct openai_request *r);
 
 /* ---- replies: each appends to *b ------------------------------------------------------------- */
 
+struct openai_usage {
+    int32_t prompt_tokens, completion_tokens;
+    int32_t cached_tokens; /* of the prompt, found in the KV cache; -1: not reported */
+};
+
 /* The fields that all parts of one reply share. */
 struct openai_reply {
     enum openai_api api;
     const char *request_id; /* "chatcmpl-" or "cmpl-" is put in front */
     const char *model;
-    int64_t created_s;  /* wall clock, as the shape asks for; no interval is computed from it */
-    bool include_usage; /* other chunks then carry "usage": null */
-};
-
-struct openai_usage {
-    int32_t prompt_tokens, completion_tokens;
-    int32_t cached_tokens; /* of the prompt, found in the KV cache; -1: not reported */
+    int64_t created_s;     /* wall clock, as the shape asks for; no interval is computed from it */
+    bool include_usage;    /* other chunks then carry "usage": null, or so_far */
+    bool continuous_usage; /* with include_usage: each chunk carries so_far (vLLM's field) */
+    bool obfuscate;        /* chunks with text carry random letters that hide its length */
+    struct openai_usage so_far; /* of what was sent, this chunk included */
 };
 
 /* Server-sent events of a stream. `first`: this is the reply's first chunk, it carries the role. */

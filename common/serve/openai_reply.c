@@ -1,6 +1,11 @@
 /* openai_reply.c: the bytes of replies in OpenAI's shapes. See openai.h. */
 #include "serve/openai.h"
 
+#include <sys/random.h>
+
+static void usage(struct buffer *b, struct openai_usage u);
+static void obfuscation(struct buffer *b, size_t n);
+
 static void head(struct buffer *b, const struct openai_reply *r, const char *object) {
     bool chat = r->api == OPENAI_CHAT;
     buffer_puts(b, chat ? "{\"id\":\"chatcmpl-" : "{\"id\":\"cmpl-");
@@ -39,7 +44,23 @@ static void choice(struct buffer *b, const struct openai_reply *r, bool first, c
     }
     buffer_puts(b, ",\"logprobs\":null");
     finish_reason_or_null(b, finish_reason);
-    buffer_puts(b, r->include_usage ? "}],\"usage\":null}\n\n" : "}]}\n\n");
+    buffer_puts(b, "}]");
+    if (r->include_usage && r->continuous_usage)
+        usage(b, r->so_far);
+    else if (r->include_usage)
+        buffer_puts(b, ",\"usage\":null");
+    if (r->obfuscate && text) obfuscation(b, n);
+    buffer_puts(b, "}\n\n");
+}
+
+/* Fills the text's n bytes up to a multiple of 16 with random letters. */
+static void obfuscation(struct buffer *b, size_t n) {
+    unsigned char letters[16] = {0};
+    size_t want = sizeof letters - n % sizeof letters;
+    if (getrandom(letters, want, GRND_NONBLOCK) < 0) return; /* it is an extra */
+    for (size_t i = 0; i < want; i++) letters[i] = (unsigned char)('a' + letters[i] % 26);
+    buffer_puts(b, ",\"obfuscation\":");
+    buffer_json(b, (const char *)letters, want);
 }
 
 void openai_chunk(struct buffer *b, const struct openai_reply *r, bool first, const char *text,

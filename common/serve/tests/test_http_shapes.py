@@ -158,6 +158,26 @@ def stop_strings_are_cut_and_counted():
     S.tell("say hello")
 
 
+def continuous_usage_counts_up_and_obfuscation_pads():
+    options = {"include_usage": True, "continuous_usage_stats": True, "include_obfuscation": True}
+    for ask in (S.chat, S.complete):
+        chunks = ask(stream=True, stream_options=options).chunks()
+        so_far = [c["usage"]["completion_tokens"] for c in chunks]
+        equal(so_far, [1, 2, 3, 4, 5, 5, 5])
+        assert all(c["usage"]["total_tokens"] == c["usage"]["prompt_tokens"] + n for c, n in zip(chunks, so_far))
+        equal([len(c.get("obfuscation", "")) for c in chunks], [15] * 5 + [0, 0])
+    chunks = S.complete(stream=True, stream_options={"include_usage": True, "include_obfuscation": False}).chunks()
+    assert all(c["usage"] is None and "obfuscation" not in c for c in chunks[:-1])
+
+
+def more_than_four_stops():
+    S.tell("say one END two")
+    equal(S.complete(stop=[f"s{i}" for i in range(63)] + ["END"]).json()["choices"][0]["text"], "one ")
+    S.tell("say hello")
+    r = S.complete(stop=["x"] * 4096)
+    equal((r.status, r.error()["param"]), (400, "stop"))
+
+
 def ignore_eos_reaches_the_engine():
     r = S.complete(max_tokens=9, ignore_eos=True).json()
     equal((r["usage"]["completion_tokens"], r["choices"][0]["finish_reason"]), (9, "length"))
@@ -193,7 +213,7 @@ def special_tokens_are_markers_in_a_raw_prompt_and_text_in_a_message():
 
 def errors_name_their_field():
     for fields, param in (({"foo": 1}, "foo"), ({"max_tokens": "8"}, "max_tokens"), ({"stop": ["a", 2]}, "stop[1]"),
-                          ({"prompt": [1, "x"]}, "prompt[1]"), ({"prompt": [99999]}, "prompt[0]"), ({"n": 3}, "n"),
+                          ({"prompt": [1, "x"]}, "prompt[1]"), ({"prompt": [99999]}, "prompt[0]"), ({"n": 3}, "n"), ({"top_k": 5}, "top_k"),
                           ({"stream_options": {"include_usage": True}}, "stream_options")):
         r = S.complete(**fields)
         equal(r.status, 400, f"{fields}")
@@ -232,6 +252,7 @@ def other_statuses():
 def context_length_is_named():
     r = S.complete("x" * 300)
     equal((r.status, r.error()["code"], r.error()["param"]), (400, "context_length_exceeded", "prompt"))
+    assert "This model's maximum context length is 256 tokens" in r.error()["message"], r.error()
     assert "256" in r.error()["message"] and "300" in r.error()["message"], r.error()
     r = S.chat("x" * 250, max_tokens=7)
     equal((r.status, r.error()["code"], r.error()["param"]), (400, "context_length_exceeded", "max_tokens"))
@@ -399,7 +420,8 @@ TESTS = [first_chunk_carries_role_and_content, completions_stream, whole_replies
          closing_chunks_are_no_tokens, the_achieved_length_divides,
          accepted_is_stamped_before_the_body_is_there, empty_answer, one_token_keeps_its_record,
          a_piece_says_how_many_tokens_it_carries, invalid_bytes_become_replacements,
-         stop_strings_are_cut_and_counted, ignore_eos_reaches_the_engine, null_is_an_absent_field,
+         stop_strings_are_cut_and_counted, more_than_four_stops, continuous_usage_counts_up_and_obfuscation_pads,
+         ignore_eos_reaches_the_engine, null_is_an_absent_field,
          four_shapes_of_a_prompt, special_tokens_are_markers_in_a_raw_prompt_and_text_in_a_message, errors_name_their_field,
          malformed_json_has_a_position, other_statuses, context_length_is_named, empty_prompt, bodies_are_bounded,
          records_are_joined, a_half_that_does_not_fit_is_refused, request_ids_are_checked, attempts_are_told_apart,

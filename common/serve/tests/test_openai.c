@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "serve/openai.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int parse(struct openai_request *r, enum openai_api api, const char *body, struct err *e) {
@@ -14,9 +15,11 @@ static int parse(struct openai_request *r, enum openai_api api, const char *body
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-#define M  "\"model\":\"m\","
-#define P  M "\"prompt\":\"p\","
-#define MS M "\"messages\":[{\"role\":\"user\",\"content\":\"c\"}],"
+#define S4  "\"a\",\"b\",\"c\",\"d\","
+#define S16 S4 S4 S4 S4
+#define M   "\"model\":\"m\","
+#define P   M "\"prompt\":\"p\","
+#define MS  M "\"messages\":[{\"role\":\"user\",\"content\":\"c\"}],"
 
 static const struct refusal {
     enum openai_api api;
@@ -28,6 +31,24 @@ static const struct refusal {
     {OPENAI_CHAT, "{" M "\"stream\":true}", "messages", "is missing"},
     {OPENAI_COMPLETIONS, "{\"model\":1,\"prompt\":\"p\"}", "model", "a string, not a number"},
     {OPENAI_COMPLETIONS, "{" P "\"tools\":[]}", "tools", "unknown field"},
+    {OPENAI_CHAT, "{" MS "\"tools\":[{}]}", "tools", "value of [[]]"},
+    {OPENAI_CHAT, "{" MS "\"best_of\":1}", "best_of", "unknown field"},
+    {OPENAI_COMPLETIONS, "{" P "\"frequency_penalty\":0.5}", "frequency_penalty", "value of [0]"},
+    {OPENAI_COMPLETIONS, "{" P "\"presence_penalty\":\"0\"}", "presence_penalty", "value of [0]"},
+    {OPENAI_COMPLETIONS, "{" P "\"repetition_penalty\":0}", "repetition_penalty", "value of [1]"},
+    {OPENAI_COMPLETIONS, "{" P "\"top_k\":40}", "top_k", "value of [-1, 0]"},
+    {OPENAI_COMPLETIONS, "{" P "\"min_p\":false}", "min_p", "value of [0]"},
+    {OPENAI_COMPLETIONS, "{" P "\"min_tokens\":3}", "min_tokens", "value of [0]"},
+    {OPENAI_COMPLETIONS, "{" P "\"best_of\":2}", "best_of", "value of [1]"},
+    {OPENAI_COMPLETIONS, "{" P "\"logprobs\":0}", "logprobs", "value of [false]"},
+    {OPENAI_CHAT, "{" MS "\"logprobs\":true}", "logprobs", "value of [false]"},
+    {OPENAI_COMPLETIONS, "{" P "\"echo\":true}", "echo", "value of [false]"},
+    {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"5\":1}}", "logit_bias", "value of [{}]"},
+    {OPENAI_CHAT, "{" MS "\"response_format\":{\"type\":\"json_object\"}}", "response_format",
+     "\"text\""},
+    {OPENAI_COMPLETIONS,
+     "{" P "\"stream\":true,\"stream_options\":{\"continuous_usage_stats\":true}}",
+     "stream_options.continuous_usage_stats", "only with"},
     {OPENAI_COMPLETIONS, "{" P "\"messages\":[]}", "messages", "unknown field"},
     {OPENAI_COMPLETIONS, "{" P "\"max_completion_tokens\":4}", "max_completion_tokens", "unknown"},
     {OPENAI_CHAT, "{" MS "\"prompt\":\"p\"}", "prompt", "unknown field"},
@@ -52,7 +73,7 @@ static const struct refusal {
     {OPENAI_COMPLETIONS, "{" P "\"stop\":\"\"}", "stop", "empty"},
     {OPENAI_COMPLETIONS, "{" P "\"stop\":[\"a\",\"\"]}", "stop[1]", "empty"},
     {OPENAI_COMPLETIONS, "{" P "\"stop\":[1]}", "stop[0]", "a string"},
-    {OPENAI_COMPLETIONS, "{" P "\"stop\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}", "stop", "at most 4"},
+    {OPENAI_COMPLETIONS, "{" P "\"stop\":[" S16 S16 S16 S16 "\"e\"]}", "stop", "at most 64"},
     {OPENAI_COMPLETIONS, "{" P "\"stop\":{}}", "stop", "array of strings"},
     {OPENAI_COMPLETIONS, "{" P "\"stream_options\":{\"include_usage\":true}}", "stream_options",
      "only with"},
@@ -91,8 +112,12 @@ static const struct refusal {
     {OPENAI_CHAT,
      "{" M "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\"}]}]}",
      "messages[0].content[0]", "text only"},
-    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"user\",\"content\":\"c\",\"name\":\"x\"}]}",
-     "messages[0].name", "unknown"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"user\",\"content\":\"c\",\"name\":7}]}",
+     "messages[0].name", "a string"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"assistant\"}]}", "messages[0].content",
+     "missing"},
+    {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"user\",\"content\":\"c\",\"x\":1}]}",
+     "messages[0].x", "unknown"},
 };
 
 START_TEST(refusal_names_the_field) {
@@ -185,6 +210,60 @@ START_TEST(prompts_of_four_shapes) {
 }
 END_TEST
 
+START_TEST(neutral_values_are_taken) {
+    static const char *const both[] = {"\"frequency_penalty\":0",
+                                       "\"presence_penalty\":0.0",
+                                       "\"repetition_penalty\":1",
+                                       "\"repetition_penalty\":1.0",
+                                       "\"top_k\":-1",
+                                       "\"top_k\":0",
+                                       "\"min_p\":0",
+                                       "\"min_tokens\":0",
+                                       "\"logprobs\":null",
+                                       "\"logprobs\":false",
+                                       "\"logit_bias\":{}",
+                                       "\"response_format\":{\"type\":\"text\"}",
+                                       "\"n\":1"};
+    static const char *const chat[] = {"\"tools\":[]", "\"tool_choice\":\"none\"",
+                                       "\"top_logprobs\":0"};
+    static const char *const completions[] = {"\"best_of\":1", "\"echo\":false", "\"suffix\":\"\""};
+    static const struct {
+        enum openai_api api;
+        const char *head, *const *fields;
+        size_t n;
+    } sets[] = {{OPENAI_CHAT, MS, both, sizeof both / sizeof *both},
+                {OPENAI_CHAT, MS, chat, sizeof chat / sizeof *chat},
+                {OPENAI_COMPLETIONS, P, both, sizeof both / sizeof *both},
+                {OPENAI_COMPLETIONS, P, completions, sizeof completions / sizeof *completions}};
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
+        for (size_t i = 0; i < sets[k].n; i++) {
+            struct openai_request r;
+            struct err e = {0};
+            char body[256];
+            snprintf(body, sizeof body, "{%s%s}", sets[k].head, sets[k].fields[i]);
+            ck_assert_msg(!parse(&r, sets[k].api, body, &e), "%s: %s", body, e.text);
+            openai_request_release(&r);
+        }
+}
+END_TEST
+
+START_TEST(messages_of_real_clients) {
+    struct openai_request r;
+    struct err e = {0};
+    const char *body =
+        "{" M "\"messages\":[{\"role\":\"developer\",\"content\":\"d\",\"name\":\"x\"},"
+        "{\"role\":\"assistant\",\"content\":null},"
+        "{\"role\":\"assistant\",\"content\":null,\"refusal\":\"no\"},"
+        "{\"role\":\"assistant\",\"content\":\"yes\",\"refusal\":null}]}";
+    ck_assert_msg(!parse(&r, OPENAI_CHAT, body, &e), "%s: %s", e.field, e.text);
+    ck_assert_str_eq(r.messages[0].role, "system");
+    ck_assert_str_eq(r.messages[1].content, "");
+    ck_assert_str_eq(r.messages[2].content, "no");
+    ck_assert_str_eq(r.messages[3].content, "yes");
+    openai_request_release(&r);
+}
+END_TEST
+
 /* ---- replies --------------------------------------------------------------------------------- */
 
 static cJSON *event(const struct buffer *b) {
@@ -197,7 +276,8 @@ static cJSON *event(const struct buffer *b) {
 
 START_TEST(only_the_first_chunk_carries_the_role) {
     struct buffer b = {0};
-    struct openai_reply r = {OPENAI_CHAT, "r-1", "m\"x", 5, false};
+    struct openai_reply r = {
+        .api = OPENAI_CHAT, .request_id = "r-1", .model = "m\"x", .created_s = 5};
     openai_chunk(&b, &r, true, "a\nb\0c", 5);
     ck_assert_ptr_nonnull(
         strstr(b.bytes, "{\"role\":\"assistant\",\"content\":\"a\\nb\\u0000c\"}"));
@@ -213,7 +293,11 @@ END_TEST
 
 START_TEST(usage_comes_in_a_chunk_without_choices) {
     struct buffer b = {0};
-    struct openai_reply r = {OPENAI_COMPLETIONS, "r-1", "m", 5, true};
+    struct openai_reply r = {.api = OPENAI_COMPLETIONS,
+                             .request_id = "r-1",
+                             .model = "m",
+                             .created_s = 5,
+                             .include_usage = true};
     openai_chunk_usage(&b, &r, (struct openai_usage){3, 4, -1});
     cJSON *tree = event(&b);
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(tree, "choices")), 0);
@@ -250,6 +334,8 @@ static Suite *openai_suite(void) {
     tcase_add_test(c, chat_with_everything);
     tcase_add_test(c, null_is_as_if_left_out);
     tcase_add_test(c, prompts_of_four_shapes);
+    tcase_add_test(c, neutral_values_are_taken);
+    tcase_add_test(c, messages_of_real_clients);
     tcase_add_test(c, only_the_first_chunk_carries_the_role);
     tcase_add_test(c, usage_comes_in_a_chunk_without_choices);
     tcase_add_test(c, what_is_not_utf8_becomes_a_replacement);

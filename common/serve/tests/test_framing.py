@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""test_framing.py: each shape of framing_shapes.json gets what it must, and no request that hides in a body ever runs.
+
+A shape is a header, a body and what must happen. In both, $BODY is a good completion request's body, $HIDDEN a whole
+request, $N the number of bytes in the body, and $X the number of bytes in $BODY, in hexadecimal.
+    400, 413      this error, then the connection is closed
+    200           the request is served, and so is a GET /health that follows it on the connection
+    "400 open"    this error, because the body is no JSON; the GET /health that follows is served
+"""
+# servelab-test: waits
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import FakeServer, equal, read_to_end, run_tests, wait_until  # noqa: E402
+
+BODY = '{"model":"fake","prompt":"x"}'
+HIDDEN = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: hidden\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
+NEXT = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "framing_shapes.json")) as f:
+    SHAPES = json.load(f)
+
+
+def message(shape):
+    body = shape["body"].replace("$BODY", BODY).replace("$HIDDEN", HIDDEN).replace("$X", f"{len(BODY):x}")
+    return (shape["head"].replace("$N", str(len(body.encode("latin-1")))) + body).encode("latin-1")
+
+
+def exchange(server, data, in_parts):
+    sock = server.connect()
+    try:
+        for part in ([data[i:i + 1] for i in range(len(data))] if in_parts else [data]):
+            sock.sendall(part)
+    except OSError:  # refused and closed before all was sent
+        pass
+    reply = read_to_end(sock)
+    sock.close()
+    return reply
+
+
+def check(server, shape, in_parts):
+    served = "$BODY" in shape["body"] or shape["want"] == "400 open"
+    data = message(shape) + (NEXT.encode() if served else b"")
+    reply = exchange(server, data, in_parts)
+    what = f"{shape['name']}{' byte by byte' if in_parts else ''}: {reply!r}\n"
+    status = int(str(shape["want"]).split()[0])
+    if not (in_parts and reply == b""):  # a reset by the bytes that came after the refusal may overtake it
+        assert reply.startswith(b"HTTP/1.1 %d " % status), what
+    if served:
+        equal(reply.count(b"HTTP/1.1 "), 2, what)
+        assert b'"status":"ok"' in reply, what
+    else:
+        assert b" 200 " not in reply and b"hello" not in reply, what
+        assert reply == b"" or b"Connection: close" in reply, what
+    equal(server.record("hidden"), None, what)
+
+
+def every_shape_in_one_piece():
+    assert len(SHAPES) >= 60 and len({s["name"] for s in SHAPES}) == len(SHAPES)
+    failures = []
+    with FakeServer() as s:
+        for shape in SHAPES:
+            try:
+                check(s, shape, in_parts=False)
+            except AssertionError as e:
+                failures.append(str(e))
+        equal(s.complete().status, 200)
+        wait_until(lambda: s.counters()["active"] == 0, "no exchange is left behind")
+    assert not failures, "\n".join(failures)
+
+
+def every_shape_byte_by_byte():
+    with FakeServer() as s:
+        for shape in SHAPES:
+            check(s, shape, in_parts=True)
+        equal(s.complete().status, 200)
+
+
+def a_refusal_is_our_json_with_one_header():
+    with FakeServer() as s:
+        for header in ("", "Host: x\r\nHost: y\r\n", "Host: x\r\nContent-Length : 4\r\n", "Host: x\r\nX: a\nY: b\r\n"):
+            reply = exchange(s, f"GET /health HTTP/1.1\r\n{header}\r\n".encode(), False)
+            equal(reply.count(b"HTTP/1.1 "), 1, header)
+            head, body = reply.split(b"\r\n\r\n")
+            equal(json.loads(body)["error"]["type"], "invalid_request_error", header)
+            assert b"Content-Length: %d" % len(body) in head, head
+
+
+TESTS = [every_shape_in_one_piece, every_shape_byte_by_byte, a_refusal_is_our_json_with_one_header]
+
+if __name__ == "__main__":
+    sys.exit(run_tests(TESTS))
