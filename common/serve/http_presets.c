@@ -16,6 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Its count has 176 tokens: at the pace of a 7B model on an A100 it can be watched for two seconds.
+ */
+enum { DEFAULT_SEED = 4 };
+
 /* "key-recall/1:7" -> kind and seed. */
 static bool parse_name(const char *name, enum question_kind *kind, uint64_t *seed) {
     char check[32];
@@ -58,7 +62,7 @@ enum MHD_Result presets_route(struct exchange *x) {
     static const enum question_kind order[QUESTION_KINDS] = {QUESTION_COUNT, QUESTION_RECALL,
                                                              QUESTION_SUM, QUESTION_TOOL};
     const char *text = request_query(x, "seed");
-    uint64_t seed = text ? strtoull(text, NULL, 10) : 1;
+    uint64_t seed = text ? strtoull(text, NULL, 10) : DEFAULT_SEED;
     if (text &&
         (strlen(text) < 1 || strlen(text) > 9 || strspn(text, "0123456789") != strlen(text)))
         return reply_error(x, 400, "seed", NULL, "seed: must be a whole number below 10^9");

@@ -76,7 +76,7 @@ find_model() {
     case $model in
     tiny)
         file=${SERVELAB_TINY:-common/model/embedded/servelab-tiny.gguf}
-        pace=(--pace llama-2-7b:h100) # it answers in milliseconds: at this pace its answer can be watched
+        pace=(--pace llama-2-7b:a100) # it answers in milliseconds: at this pace its answer can be watched
         ;;
     smollm2)
         file=build/models/smollm2.gguf name=SmolLM2-135M-Instruct
@@ -199,7 +199,7 @@ step "3  The server"
 find_model
 start_server server.log --model "$file" ${name:+--name "$name"} "${pace[@]}" --log "$out/requests.jsonl"
 step "4  One prompt of 2,048 tokens, up to 256 tokens of answer (fewer where the model's context ends)"
-[ ${#pace[@]} = 0 ] || echo "  Real answers of a small model, each step as long as a 7B model needs on one H100 (simulated)."
+[ ${#pace[@]} = 0 ] || echo "  Real answers of a small model, each step as long as a 7B model needs on one A100 of 80 GiB (simulated)."
 ask
 step "5  The record of that one request (seen by $client)"
 "$servelab" record check "$out/record.json" || failed=1
