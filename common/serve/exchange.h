@@ -84,7 +84,7 @@ struct exchange {
 };
 
 /* Sets x->route; or x->allow when the path takes another method only (http_router.c). */
-void route_find(struct exchange *x, const char *method, const char *path);
+void route_find(struct exchange *x, const char *method, const char *target);
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* http_presets.c: prompts with a checkable answer, offered to the page, and their verdict.
  *
- *   GET /v1/presets?seed=S     one prompt of each kind, exactly 2,048 tokens under this model
+ *   GET /v1/presets?seed=S     one prompt of each kind, exactly 2,048 tokens under this model;
+ *                              without a seed, that of DEFAULT_SEED
  *   X-Quality-Check: NAME:S    on a completion: judges the answer by that check, against the answer
  *                              of the preset of that name and seed, and writes the verdict into the
  *                              record. The prompt itself is not compared: another question under

@@ -2,6 +2,7 @@
 #include "serve/exchange.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define COMPLETION                                                                                 \
     .max_body = HTTP_MAX_BODY, .begin = completion_begin, .run = completion_start,                 \
@@ -21,9 +22,11 @@ static const struct route routes[] = {
     {"GET", "/", .variable = true, .run = files_route}, /* last: it takes every other path */
 };
 
+static const char *origin_form(const char *target);
 static bool path_fits(const struct route *r, const char *path, char *variable, size_t cap);
 
-void route_find(struct exchange *x, const char *method, const char *path) {
+void route_find(struct exchange *x, const char *method, const char *target) {
+    const char *path = origin_form(target);
     bool head = !strcmp(method, "HEAD"); /* as GET; the library leaves the body out */
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         const struct route *r = &routes[i];
@@ -34,6 +37,16 @@ void route_find(struct exchange *x, const char *method, const char *path) {
         }
         if (r->run != files_route) x->allow = r->method;
     }
+}
+
+/* The path of "http://host/path", which a server must accept too (RFC 9112, section 3.2.2). */
+static const char *origin_form(const char *target) {
+    size_t scheme = !strncasecmp(target, "http://", 7)    ? 7
+                    : !strncasecmp(target, "https://", 8) ? 8
+                                                          : 0;
+    if (!scheme) return target;
+    const char *path = strchr(target + scheme, '/');
+    return path ? path : "/";
 }
 
 /* Does the path belong to the route? Copies its variable part, which has no slash except in files.

@@ -232,6 +232,13 @@ def malformed_json_has_a_position():
         equal(S.post("/v1/completions", body).status, 400, repr(body[:40]))
 
 
+def absolute_targets():
+    for target, status in (("http://127.0.0.1/health", 200), ("HTTP://any.example:80/v1/models/fake", 200),
+                           ("https://x/v1/records?limit=1", 200), ("http://x/v1/nope", 404), ("ftp://x/health", 404)):
+        equal(S.request("GET", target).status, status, target)
+    equal(S.request("POST", "http://x/health").status, 405)
+
+
 def other_statuses():
     for method, path, status in (("GET", "/v1/completions", 405), ("POST", "/v1/models", 405), ("DELETE", "/health", 405),
                                  ("PUT", "/v1/records/x/events", 405), ("POST", "/v1/records", 405),
@@ -423,7 +430,7 @@ TESTS = [first_chunk_carries_role_and_content, completions_stream, whole_replies
          stop_strings_are_cut_and_counted, more_than_four_stops, continuous_usage_counts_up_and_obfuscation_pads,
          ignore_eos_reaches_the_engine, null_is_an_absent_field,
          four_shapes_of_a_prompt, special_tokens_are_markers_in_a_raw_prompt_and_text_in_a_message, errors_name_their_field,
-         malformed_json_has_a_position, other_statuses, context_length_is_named, empty_prompt, bodies_are_bounded,
+         malformed_json_has_a_position, absolute_targets, other_statuses, context_length_is_named, empty_prompt, bodies_are_bounded,
          records_are_joined, a_half_that_does_not_fit_is_refused, request_ids_are_checked, attempts_are_told_apart,
          refused_requests_leave_a_record, error_within_a_stream, fault_before_the_first_content_is_a_500, page_files,
          no_way_out_of_the_page, health_and_models]
