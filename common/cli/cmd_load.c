@@ -33,7 +33,8 @@ struct load {
 #define T struct load_flags
 static const char *const forms[] = {"auto", "ids", "text", NULL};
 static const struct option_flag flags[] = {
-    OPTION_TEXT(T, url, "url", "URL", "the server, such as http://127.0.0.1:8080"),
+    OPTION_TEXT(T, url, "url", "URL",
+                "the server, such as http://127.0.0.1:8080, with or without /v1"),
     OPTION_TEXT(T, model, "model", "NAME", "(the server's first)"),
     OPTION_INT(T, requests, "requests", "N", 1, 1000000000000,
                "of a prompt: one after the other (1); of a workload: how many"),
@@ -240,12 +241,7 @@ static int prepare(struct load *l, const char **input, struct err *e) {
                                        .attempt = 1,
                                        .echo = o->json || o->requests > 1 ? NULL : stdout,
                                        .progress = isatty(STDERR_FILENO)};
-    size_t n = strlen(o->url);
-    while (n > 0 && o->url[n - 1] == '/') n--;
-    if (n < 1 || n >= sizeof l->url)
-        return err_at(e, 0, "--url",
-                      "'%.60s' is not an address; give one such as http://127.0.0.1:8080", o->url);
-    memcpy(l->url, o->url, n);
+    if (load_base_url(o->url, l->url, sizeof l->url, e)) return -1;
     if (load_client_init(&l->client, l->url, (int)o->timeout_s, e)) return -1;
     *input = o->prompt_file ? o->prompt_file : o->tokens_file;
     if (o->prompt_file && read_prompt_file(l, e)) return -1;

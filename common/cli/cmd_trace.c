@@ -39,7 +39,8 @@ const struct command trace_command = {
     .usage = "RUN [FLAGS]",
     .about = "Reads a run's folder (its records.jsonl) or a log of records, and writes a Chrome "
              "trace: one lane per request with its phases, one lane for the engine's steps. Open "
-             "it in chrome://tracing or ui.perfetto.dev. Each clock is a separate process, "
+             "it in Chromium (developer tools, Performance, Load profile) or ui.perfetto.dev. Each "
+             "clock is a separate process, "
              "because times of two clocks can't be compared.",
     .flags = flags,
     .args = {"RUN"},
@@ -163,7 +164,8 @@ static int write_trace(const struct run *r, FILE *out, struct written *w, const 
 
 static void report(const struct options *o, const struct written *w) {
     if (!o->json) {
-        printf("%s: %lld requests, %lld steps; open it in chrome://tracing or ui.perfetto.dev\n",
+        printf("%s: %lld requests, %lld steps; open it in Chromium (developer tools, Performance, "
+               "Load profile) or ui.perfetto.dev\n",
                o->out, (long long)w->requests, (long long)w->steps);
         return;
     }

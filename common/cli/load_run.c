@@ -251,11 +251,7 @@ static int fill_job(struct session *s, struct err *e) {
 }
 
 static int take_url(struct session *s, struct err *e) {
-    size_t n = strlen(s->f->url);
-    while (n > 0 && s->f->url[n - 1] == '/') n--;
-    if (n < 1 || n >= sizeof s->url)
-        return err_at(e, 0, "--url", "'%.60s' is not an address", s->f->url);
-    memcpy(s->url, s->f->url, n);
+    if (load_base_url(s->f->url, s->url, sizeof s->url, e)) return -1;
     return load_client_init(&s->client, s->url, (int)s->f->timeout_s, e);
 }
 

@@ -224,6 +224,22 @@ static void write_body(struct buffer *b, const struct load_request *r) {
     buffer_puts(b, ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
 }
 
+static size_t without_slashes(const char *url, size_t n) {
+    while (n > 0 && url[n - 1] == '/') n--;
+    return n;
+}
+
+int load_base_url(const char *url, char *out, size_t cap, struct err *e) {
+    size_t n = without_slashes(url, strlen(url));
+    if (n >= 3 && !memcmp(url + n - 3, "/v1", 3)) n = without_slashes(url, n - 3);
+    if (n < 1 || n >= cap)
+        return err_at(e, 0, "--url",
+                      "'%.60s' is not an address; give one such as http://127.0.0.1:8080", url);
+    memcpy(out, url, n);
+    out[n] = '\0';
+    return 0;
+}
+
 int load_client_init(struct load_client *c, const char *url, int timeout_s, struct err *e) {
     *c = (struct load_client){.url = url, .timeout_s = timeout_s};
     if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(c->curl = curl_easy_init()))

@@ -82,6 +82,10 @@ struct load_seen {
     size_t n_chunks, cap_chunks;
 };
 
+/* Copies an address without the slashes at its end, and without a last "/v1", which OpenAI's own
+ * clients want there. -1 and *e: nothing is left, or it doesn't fit. */
+int load_base_url(const char *url, char *out, size_t cap, struct err *e);
+
 int load_client_init(struct load_client *c, const char *url, int timeout_s, struct err *e);
 void load_client_release(struct load_client *c);
 

@@ -1,5 +1,6 @@
 /* chrome_trace.h: request records and engine steps as a Chrome trace, the JSON that
- * chrome://tracing and Perfetto show (the format "Trace Event Format", JSON object form).
+ * Chromium's Performance panel and Perfetto show (the format "Trace Event Format", JSON object
+ * form).
  *
  * One process per clock, because two clocks share no zero: "server" with a lane per request and a
  * lane "engine" for the steps, "browser" with a lane per request. A request's slices on the server

@@ -452,6 +452,18 @@ def a_paced_server_is_named_first():
         assert "late at 50 of 200 steps" in r.stdout, r.stdout
 
 
+def an_address_may_end_in_v1():
+    with MockServer(short) as s:
+        for end in ("/", "/v1", "/v1/", "//v1//"):
+            r = subprocess.run([SERVELAB, "load", "--url", s.url + end, *AT_ONCE, "--json"], capture_output=True, text=True,
+                               timeout=60)
+            equal(r.returncode, 0, f"{end}: {r.stderr}")
+        equal({g for g in s.gets if "/v1/v1" in g or "//" in g}, set())
+    r = subprocess.run([SERVELAB, "load", "--url", "/v1/", *AT_ONCE], capture_output=True, text=True, timeout=60)
+    equal(r.returncode, 2)
+    assert "--url: '/v1/' is not an address" in r.stderr, r.stderr
+
+
 def the_live_line():
     with MockServer(lambda r: answer(r, ["x", "y"], first_s=0.05)) as s:
         r = subprocess.run([SERVELAB, "load", "--url", s.url, "--arrivals", "poisson", "--rate-rps", "30", "--duration-s", "4.5",
@@ -585,7 +597,7 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          no_server_is_bad_input, warm_up_and_cool_down, percentiles_say_when_they_are_of_too_few,
          an_objective_is_judged_from_the_schedule, prompts_are_distinct_and_repeatable, what_is_asked_for,
          a_trace_with_prefixes_shares_them, checkable_prompts_by_share, a_folder_is_not_written_over,
-         the_run_file_says_what_was_run, a_paced_server_is_named_first, the_live_line,
+         the_run_file_says_what_was_run, a_paced_server_is_named_first, an_address_may_end_in_v1, the_live_line,
          the_live_line_says_when_all_is_sent, nothing_is_lost_when_it_is_stopped,
          a_server_that_ends_during_the_run, flags_of_the_other_kind, both_halves_become_one_record,
          a_reply_that_is_no_record_spoils_nothing, verdicts_come_with_the_records]
