@@ -226,8 +226,9 @@ static int read_role(struct openai_request *r, size_t i, const cJSON *v, const c
                   v->valuestring);
 }
 
-/* No chat template here has a place for a name, so it changes nothing, as with other servers. */
-static int read_name(const cJSON *v, const char *name, struct err *e) {
+/* For "name", which no chat template here has a place for, and "refusal", which fill_content reads.
+ */
+static int check_string(const cJSON *v, const char *name, struct err *e) {
     return cJSON_IsString(v) ? 0 : wrong_type(v, name, "a string", e);
 }
 
@@ -250,8 +251,8 @@ static int read_message(struct openai_request *r, size_t i, const cJSON *v, stru
         snprintf(place, sizeof place, "messages[%zu].%s", i, m->string);
         int rc = !strcmp(m->string, "role")      ? read_role(r, i, m, place, e)
                  : !strcmp(m->string, "content") ? read_content(r, i, m, place, e)
-                 : !strcmp(m->string, "name")    ? read_name(m, place, e)
-                 : !strcmp(m->string, "refusal") ? read_name(m, place, e)
+                 : !strcmp(m->string, "name")    ? check_string(m, place, e)
+                 : !strcmp(m->string, "refusal") ? check_string(m, place, e)
                                                  : err_at(e, 0, place, "unknown field");
         if (rc) return -1;
     }

@@ -16,14 +16,19 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import FakeServer, equal, read_to_end, run_tests, wait_until  # noqa: E402
 
 BODY = '{"model":"fake","prompt":"x"}'
-HIDDEN = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: hidden\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
+HIDDEN = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: $ID\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
 NEXT = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "framing_shapes.json")) as f:
     SHAPES = json.load(f)
 
 
+def hidden_id(shape):
+    return f"h{SHAPES.index(shape):05d}"
+
+
 def message(shape):
-    body = shape["body"].replace("$BODY", BODY).replace("$HIDDEN", HIDDEN).replace("$X", f"{len(BODY):x}")
+    hidden = HIDDEN.replace("$ID", hidden_id(shape))
+    body = shape["body"].replace("$BODY", BODY).replace("$HIDDEN", hidden).replace("$X", f"{len(BODY):x}")
     return (shape["head"].replace("$N", str(len(body.encode("latin-1")))) + body).encode("latin-1")
 
 
@@ -53,7 +58,7 @@ def check(server, shape, in_parts):
     else:
         assert b" 200 " not in reply and b"hello" not in reply, what
         assert reply == b"" or b"Connection: close" in reply, what
-    equal(server.record("hidden"), None, what)
+    equal(server.record(hidden_id(shape)), None, what)
 
 
 def every_shape_in_one_piece():
