@@ -1,8 +1,10 @@
-/* faults.cuh: what faults_races.cu, faults_memory.cu and faults_sync.cu share: buffers, and RUN, which makes them anew.
+/* faults.cuh: what faults_races.cu, faults_memory.cu and faults_sync.cu share: buffers, and RUN,
+ * which makes them anew.
  *
- * Each of their kernels has one planted fault. A line that ends in "//! KIND" is where check mode must find it, and nowhere
- * else; `//! KIND?` may come besides, and so may a race's other end. test_corpora.py runs each file in one process and
- * compares. Blocks run in order there, so a fault shows although the result is often right.
+ * Each of their kernels has one planted fault. A line that ends in "//! KIND" is where check mode
+ * must find it, and nowhere else; `//! KIND?` may come besides, and so may a race's other end.
+ * test_corpora.py runs each file in one process and compares. Blocks run in order there, so a fault
+ * shows although the result is often right.
  */
 #ifndef SIMT_TESTS_FAULTS_CUH
 #define SIMT_TESTS_FAULTS_CUH

@@ -1,4 +1,5 @@
-/* faults_memory.cu: kernels with one planted bad access each: out of bounds, freed, unwritten, on the host. See faults.cuh. */
+/* faults_memory.cu: kernels with one planted bad access each: out of bounds, freed, unwritten, on
+ * the host. See faults.cuh. */
 #include "faults.cuh"
 
 /* clang-format off: a fault and its mark share a line */

@@ -1,4 +1,5 @@
-/* faults_races.cu: kernels with one planted race each, in shared and global memory and between lanes. See faults.cuh. */
+/* faults_races.cu: kernels with one planted race each, in shared and global memory and between
+ * lanes. See faults.cuh. */
 #include "faults.cuh"
 #include <cuda_bf16.h>
 

@@ -1,4 +1,5 @@
-/* faults_sync.cu: kernels and launches with one planted fault each: barriers, masks, launch shapes. See faults.cuh. */
+/* faults_sync.cu: kernels and launches with one planted fault each: barriers, masks, launch shapes.
+ * See faults.cuh. */
 #include "faults.cuh"
 #include <cooperative_groups.h>
 
