@@ -275,6 +275,7 @@ static void add_figures(cJSON *root, const struct load_summary *s) {
     cJSON *reasons = cJSON_AddObjectToObject(root, "by_reason");
     for (enum completion_reason i = 0; i < REASON_N; i++)
         json_add_int(reasons, completion_reason_name(i), p->by_reason[i]);
+    json_add_int(reasons, FINISHED_BY_SERVER, p->finished_by_server);
     cJSON *quality = cJSON_AddObjectToObject(root, "quality");
     for (enum verdict v = VERDICT_NOT_EVALUATED; v <= VERDICT_FAILED; v++)
         json_add_int(quality, verdict_name(v), p->quality[v]);

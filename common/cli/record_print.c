@@ -201,7 +201,7 @@ static void print_classification(FILE *out, const struct checked *c) {
     char why[400];
     print_outcome(out, r);
     fprintf(out, "  %-11s %s (%s)\n", "completion", k->completed ? "completed" : "incomplete",
-            completion_reason_name(k->reason));
+            attempt_reason_name(r, k->reason));
     print_checked_by(out, "quality", k->quality, r->quality.check);
     print_checked_by(out, "structure", k->structure, r->structure.check);
     fprintf(out, "  %-11s %s\n", "useful", k->useful ? "yes" : "no");
@@ -221,6 +221,10 @@ static void print_classification(FILE *out, const struct checked *c) {
 static void print_experience(FILE *out, const struct checked *c) {
     const struct interval *start = &c->intervals.client_ttft, *end = &c->intervals.e2e;
     fprintf(out, "\n  %sWhat the person experienced%s: ", cli_bold(), cli_reset());
+    if (finished_by_server(c->record, c->class.reason)) {
+        fputs("not measured; the server finished the answer, and no client sent its half.\n", out);
+        return;
+    }
     if (start->status == INTERVAL_OK)
         fprintf(out, "the answer began after %.3f ms (client_ttft)", (double)start->ns / 1e6);
     else

@@ -14,24 +14,33 @@ enum { SHOWN = sizeof shown_milli / sizeof *shown_milli };
 
 /* ---- the objective --------------------------------------------------------------------------- */
 
-static enum slo_answer judge(const struct summary *s, struct percentile *limits,
-                             struct slo_counts *counts) {
+#define UNMEASURED                                                                                 \
+    "%" PRId64 " requests have no client's half, so nobody measured this interval of theirs"
+
+/* What the limits are compared with, by limit: the percentile, and how many requests lack the half
+ * of a record that it needs (population_limit). */
+struct judged {
+    struct percentile limits[OBJECTIVE_MAX_LIMITS];
+    int64_t unmeasured[OBJECTIVE_MAX_LIMITS];
+    struct slo_counts counts;
+};
+
+static enum slo_answer judge(const struct summary *s, struct judged *j) {
     struct population_summary sum;
     const struct objective *o = s->objective;
+    *j = (struct judged){0};
     population_summarize(s->population, &sum);
-    *counts = sum.counts;
+    j->counts = sum.counts;
     if (!o) return SLO_MET;
     for (int32_t i = 0; i < o->n_latency; i++)
         if (o->latency[i].scope == SCOPE_POPULATION)
-            limits[i] = population_percentile(s->population, o->latency[i].interval, POPULATION_ALL,
-                                              o->latency[i].percentile_milli);
-    return slo_verdict(o, limits, counts);
+            j->limits[i] = population_limit(s->population, &o->latency[i], &j->unmeasured[i]);
+    return slo_verdict(o, j->limits, &j->counts);
 }
 
 enum slo_answer summary_verdict(const struct summary *s) {
-    struct percentile limits[OBJECTIVE_MAX_LIMITS] = {0};
-    struct slo_counts counts;
-    return judge(s, limits, &counts);
+    struct judged j;
+    return judge(s, &j);
 }
 
 /* "812.345 ms", "+infinity" or "absent". */
@@ -47,10 +56,9 @@ static void percentile_label(int32_t milli, char *buf, size_t cap) {
 }
 
 enum slo_answer print_verdict_text(FILE *out, const struct summary *s) {
-    struct percentile limits[OBJECTIVE_MAX_LIMITS] = {0};
-    struct slo_counts counts;
+    struct judged j;
     const struct objective *o = s->objective;
-    enum slo_answer verdict = judge(s, limits, &counts);
+    enum slo_answer verdict = judge(s, &j);
     char value[48], label[24], reason[300];
     double worth = NAN;
     if (!o) return verdict;
@@ -61,25 +69,27 @@ enum slo_answer print_verdict_text(FILE *out, const struct summary *s) {
         const struct latency_limit *l = &o->latency[i];
         if (l->scope != SCOPE_POPULATION) continue;
         percentile_label(l->percentile_milli, label, sizeof label);
+        const struct percentile *p = &j.limits[i];
         fprintf(out, "  %-12s %-6s %14s below %.3f ms: %s (n = %zu, %zu failed%s)\n",
-                interval_name(l->interval), label, percentile_text(&limits[i], value, sizeof value),
-                (double)l->below_ns / 1e6, slo_answer_name(slo_limit(l, &limits[i])), limits[i].n,
-                limits[i].failed, limits[i].few ? "; too few for this percentile" : "");
+                interval_name(l->interval), label, percentile_text(p, value, sizeof value),
+                (double)l->below_ns / 1e6, slo_answer_name(slo_limit(l, p)), p->n, p->failed,
+                p->few ? "; too few for this percentile" : "");
+        if (j.unmeasured[i]) fprintf(out, "               " UNMEASURED "\n", j.unmeasured[i]);
     }
     if (!isnan(o->reliability.max_failure_rate))
         fprintf(out, "  failure rate at most %g: %s (%" PRId64 " of %" PRId64 ")\n",
-                o->reliability.max_failure_rate, slo_answer_name(slo_failure_rate(o, &counts)),
-                counts.failed, counts.requests);
+                o->reliability.max_failure_rate, slo_answer_name(slo_failure_rate(o, &j.counts)),
+                j.counts.failed, j.counts.requests);
     if (!isnan(o->quality.min_pass_rate))
         fprintf(out, "  quality pass rate at least %g: %s (%" PRId64 " of %" PRId64 " evaluated)\n",
-                o->quality.min_pass_rate, slo_answer_name(slo_quality(o, &counts)),
-                counts.quality_passed, counts.quality_evaluated);
+                o->quality.min_pass_rate, slo_answer_name(slo_quality(o, &j.counts)),
+                j.counts.quality_passed, j.counts.quality_evaluated);
     if (!isnan(o->throughput.min_rps))
         fprintf(out,
                 "  throughput at least %g useful/s: %s (a log doesn't say how long it "
                 "measured)\n",
-                o->throughput.min_rps, slo_answer_name(slo_throughput(o, &counts)));
-    if (slo_objective_value(o, &counts, &worth, reason, sizeof reason) == SLO_MET)
+                o->throughput.min_rps, slo_answer_name(slo_throughput(o, &j.counts)));
+    if (slo_objective_value(o, &j.counts, &worth, reason, sizeof reason) == SLO_MET)
         fprintf(out, "  value: %g useful completions per %s\n", worth, o->resource.primary);
     else
         fprintf(out, "  value: %s\n", reason);
@@ -102,6 +112,8 @@ static void print_counts(FILE *out, const struct summary *s, const struct popula
         fprintf(out, "%s%s %" PRId64, separator, completion_reason_name(r), sum->by_reason[r]);
         separator = ", ";
     }
+    if (sum->finished_by_server)
+        fprintf(out, "%s" FINISHED_BY_SERVER " %" PRId64, separator, sum->finished_by_server);
     fprintf(out, "\n  quality passed %" PRId64 ", failed %" PRId64 ", not_evaluated %" PRId64 "\n",
             sum->quality[VERDICT_PASSED], sum->quality[VERDICT_FAILED],
             sum->quality[VERDICT_NOT_EVALUATED]);
@@ -152,6 +164,10 @@ enum slo_answer print_summary_text(FILE *out, const struct summary *s) {
             "  nearest rank over user requests; in \"all requests\" one that was not completed "
             "is +infinity;\n  completed ones for which an interval is not defined are in "
             "neither column\n");
+    if (sum.finished_by_server)
+        fprintf(out,
+                "  " FINISHED_BY_SERVER ": the client's half never came; these requests are in "
+                "both columns of the\n  server's intervals and in neither of the client's\n");
     if (few) fprintf(out, "  * fewer observations than the percentile can resolve (p99: 100)\n");
     return print_verdict_text(out, s);
 }
@@ -194,10 +210,9 @@ static void add_answer(cJSON *obj, const char *key, enum slo_answer a) {
 }
 
 static enum slo_answer add_objective(cJSON *root, const struct summary *s) {
-    struct percentile limits[OBJECTIVE_MAX_LIMITS] = {0};
-    struct slo_counts counts;
+    struct judged j;
     const struct objective *o = s->objective;
-    enum slo_answer verdict = judge(s, limits, &counts);
+    enum slo_answer verdict = judge(s, &j);
     char reason[300];
     double worth = NAN;
     if (!o) return verdict;
@@ -208,15 +223,18 @@ static enum slo_answer add_objective(cJSON *root, const struct summary *s) {
     for (int32_t i = 0; i < o->n_latency; i++) {
         const struct latency_limit *l = &o->latency[i];
         if (l->scope != SCOPE_POPULATION) continue;
-        add_percentile(list, l->interval, l->percentile_milli, "all", &limits[i]);
+        add_percentile(list, l->interval, l->percentile_milli, "all", &j.limits[i]);
         cJSON *item = cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
         json_add_int(item, "below_ns", l->below_ns);
-        add_answer(item, "answer", slo_limit(l, &limits[i]));
+        add_answer(item, "answer", slo_limit(l, &j.limits[i]));
+        if (!j.unmeasured[i]) continue;
+        snprintf(reason, sizeof reason, UNMEASURED, j.unmeasured[i]);
+        cJSON_AddStringToObject(item, "answer_reason", reason);
     }
-    add_answer(obj, "failure_rate", slo_failure_rate(o, &counts));
-    add_answer(obj, "quality", slo_quality(o, &counts));
-    add_answer(obj, "throughput", slo_throughput(o, &counts));
-    if (slo_objective_value(o, &counts, &worth, reason, sizeof reason) == SLO_MET) {
+    add_answer(obj, "failure_rate", slo_failure_rate(o, &j.counts));
+    add_answer(obj, "quality", slo_quality(o, &j.counts));
+    add_answer(obj, "throughput", slo_throughput(o, &j.counts));
+    if (slo_objective_value(o, &j.counts, &worth, reason, sizeof reason) == SLO_MET) {
         cJSON_AddNumberToObject(obj, "value", worth);
     } else {
         cJSON_AddNullToObject(obj, "value");
@@ -245,6 +263,7 @@ enum slo_answer print_summary_json(FILE *out, const struct summary *s) {
     cJSON *reasons = cJSON_AddObjectToObject(root, "by_reason");
     for (enum completion_reason r = 0; r < REASON_N; r++)
         cJSON_AddNumberToObject(reasons, completion_reason_name(r), (double)sum.by_reason[r]);
+    cJSON_AddNumberToObject(reasons, FINISHED_BY_SERVER, (double)sum.finished_by_server);
     add_verdicts(root, "quality", sum.quality);
     add_verdicts(root, "structure", sum.structure);
     cJSON_AddNumberToObject(root, "torn_lines", (double)s->torn_lines);

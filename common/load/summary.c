@@ -185,11 +185,11 @@ void load_summary_release(struct load_summary *s) {
 enum slo_answer load_verdict(const struct load_summary *s, struct percentile *limits,
                              struct slo_counts *counts) {
     const struct objective *o = s->objective;
+    int64_t unmeasured; /* always 0: this client has its half of every record */
     *counts = s->counts.counts;
     counts->interval_s = s->window_s;
     for (int32_t i = 0; i < o->n_latency; i++)
         if (o->latency[i].scope == SCOPE_POPULATION)
-            limits[i] = population_percentile(s->scheduled, o->latency[i].interval, POPULATION_ALL,
-                                              o->latency[i].percentile_milli);
+            limits[i] = population_limit(s->scheduled, &o->latency[i], &unmeasured);
     return slo_verdict(o, limits, counts);
 }

@@ -1,4 +1,5 @@
-/* names.c: the names of completion reasons and SLO answers in JSON. */
+/* names.c: the names of completion reasons and SLO answers in JSON, and the class
+ * finished_by_server. */
 #include "objective/classify.h"
 #include "objective/slo.h"
 
@@ -21,6 +22,25 @@ int completion_reason_from_name(const char *name) {
     for (int i = 0; i < REASON_N; i++)
         if (!strcmp(reasons[i], name)) return i;
     return -1;
+}
+
+bool finished_by_server(const struct record *r, enum completion_reason reason) {
+    static const enum event_kind servers[] = {EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED,
+                                              EV_FIRST_TOKEN, EV_RESPONSE_FINISHED};
+    static const enum event_kind clients[] = {EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED,
+                                              EV_FINAL_BYTE_RECEIVED};
+    int32_t status = r->outcome.http_status;
+    if (reason != REASON_NOT_DELIVERED || (status != 200 && status != 0)) return false;
+    if (r->outcome.error[0] || !r->outcome.finish_reason[0]) return false;
+    for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
+        if (!record_event(r, servers[i])) return false;
+    for (size_t i = 0; i < sizeof clients / sizeof *clients; i++)
+        if (record_event(r, clients[i])) return false;
+    return true;
+}
+
+const char *attempt_reason_name(const struct record *r, enum completion_reason reason) {
+    return finished_by_server(r, reason) ? FINISHED_BY_SERVER : completion_reason_name(reason);
 }
 
 const char *slo_answer_name(enum slo_answer a) {

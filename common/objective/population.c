@@ -17,6 +17,7 @@ struct request {
     int32_t deciding;       /* the highest attempt number so far */
     uint8_t reason, quality, structure;
     bool useful : 1, good : 1;
+    bool by_server : 1; /* finished_by_server */
 };
 _Static_assert(sizeof(struct request) == 88, "population.h states the size");
 
@@ -115,6 +116,7 @@ static void take_over(struct request *q, const struct record *r, const struct in
     q->reason = (uint8_t)c->reason;
     q->quality = (uint8_t)c->quality;
     q->structure = (uint8_t)c->structure;
+    q->by_server = finished_by_server(r, c->reason);
     q->useful = c->useful;
     q->good = good;
     for (enum interval_id id = 0; id < IV_N; id++) {
@@ -163,10 +165,11 @@ void population_summarize(const struct population *p, struct population_summary 
         out->completed += q->reason == REASON_DELIVERED;
         out->useful += q->useful;
         out->good += q->good;
-        out->by_reason[q->reason]++;
+        out->finished_by_server += q->by_server;
+        out->by_reason[q->reason] += !q->by_server;
         out->quality[q->quality]++;
         out->structure[q->structure]++;
-        out->counts.failed += is_failure(p->o, q->reason);
+        out->counts.failed += !q->by_server && is_failure(p->o, q->reason);
     }
     out->counts.requests = out->requests;
     out->counts.useful = out->useful;
@@ -192,7 +195,7 @@ static void gather(struct population *p, enum interval_id id) {
     p->n_sorted = p->n_failed = 0;
     for (size_t i = 0; i < p->n; i++) {
         const struct request *q = &p->requests[i];
-        if (q->reason != REASON_DELIVERED)
+        if (q->reason != REASON_DELIVERED && !q->by_server)
             p->n_failed++;
         else if (q->ns[id] != NO_INTERVAL)
             p->sorted[p->n_sorted++] = q->ns[id];
@@ -206,4 +209,15 @@ struct percentile population_percentile(struct population *p, enum interval_id i
     gather(p, id);
     return percentile_nearest_rank(p->sorted, p->n_sorted, part == POPULATION_ALL ? p->n_failed : 0,
                                    percentile_milli);
+}
+
+struct percentile population_limit(struct population *p, const struct latency_limit *limit,
+                                   int64_t *unmeasured) {
+    bool clients = limit->interval == IV_CLIENT_TTFT || limit->interval == IV_E2E;
+    *unmeasured = 0;
+    for (size_t i = 0; clients && i < p->n; i++) *unmeasured += p->requests[i].by_server;
+    struct percentile out =
+        population_percentile(p, limit->interval, POPULATION_ALL, limit->percentile_milli);
+    if (*unmeasured > 0) out.present = false;
+    return out;
 }

@@ -8,6 +8,16 @@
  * requests need about 110 MB. Of an id only a 128-bit hash is kept, under a random key: the
  * probability that two of a million ids have the same hash is below 10^-26.
  *
+ * A request that the server finished and that no client measured (classify.h: finished_by_server)
+ * is a class of its own, neither completed nor failed:
+ *   - It is in the percentiles of the server's intervals: server_ttft, queue_delay, tpot where its
+ *     boundary is token_sent, and gpu_execution. It is in none of the client's (client_ttft, e2e).
+ *     An answer that ended by its length is in them, too: for a server it is an answer.
+ *   - A limit on a client's interval is not computable while there is such a request: its value
+ *     exists and nobody knows it.
+ *   - It is in counts.requests, and never in counts.failed or counts.useful. So it is no failure
+ *     either when the objective's list of failures names "not_delivered".
+ *
  * If a request has several attempts, the one with the highest number decides, as in
  * classify_request: its verdicts and its intervals count. Time lost in earlier attempts is in none
  * of the intervals.
@@ -39,7 +49,8 @@ struct population_summary {
     int64_t requests; /* user requests */
     int64_t retried;  /* of these, with more than one attempt */
     int64_t completed, useful, good;
-    int64_t by_reason[REASON_N];
+    int64_t finished_by_server;  /* of them, by the server's records alone */
+    int64_t by_reason[REASON_N]; /* the others: with finished_by_server they add up to requests */
     int64_t quality[4], structure[4]; /* by enum verdict */
     struct slo_counts counts; /* interval_s is NaN: a log does not state the measured interval */
 };
@@ -47,11 +58,18 @@ void population_summarize(const struct population *p, struct population_summary 
 
 enum population_part {
     POPULATION_ALL,      /* a request that was not completed counts as +infinity */
-    POPULATION_COMPLETED /* completed requests only */
+    POPULATION_COMPLETED /* without those; with what the server finished, as stated above */
 };
 /* A percentile of one interval. A completed request without this interval (TPOT of one token, no
  * GPU events) is in neither part. Sorts on the first call for an interval. */
 struct percentile population_percentile(struct population *p, enum interval_id id,
                                         enum population_part part, int32_t percentile_milli);
+
+/* The percentile that a limit of scope "population" is compared with (POPULATION_ALL). When
+ * requests lack the client's half and the interval is a client's, *unmeasured is their number and
+ * the percentile is not present, so that slo_limit says "not computable"; otherwise *unmeasured is
+ * 0. */
+struct percentile population_limit(struct population *p, const struct latency_limit *limit,
+                                   int64_t *unmeasured);
 
 #endif

@@ -24,7 +24,7 @@ void record_numbers_json(struct buffer *b, const struct record *r, const struct 
     }
     buffer_printf(b, ",\"tpot_boundary\":%s", boundaries[iv->tpot_boundary]);
     buffer_printf(b, ",\"completion\":\"%s\",\"completion_reason\":\"%s\"",
-                  c->completed ? "completed" : "incomplete", completion_reason_name(c->reason));
+                  c->completed ? "completed" : "incomplete", attempt_reason_name(r, c->reason));
     buffer_printf(b, ",\"quality\":\"%s\",\"structure\":\"%s\",\"useful\":%s",
                   verdict_name(c->quality), verdict_name(c->structure), yes_or_no(c->useful));
     if (good) buffer_printf(b, ",\"good\":%s", yes_or_no(*good));
