@@ -97,6 +97,7 @@ void completion_end(struct exchange *x, bool ok);
 enum MHD_Result models_route_list(struct exchange *x);
 enum MHD_Result models_route_get(struct exchange *x);
 enum MHD_Result health_route(struct exchange *x);
+enum MHD_Result metrics_route(struct exchange *x);
 
 enum MHD_Result records_route_list(struct exchange *x);
 enum MHD_Result records_route_get(struct exchange *x);

@@ -2,6 +2,7 @@
  *
  *   POST /v1/chat/completions, /v1/completions   OpenAI's shapes, streamed or whole (completion.c)
  *   GET  /v1/models, /health
+ *   GET  /metrics                Prometheus text (metrics.h)
  *   GET  /v1/presets             prompts with a checkable answer (http_presets.c)
  *   POST /v1/records/{id}/events                 the client's half of a record (http_records.c)
  *   GET  /v1/records, /v1/records/{id}, /v1/records/{id}/intervals   (?attempt=N, otherwise the

@@ -14,6 +14,7 @@ static const struct route routes[] = {
     {"GET", "/v1/models", .run = models_route_list},
     {"GET", "/v1/models/", .variable = true, .run = models_route_get},
     {"GET", "/health", .run = health_route},
+    {"GET", "/metrics", .run = metrics_route},
     {"GET", "/v1/presets", .run = presets_route},
     {"GET", "/v1/records", .run = records_route_list},
     {"POST", "/v1/records/", "/events", true, HTTP_MAX_POST, .run = records_route_post},

@@ -83,6 +83,7 @@ struct records *records_create(int log_fd, int64_t grace_ns, struct clock clock,
         return NULL;
     }
     pthread_mutex_init(&rs->lock, NULL);
+    pthread_mutex_init(&rs->metrics_lock, NULL);
     records_log_init(rs);
     rs->grace_ns = grace_ns;
     rs->clock = clock;
@@ -102,6 +103,7 @@ void records_free(struct records *rs) {
         destroy(l);
     }
     pthread_cond_destroy(&rs->log_stop);
+    pthread_mutex_destroy(&rs->metrics_lock);
     pthread_mutex_destroy(&rs->lock);
     free(rs);
 }
@@ -205,18 +207,29 @@ static void count_events(struct records *rs, struct live_record *l) {
     l->n_counted = (int64_t)l->record.n_events;
 }
 
+/* Under the record's lock, so that no line is written before. */
+static void count_metrics(struct records *rs, const struct record *r) {
+    pthread_mutex_lock(&rs->metrics_lock);
+    metrics_add(&rs->metrics, r);
+    pthread_mutex_unlock(&rs->metrics_lock);
+}
+
 void live_end(struct records *rs, struct live_record *l) {
     pthread_mutex_lock(&l->lock);
     pthread_mutex_lock(&rs->lock);
     INVARIANT(l->workers > 0);
-    if (--l->workers == 0) {
+    bool last = --l->workers == 0;
+    if (last) {
         settle(l);
         l->state = LIVE_ENDED;
         set_due(rs, l);
         count_events(rs, l);
+        l->readers++; /* not forgotten before it is counted */
     }
     pthread_mutex_unlock(&rs->lock);
+    if (last) count_metrics(rs, &l->record);
     pthread_mutex_unlock(&l->lock);
+    if (last) records_done_reading(rs, l);
 }
 
 /* The posted half in the form of a record, so that record_from_json can check it. NULL when memory
@@ -335,6 +348,12 @@ bool records_get(struct records *rs, const char *id, int32_t attempt, struct rec
     pthread_mutex_unlock(&l->lock);
     records_done_reading(rs, l);
     return rc == 0;
+}
+
+void records_metrics(struct records *rs, struct metrics *out) {
+    pthread_mutex_lock(&rs->metrics_lock);
+    *out = rs->metrics;
+    pthread_mutex_unlock(&rs->metrics_lock);
 }
 
 cJSON *records_list(struct records *rs, int32_t limit) {

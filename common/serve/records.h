@@ -25,6 +25,7 @@
 
 #include "base/clock.h"
 #include "record/record.h"
+#include "serve/metrics.h"
 
 #include <pthread.h>
 
@@ -95,6 +96,10 @@ enum records_post records_join(struct records *rs, const char *id, int32_t attem
 bool records_get(struct records *rs, const char *id, int32_t attempt, struct record *out);
 /* The last `limit` attempts, newest first: [{"request_id", "attempt", "state"}]. */
 cJSON *records_list(struct records *rs, int32_t limit);
+
+/* What the attempts did whose server's half is complete. Each is counted before it is in the log.
+ */
+void records_metrics(struct records *rs, struct metrics *out);
 
 /* Starts the thread that writes due lines every 50 ms and reports a failing log on stderr;
  * records_finish ends it. Without it, the caller calls records_flush. -1 and *e when it can't

@@ -28,8 +28,10 @@ struct records {
     uint32_t run;   /* random; part of the ids made in this run */
     uint64_t made;  /* ids made so far */
     pthread_t log_thread;
-    pthread_cond_t log_stop; /* ends the thread's wait */
-    bool log_runs;           /* the thread was started and hasn't been asked to end */
+    pthread_cond_t log_stop;      /* ends the thread's wait */
+    bool log_runs;                /* the thread was started and hasn't been asked to end */
+    pthread_mutex_t metrics_lock; /* guards the next; taken last */
+    struct metrics metrics;
 };
 
 /* Sets up what the log needs (records_create). */

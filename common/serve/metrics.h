@@ -1,0 +1,73 @@
+/* metrics.h: counts what a server's requests did and prints it for GET /metrics, as Prometheus text
+ * with the names and buckets of vLLM 0.33.0 (vllm/v1/metrics/loggers.py, buckets.py).
+ *
+ * Everything but the gauges is counted once per attempt, when its server's half is complete, from
+ * its record alone: an event or field of record.h. So sums and counts equal those of the log to the
+ * nanosecond, whatever the client posts later. vLLM counts each step of its engine; a request that
+ * runs is not in these numbers yet. "An attempt with A and B" has both events.
+ *
+ *   vllm:time_to_first_token_seconds      first_token - request_accepted, of each attempt with
+ * both, cancelled or not. vLLM: from the arrival in its front end. vllm:inter_token_latency_seconds
+ * token_sent - token_sent before, each that carries tokens; one observation a gap, also if several
+ * tokens came in it. vLLM: between the outputs of its engine's steps. The gaps of an answer that is
+ * not streamed are not known here. vllm:time_per_output_token_seconds    the same numbers under the
+ * name that vLLM used before it renamed the metric vllm:request_time_per_output_token_seconds (last
+ * token_sent - first) / (output_tokens - 1), rounded to a nanosecond, of a finished attempt with
+ * two such events and two tokens. vLLM: 0 for fewer tokens. vllm:e2e_request_latency_seconds
+ * response_finished - request_accepted, of a finished attempt vllm:request_queue_time_seconds
+ * request_admitted - tokenization_finished, of each attempt with both. Unlike queue_delay
+ * (intervals.h) it begins after tokenization, as vLLM's does. vllm:request_success_total attempts
+ * that the engine took, by finished_reason: stop and length (finished: response_finished, without
+ * an error; stop is every finish reason but "length"), abort (request_cancelled), error
+ * (request_failed, or an error inside the answer). vLLM does not count what a client aborts, and
+ * has a fifth reason. vllm:admission_rejections_total       attempts that found the queue full:
+ * HTTP 429 servelab:requests_refused_total       attempts with request_rejected, those among them:
+ * every attempt is in this counter or in request_success vllm:prompt_tokens_total
+ * workload.prompt_tokens of attempts with a first_token or a finish reason: their prompt was
+ * computed or found vllm:generation_tokens_total          workload.output_tokens of every attempt
+ *   vllm:prefix_cache_queries_total       prompt_tokens of the attempts that were looked up in the
+ *   vllm:prefix_cache_hits_total          prefix cache; workload.cached_prompt_tokens of them
+ *   vllm:num_preemptions_total            request_preempted events
+ *   vllm:num_requests_running, vllm:num_requests_waiting, vllm:kv_cache_usage_perc
+ *                                         gauges of the engine now; the last is blocks that are in
+ *                                         use / all blocks, 0 to 1
+ *
+ * Every sample has the labels model_name and engine="0". On a paced server (backend/paced.h) it has
+ * the label paced, too: every time is then a simulated one.
+ */
+#ifndef SERVELAB_SERVE_METRICS_H
+#define SERVELAB_SERVE_METRICS_H
+
+#include "base/buffer.h"
+#include "record/record.h"
+
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+enum metrics_histogram { MH_TTFT, MH_ITL, MH_TPOT, MH_E2E, MH_QUEUE, MH_N };
+enum metrics_end { ME_STOP, ME_LENGTH, ME_ABORT, ME_ERROR, ME_N };
+enum { METRICS_MAX_BUCKETS = 23 };
+
+/* Zero-initialised: no attempt. The caller keeps a lock. */
+struct metrics {
+    struct {
+        __int128 sum_ns; /* 64 bits last a year of 256 answers at a time */
+        int64_t count;
+        int64_t in[METRICS_MAX_BUCKETS]; /* of the bucket alone, not of those below */
+    } histogram[MH_N];
+    int64_t ended[ME_N], refused, queue_full;
+    int64_t prompt_tokens, output_tokens, queried_tokens, cached_tokens, preemptions;
+};
+
+/* Counts one attempt, whose server's half is complete. */
+void metrics_add(struct metrics *m, const struct record *r);
+
+/* What is not counted: the engine's load now, and the labels. */
+struct metrics_now {
+    const char *model_name;
+    const char *paced; /* "llama-2-7b on h100"; NULL: real time */
+    int32_t running, waiting, kv_blocks, free_kv_blocks;
+};
+/* Appends the whole page. */
+void metrics_print(struct buffer *b, const struct metrics *m, const struct metrics_now *now);
+
+#endif
