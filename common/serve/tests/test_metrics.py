@@ -3,13 +3,14 @@
 # servelab-test: waits
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import prometheus_text  # noqa: E402
-from harness import FakeServer, RealServer, equal, names, read_until, run_tests, wait_until  # noqa: E402
+from harness import SERVELAB, FakeServer, RealServer, equal, names, read_until, run_tests, wait_until  # noqa: E402
 
 GAUGES = ("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc")
 
@@ -46,7 +47,12 @@ def compare(page, log, n, labels):
     return records
 
 
-def served(n, ask, max_waiting=256):
+def reasons_of(log):
+    p = subprocess.run([SERVELAB, "record", "check", "--json", log], capture_output=True, timeout=60, check=True)
+    return {k: n for k, n in json.loads(p.stdout)["summary"]["by_reason"].items() if n}
+
+
+def served(n, ask, max_waiting=256, reasons=None):
     """n attempts by `ask` on a fake server; returns the metrics and the log, which agree."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log")
@@ -54,7 +60,10 @@ def served(n, ask, max_waiting=256):
             ask(s)
             page = scrape_after(s, n)
             wait_until(lambda: not any(value(scrape(s), gauge) for gauge in GAUGES), "an idle engine")
-        return page, compare(page, log, n, {"model_name": "fake", "engine": "0"})
+        records = compare(page, log, n, {"model_name": "fake", "engine": "0"})
+        if reasons:
+            equal(reasons_of(log), reasons)
+        return page, records
 
 
 def no_request():
@@ -74,7 +83,7 @@ def a_thousand_requests():
             fields = ({"stream": True}, {}, {"stream": True, "max_tokens": 1 + i % 5}, {"max_tokens": 0})[i % 4]
             status = s.complete(prompt="p" * (1 + i % 7), **fields).status
             equal(status, 400 if i % 4 == 3 else 200)
-    page, _ = served(1000, ask)
+    page, _ = served(1000, ask, reasons={"finished_by_server": 750, "rejected": 250})
     equal((value(page, "servelab:requests_refused_total"), value(page, "vllm:admission_rejections_total")), (250, 0))
 
 
@@ -111,7 +120,8 @@ def what_counts_each_bad_end():
         while broken.recv(65536):
             pass
         broken.close()
-    page, records = served(4, ask, max_waiting=1)
+    page, records = served(4, ask, max_waiting=1, reasons=dict.fromkeys(
+        ("rejected", "cancelled", "internal_error", "in_band_error"), 1))
     equal({k: value(page, "vllm:request_success_total", finished_reason=k) for k in ("stop", "length", "abort", "error")},
           {"stop": 0, "length": 0, "abort": 1, "error": 2})
     equal((value(page, "vllm:admission_rejections_total"), value(page, "servelab:requests_refused_total")), (1, 1))
