@@ -97,33 +97,6 @@ static void add_record(void *ctx, const struct record *r) {
     chrome_trace_record(ctx, r);
 }
 
-/* Calls `each` for every step. A last line without its newline that can't be read is left out: a
- * killed server leaves it so. */
-static int walk_steps(const char *path,
-                      void (*each)(void *ctx, const struct step *s, const char *line), void *ctx,
-                      struct err *e) {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t len;
-    FILE *f = fopen(path, "r");
-    if (!f) return err_set(e, "can't be read: %s", strerror(errno));
-    int rc = 0;
-    for (int n = 1; rc >= 0 && (len = getline(&line, &room, f)) > 0; n++) {
-        struct step s;
-        bool whole = line[len - 1] == '\n';
-        if (whole) line[--len] = '\0';
-        if (strlen(line) != (size_t)len)
-            rc = err_at(e, n, "", "holds a byte 0: this is no text");
-        else if ((rc = step_log_parse(line, n, &s, e)) == 1)
-            each(ctx, &s, line);
-        if (rc < 0 && !whole && n > 1) rc = 0;
-    }
-    if (rc >= 0 && ferror(f)) rc = err_set(e, "can't be read: %s", strerror(errno));
-    free(line);
-    fclose(f);
-    return rc < 0 ? -1 : 0;
-}
-
 static void note_step_zero(void *ctx, const struct step *s, const char *line) {
     (void)line;
     int64_t *zero = &((int64_t *)ctx)[CLOCK_SERVER];
@@ -152,9 +125,9 @@ static int write_trace(const struct run *r, FILE *out, struct written *w, const 
     *input = r->records;
     if (walk_records(r->records, note_zero, zero, e)) return -1;
     *input = r->steps;
-    if (r->steps[0] && walk_steps(r->steps, note_step_zero, zero, e)) return -1;
+    if (r->steps[0] && step_log_each(r->steps, note_step_zero, zero, e)) return -1;
     chrome_trace_begin(&t, out, zero);
-    if (r->steps[0] && walk_steps(r->steps, add_step, &t, e)) return -1;
+    if (r->steps[0] && step_log_each(r->steps, add_step, &t, e)) return -1;
     *input = r->records;
     if (walk_records(r->records, add_record, &t, e)) return -1;
     chrome_trace_end(&t);

@@ -19,6 +19,7 @@ const struct command *const cli_commands[] = {
     &grade_command,
     &kernels_command,
     &trace_command,
+    &report_command,
     NULL,
 };
 

@@ -1,45 +1,146 @@
-/* report.h: the objective report of one operating point and of a sweep. Lab 04 writes this
- * interface (report.c).
+/* report.h: measures an operating point from request records and judges it by an objective. Lab 04
+ * writes this interface (report.c).
  *
- * A report point is one operating point measured from request records and compared with an
- * objective. (struct operating_point in point.h is the simulator's: without records, quality and
- * price.) The report shows every point, valid or not, the reason if it is invalid, the objective's
- * value, and separately the diagnostics: occupancy or kernel time explain a result but are not part
- * of it.
+ * The steps: report_attempt reads one record, report_group makes user requests of attempts,
+ * report_measure makes an operating point of the user requests of one run, report_verdict judges
+ * it, report_regions compares points. `servelab report` prints what they find.
+ *
+ * The rules that keep a report honest:
+ *   - A request counts by when the schedule wanted it sent, not by when a late client sent it.
+ *   - A retry counts once as work and every time as resource: a user request has one verdict and
+ *     one latency, which begins at its first attempt; the GPU seconds of all its attempts add up.
+ *   - Every request of the window is in every denominator. One that was not completed is +infinity
+ *     in every percentile; the percentile over completed requests alone stands beside it.
+ *   - Speed is looked at after the answer is known to be right.
  */
 #ifndef SERVELAB_OBJECTIVE_REPORT_H
 #define SERVELAB_OBJECTIVE_REPORT_H
 
+#include "objective/point.h"
 #include "objective/slo.h"
+#include "record/intervals.h"
+
+/* ---- one attempt ----------------------------------------------------------------------------- */
+
+/* What a report keeps of a record. */
+struct report_attempt {
+    char request_id[64];
+    int32_t attempt;
+    int line;       /* where its record begins in the log; set by the caller */
+    bool at_server; /* the record lacks the client's half: the two times are the server's */
+    int64_t submitted_ns;
+    int64_t ended_ns;    /* -1: not known */
+    struct intervals iv; /* client_ttft and e2e begin at submitted_ns */
+    enum completion_reason reason;
+    char check[48];       /* of quality; "": none */
+    enum verdict quality; /* VERDICT_NOT_EVALUATED where the record names no check */
+    enum verdict structure;
+    int32_t prompt_tokens, cached_prompt_tokens, output_tokens; /* -1: not known */
+    double gpu_seconds, joules;                                 /* NaN: not known */
+};
+
+/* Reads *r. scheduled_ns: when the schedule wanted it sent, on the clock of request_submitted; -1:
+ * the record does not state it.
+ *
+ *   submitted_ns  scheduled_ns; without it, the time of request_submitted; without that, of
+ *                 request_accepted (at_server is true then); without that, -1
+ *   ended_ns      the time of final_byte_received. Without it, submitted_ns plus the time from
+ *                 request_accepted to the last event of the server's clock: what the server knows
+ *                 of how long it took. -1 if one of these is missing
+ *   iv            intervals_compute, then client_ttft and e2e longer by request_submitted minus
+ *                 scheduled_ns: the lag of the client is part of what its user waits
+ *   gpu_seconds   the record's; without it, the interval gpu_execution; without that, NaN
+ *
+ * An interval that is negative, also after the lag is added, is an error that names it in
+ * e->field. 0, or -1 and *e. */
+int report_attempt(const struct record *r, int64_t scheduled_ns, enum truncation_rule truncation,
+                   struct report_attempt *out, struct err *e);
+
+/* ---- one user request ------------------------------------------------------------------------ */
+
+struct report_request {
+    const struct report_attempt *deciding; /* the attempt with the highest number */
+    int32_t attempts;
+    int64_t arrival_ns;  /* submitted_ns of the attempt with the lowest number */
+    struct intervals iv; /* the deciding attempt's; client_ttft and e2e begin at arrival_ns */
+    struct classification c;
+    bool good;                  /* classify_good of these */
+    double gpu_seconds, joules; /* of all its attempts; NaN if one of them does not state it */
+};
+
+/* Groups attempts[0..n), in any order and not changed, by request id. out[0..n) is room for the
+ * user requests; *n_out is their number. They are in the order of arrival, equal ones in the order
+ * of their ids. They point into `attempts`.
+ *
+ * -1 and *e: an attempt is there twice (e->line is the later line), or memory is out. */
+int report_group(const struct objective *o, const struct report_attempt *attempts, size_t n,
+                 struct report_request *out, size_t *n_out, struct err *e);
+
+/* ---- an operating point ---------------------------------------------------------------------- */
+
+/* Both ends belong to it, as in a run file. from_ns < to_ns. */
+struct report_window {
+    int64_t from_ns, to_ns;
+};
+
+/* How long the service took to recover from failures.
+ *
+ * An outage begins when a user request ends with one of the objective's failure reasons, unless
+ * another outage is on. It ends when the first completed request ends that arrived after the outage
+ * began. All user requests count, also those that arrived outside the window; one whose end is not
+ * known does not. */
+struct report_recovery {
+    int64_t outages;
+    int64_t longest_ns; /* of those that ended; 0 without any */
+    bool unended;       /* one was on at the end of the data: it is longer than can be said */
+};
 
 struct report_point {
-    double offered_rps;       /* NaN for a closed loop */
-    int64_t start_ns, end_ns; /* the measured interval, on one clock */
-    int64_t attempts;         /* all tries, retries included */
-    struct slo_counts counts;
-    int64_t good;
-    int64_t by_reason[REASON_N];                     /* user requests by completion reason */
-    struct percentile latency[OBJECTIVE_MAX_LIMITS]; /* of o->latency[i]; failures are +infinity */
-    struct percentile
-        latency_of_ok[OBJECTIVE_MAX_LIMITS]; /* the same over successes alone, printed beside it */
-    bool stable;                             /* point.h: point_stable */
+    struct report_window window;
+    struct operating_point load; /* point_measure over the window: offered load, throughput, mean
+                                    latency, stability. A request whose end is not known is still
+                                    in the system one nanosecond after all else */
+    int64_t attempts;            /* all tries of the window's user requests */
+    int64_t requests, retried;   /* user requests that arrived in the window; with several tries */
+    int64_t completed, useful, good;
+    int64_t by_reason[REASON_N];
+    int64_t quality[4], structure[4]; /* by enum verdict */
+    int64_t other_check;              /* evaluated, but by another check than the objective names */
+    struct slo_counts counts;         /* failed: by the objective's failure reasons. useful: -1 (not
+                                         measured) if the objective names a check and no request of the
+                                         window was evaluated */
+    struct percentile limit[OBJECTIVE_MAX_LIMITS];       /* of o->latency[i]; population limits */
+    struct percentile limit_of_ok[OBJECTIVE_MAX_LIMITS]; /* the same over completed ones alone */
+    int64_t prompt_tokens, cached_prompt_tokens, output_tokens; /* sums over the deciding attempts;
+                                                                   -1: one of them is not known */
+    double gpu_seconds, joules; /* sums over all attempts; NaN if one is not known */
+    struct report_recovery recovery;
 };
 
-/* Builds a point from records, in any order: groups attempts by request id, classifies, takes
- * percentiles. The interval [start_ns, end_ns) is on the client's clock. A request counts if it was
- * submitted in it; the caller reports requests that cross an end. */
-int report_measure(const struct objective *o, const struct record *const *records, size_t n,
-                   int64_t start_ns, int64_t end_ns, struct report_point *out, struct err *e);
+/* Measures requests[0..n), as report_group left them, n >= 1. The population is the user requests
+ * that arrived in the window. All requests count for stability and for recovery. 0, or -1 and *e:
+ * the window is empty or memory is out. */
+int report_measure(const struct objective *o, const struct report_request *requests, size_t n,
+                   const struct report_window *window, struct report_point *out, struct err *e);
 
-/* Is the point valid, that is, stable and within every limit? */
+/* Is the point valid? In this order:
+ *   missed          if the queue is not stable, slo_verdict is missed, or the longest outage is
+ *                   not below max_recovery_s or did not end (where the objective states it)
+ *   not computable  if slo_verdict is not computable, or the objective states a hard limit that
+ *                   the records can't answer: gpu_memory_gib always, joules_per_response without
+ *                   joules or useful completions
+ *   missed          if joules / useful is not below joules_per_response
+ *   met             otherwise */
 enum slo_answer report_verdict(const struct objective *o, const struct report_point *p);
 
-/* Index of the point of greatest power (throughput over mean latency: Kleinrock 1979), of the
- * highest stable throughput, and of the best valid point; -1 when there is none. */
-struct curve_regions {
+/* Indexes into points[0..n); -1 where there is none. knee and saturation: curve_knee and
+ * curve_saturation (point.h) of the points' loads. best_valid: of the points whose verdict is met,
+ * the one with the most useful completions a second; of equal ones the first. */
+struct report_regions {
     int knee, saturation, best_valid;
 };
-struct curve_regions report_regions(const struct objective *o, const struct report_point *points,
-                                    size_t n);
+/* 0, or -1 and *e when memory is out. */
+int report_regions(const struct objective *o, const struct report_point *points, size_t n,
+                   struct report_regions *out, struct err *e);
 
 #endif

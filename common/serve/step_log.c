@@ -102,3 +102,26 @@ done:
     cJSON_Delete(o);
     return rc;
 }
+
+int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t len;
+    FILE *f = fopen(path, "r");
+    if (!f) return err_set(e, "can't be read: %s", strerror(errno));
+    int rc = 0;
+    for (int n = 1; rc >= 0 && (len = getline(&line, &room, f)) > 0; n++) {
+        struct step s;
+        bool whole = line[len - 1] == '\n';
+        if (whole) line[--len] = '\0';
+        if (strlen(line) != (size_t)len)
+            rc = err_at(e, n, "", "holds a byte 0: this is no text");
+        else if ((rc = step_log_parse(line, n, &s, e)) == 1)
+            each(ctx, &s, line);
+        if (rc < 0 && !whole && n > 1) rc = 0;
+    }
+    if (rc >= 0 && ferror(f)) rc = err_set(e, "can't be read: %s", strerror(errno));
+    free(line);
+    fclose(f);
+    return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,177 @@
+/* cmd_report.c: `servelab report`: did the server meet its objective? Reads runs, prints the
+ * report. The numbers: objective/report.h (lab 04); the report: report/report_tree.h.
+ */
+#include "cli/options.h"
+
+#include "base/json.h"
+#include "base/target.h"
+#include "report/report_print.h"
+#include "report/report_tree.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum format { FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_HTML };
+static const char *const formats[] = {"markdown", "json", "html", NULL};
+static const char *const endings[] = {"md", "json", "html"};
+
+struct options {
+    const char *objective, *out;
+    int format;
+    double attainment;
+    bool skip_torn;
+};
+
+static int run(int argc, char **argv);
+
+#define T struct options
+static const struct option_flag flags[] = {
+    OPTION_FILE(T, objective, "objective", "FILE", "what the server must keep"),
+    OPTION_CHOICE(T, format, "format", "NAME", formats,
+                  "of standard output: markdown, json or html (markdown)"),
+    OPTION_FILE(T, out, "out", "DIR",
+                "write all three there, as report.md, report.json and report.html"),
+    OPTION_REAL(T, attainment, "attainment", "X", 0, 1,
+                "the share of good requests at which the highest rate is looked for (0.9)"),
+    OPTION_SWITCH(T, skip_torn, "skip-torn",
+                  "skip log lines that were cut off because a writer died, and count them"),
+    {0}};
+#undef T
+static const struct option_rule rules[] = {
+    {OPTION_EXCLUDE, {"format", "out"}}, {OPTION_ONE_OF, {"objective"}}, {0}};
+
+const struct command report_command = {
+    .name = "report",
+    .summary = "did the server meet its objective: operating points, goodput, value, limits",
+    .run = run,
+    .usage = "RUN... --objective FILE [FLAGS]",
+    .about = "Each RUN is one operating point: a folder of `servelab load --out` (run.json, "
+             "records.jsonl, and steps.jsonl if the server's --step-log was put there), or a log "
+             "of records. Prints every point with its verdict, valid or not, the point that was "
+             "chosen, goodput in both of the field's senses, the value per resource, and what the "
+             "measurement can't say. A number that isn't there is not computable, with the reason.",
+    .flags = flags,
+    .rules = rules,
+    .args = {"RUN"},
+    .min_args = 1,
+    .max_args = OPTIONS_MANY,
+    .exits = "0 a point meets the objective; 1 none does, or it is not computable; 2 bad usage or "
+             "input; 3 a lab's file is unfinished; 4 an output can't be written",
+    .examples = "servelab report build/run-1 build/run-2 --objective "
+                "common/report/objective.json --out build/report"};
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int complain(const char *file, const struct err *e) {
+    return cli_input_error("report", file, e, false);
+}
+
+/* The objective as JSON; lab 01's answer file has it as a member. */
+static cJSON *objective_tree(const char *path, struct err *e) {
+    cJSON *tree = json_parse_file(path, e);
+    cJSON *inner = tree ? cJSON_DetachItemFromObjectCaseSensitive(tree, "objective") : NULL;
+    if (!inner) return tree;
+    cJSON_Delete(tree);
+    return inner;
+}
+
+static int measure(struct report_run *run, struct report_point *point, const char *path,
+                   const struct objective *o, const struct options *f) {
+    char file[PATH_MAX];
+    struct err e = {0};
+    if (report_run_read(run, path, o, f->skip_torn, file, &e)) return complain(file, &e);
+    if (report_measure(o, run->requests, run->n_requests, &run->window, point, &e))
+        return complain(path, &e);
+    return CLI_DONE;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void print(struct buffer *b, const cJSON *tree, enum format format) {
+    if (format == FORMAT_MARKDOWN) report_markdown(b, tree);
+    if (format == FORMAT_HTML) report_html(b, tree);
+    if (format != FORMAT_JSON) return;
+    char *text = json_print(tree);
+    buffer_puts(b, text ? text : "");
+    buffer_puts(b, "\n");
+    b->failed |= !text;
+    cJSON_free(text);
+}
+
+static int write_all(const cJSON *tree, const char *folder) {
+    struct err e;
+    mkdir(folder, 0777); /* if it can't be made, writing says why */
+    for (enum format format = FORMAT_MARKDOWN; format <= FORMAT_HTML; format++) {
+        char path[PATH_MAX];
+        struct buffer b = {0};
+        print(&b, tree, format);
+        int n = snprintf(path, sizeof path, "%s/report.%s", folder, endings[format]);
+        int rc = b.failed                ? err_set(&e, "memory is out")
+                 : n >= (int)sizeof path ? err_set(&e, "the path is too long")
+                                         : target_write(path, b.bytes, b.n, &e);
+        buffer_release(&b);
+        if (rc) {
+            fprintf(stderr, "servelab report: --out %.200s: %s\n", path, e.text);
+            return CLI_FAULT;
+        }
+    }
+    return CLI_DONE;
+}
+
+static int write_one(const cJSON *tree, enum format format) {
+    struct buffer b = {0};
+    print(&b, tree, format);
+    bool lost = b.failed || fwrite(b.bytes, 1, b.n, stdout) != b.n || fflush(stdout);
+    buffer_release(&b);
+    if (!lost) return CLI_DONE;
+    fprintf(stderr, "servelab report: the report can't be written\n");
+    return CLI_FAULT;
+}
+
+static int write_report(const struct report_input *in, const struct options *f) {
+    struct err e = {0};
+    cJSON *tree = report_tree(in, &e);
+    if (!tree) return complain(NULL, &e);
+    int status = f->out ? write_all(tree, f->out) : write_one(tree, (enum format)f->format);
+    bool met = cJSON_IsNumber(report_at(tree, "curve.chosen"));
+    if (f->out && status == CLI_DONE) {
+        struct buffer b = {0};
+        report_headline(&b, tree);
+        printf("%s\nreport: %s/report.html\n", b.bytes ? b.bytes : "", f->out);
+        buffer_release(&b);
+    }
+    cJSON_Delete(tree);
+    return status != CLI_DONE ? status : met ? CLI_DONE : CLI_NO;
+}
+
+static int run(int argc, char **argv) {
+    struct options f = {.attainment = 0.9};
+    struct option_words words;
+    struct objective o;
+    struct err e = {0};
+    int status;
+    if (!options_parse(&report_command, &f, argc, argv, &words, &status)) return status;
+    cJSON *objective = objective_tree(f.objective, &e);
+    if (!objective || objective_read(&o, f.objective, &e)) {
+        cJSON_Delete(objective);
+        return complain(f.objective, &e);
+    }
+    size_t n = (size_t)words.n_args, done = 0;
+    struct report_run *runs = calloc(n, sizeof *runs);
+    struct report_point *points = calloc(n, sizeof *points);
+    if (!runs || !points) n = 0;
+    status = n > 0 ? CLI_DONE : cli_usage("report", "memory is out");
+    for (; done < n && status == CLI_DONE; done++)
+        status = measure(&runs[done], &points[done], words.args[done], &o, &f);
+    const struct report_input in = {&o, objective, runs, points, n, f.attainment};
+    if (status == CLI_DONE) status = write_report(&in, &f);
+    for (size_t i = 0; i < done; i++) report_run_release(&runs[i]);
+    free(runs);
+    free(points);
+    objective_release(&o);
+    cJSON_Delete(objective);
+    return status;
+}

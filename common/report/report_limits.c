@@ -1,0 +1,91 @@
+/* report_limits.c: what a report's measurements can't say. See report_tree.h. */
+#include "report/report_tree.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void say(cJSON *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(cJSON *list, const char *fmt, ...) {
+    char text[500];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    cJSON_AddItemToArray(list, cJSON_CreateString(text));
+}
+
+/* What follows from how the times of all runs were made. */
+static void say_kind(cJSON *list, const struct report_run *run) {
+    if (run->kind == RUN_PACED)
+        say(list,
+            "Every time is paced: %s, simulated. The answers are real, the speed is a cost "
+            "model's. No figure here is a measurement of that hardware.",
+            run->label);
+    else if (run->kind == RUN_SIMULATED)
+        say(list, "Every time is on a simulated clock: nothing was served.");
+    else
+        say(list, "The figures hold for the machine, the model and the client of these runs.");
+}
+
+static void say_of_run(cJSON *list, const struct objective *o, const struct report_run *run,
+                       const struct report_point *p) {
+    int64_t unjudged = p->quality[VERDICT_NOT_EVALUATED];
+    if (run->at_server)
+        say(list,
+            "%s: no record has the client's half. Arrivals are the server's, and what a user "
+            "waited is not known.",
+            run->name);
+    if (run->left_out)
+        say(list, "%s: %lld records lack the client's half and are in no figure.", run->name,
+            (long long)run->left_out);
+    if (run->torn)
+        say(list, "%s: %lld lines were cut off and are in no figure.", run->name,
+            (long long)run->torn);
+    if (!run->run_file)
+        say(list,
+            "%s: no run file. The window goes from the first arrival to the last, and nothing says "
+            "whether the client kept up.",
+            run->name);
+    if (run->closed_loop)
+        say(list,
+            "%s: the loop was closed: a slow server was asked less often, so its queue can't grow "
+            "and its latencies look better than under an open loop.",
+            run->name);
+    if (unjudged == p->requests)
+        say(list, "%s: no answer was checked. Useful completions are not known.", run->name);
+    else if (unjudged > 0)
+        say(list,
+            "%s: %lld of %lld requests had no check. They count as not useful, so useful "
+            "completions are a lower bound.",
+            run->name, (long long)unjudged, (long long)p->requests);
+    if (p->other_check > 0)
+        say(list,
+            "%s: %lld answers were judged by another check than the objective's, %s. They count by "
+            "the verdict of their own.",
+            run->name, (long long)p->other_check, o->quality.check);
+    if (isnan(p->gpu_seconds) && !run->steps.present)
+        say(list,
+            "%s: nothing states how long the accelerator was busy, so idle capacity is not "
+            "computable.",
+            run->name);
+    if (p->requests < 100)
+        say(list, "%s: %lld requests are too few for a 99th percentile.", run->name,
+            (long long)p->requests);
+}
+
+cJSON *report_cannot_say(const struct report_input *in) {
+    cJSON *list = cJSON_CreateArray();
+    say_kind(list, &in->runs[0]);
+    for (size_t i = 0; i < in->n; i++) say_of_run(list, in->o, &in->runs[i], &in->points[i]);
+    if (in->n < 3)
+        say(list,
+            "%zu operating point%s no curve: knee and saturation are those of the loads that "
+            "were measured.",
+            in->n, in->n == 1 ? " is" : "s are");
+    if (in->o->resource.primary[0] == '\0')
+        say(list, "The objective names no resource, so there is no value per resource.");
+    say(list, "Confidence intervals take requests as independent. A queue delays neighbours "
+              "together, so the true intervals are wider.");
+    return list;
+}

@@ -1,0 +1,246 @@
+/* run_read.c: see run_read.h. */
+#include "report/run_read.h"
+
+#include "base/buffer.h"
+#include "base/json.h"
+#include "record/log.h"
+#include "report/run_steps.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RUN_SCHEMA "servelab.run.v1"
+
+/* ---- the run file ---------------------------------------------------------------------------- */
+
+/* What the run file states, or what is assumed without one. */
+struct stated {
+    int64_t first_ns, last_ns; /* the schedule; -1: not stated */
+    int64_t sent;              /* user requests; -1: not stated */
+    bool fixed_lengths;        /* answers without a check go on to the length that was asked for */
+};
+
+static int read_schedule(struct report_run *run, struct stated *s, struct err *e) {
+    const cJSON *schedule;
+    const char *path = "schedule";
+    if (json_get_object(run->run_file, "", path, &schedule, e) ||
+        json_get_int(schedule, path, "first_t_ns", 0, JSON_MAX_INT, &s->first_ns, e) ||
+        json_get_int(schedule, path, "last_t_ns", 0, JSON_MAX_INT, &s->last_ns, e) ||
+        json_get_int(schedule, path, "window_from_t_ns", 0, JSON_MAX_INT, &run->window.from_ns,
+                     e) ||
+        json_get_int(schedule, path, "window_to_t_ns", 0, JSON_MAX_INT, &run->window.to_ns, e))
+        return -1;
+    if (run->window.from_ns >= run->window.to_ns)
+        return err_at(e, 0, "schedule.window_to_t_ns", "the measured window is empty");
+    return 0;
+}
+
+static int read_run_file(struct report_run *run, const char *path, struct stated *s,
+                         struct err *e) {
+    const char *schema, *paced = NULL, *arrivals;
+    const cJSON *workload, *counts;
+    bool found = false;
+    run->run_file = json_parse_file(path, e);
+    if (!run->run_file || json_get_string(run->run_file, "", "schema", &schema, e)) return -1;
+    if (strcmp(schema, RUN_SCHEMA) != 0)
+        return err_at(e, 0, "schema", "is '%.60s', not '" RUN_SCHEMA "'", schema);
+    if (json_get_bool(run->run_file, "", "valid", &run->valid, e) ||
+        json_get_string_opt(run->run_file, "", "paced", &paced, &found, e) ||
+        json_get_object(run->run_file, "", "workload", &workload, e) ||
+        json_get_string(workload, "workload", "arrivals", &arrivals, e) ||
+        json_get_bool(workload, "workload", "ignore_eos", &s->fixed_lengths, e) ||
+        json_get_object(run->run_file, "", "counts", &counts, e) ||
+        json_get_int(counts, "counts", "sent", 0, JSON_MAX_INT, &s->sent, e))
+        return -1;
+    run->closed_loop = !strcmp(arrivals, "closed");
+    if (found) text_cut(run->label, sizeof run->label, paced);
+    return read_schedule(run, s, e);
+}
+
+/* ---- the records ----------------------------------------------------------------------------- */
+
+struct reading {
+    struct report_run *run;
+    const struct objective *o;
+    const struct stated *stated;
+    size_t cap;            /* of run->attempts */
+    char clock_api[2][32]; /* of the client's submissions, of the server's acceptances */
+    int clock[2];          /* enum clock_id; -1: none seen */
+};
+
+/* scheduled_t_ns of request_submitted; -1: not stated. */
+static int scheduled_of(const struct event *submitted, int64_t *ns, struct err *e) {
+    bool found = false;
+    *ns = -1;
+    return submitted && submitted->extra
+               ? json_get_int_opt(submitted->extra, "events.request_submitted", "scheduled_t_ns", 0,
+                                  JSON_MAX_INT, ns, &found, e)
+               : 0;
+}
+
+/* All arrivals of a run are on one clock. */
+static int check_clock(struct reading *rd, int which, const struct event *ev, int line,
+                       struct err *e) {
+    if (!ev) return 0;
+    if (rd->clock[which] < 0) {
+        rd->clock[which] = (int)ev->clock;
+        text_cut(rd->clock_api[which], sizeof rd->clock_api[which], ev->clock_api);
+    }
+    if ((int)ev->clock == rd->clock[which] && !strcmp(ev->clock_api, rd->clock_api[which]))
+        return 0;
+    return err_at(e, line, event_name(ev->kind),
+                  "is on the clock '%s' (%s), and that of the records before it on '%s' (%s): one "
+                  "run has one clock. Report on the two apart",
+                  clock_name(ev->clock), ev->clock_api, clock_name((enum clock_id)rd->clock[which]),
+                  rd->clock_api[which]);
+}
+
+/* Is the record of the run that run.json describes? */
+static int check_run(const struct reading *rd, const struct report_attempt *a, int line,
+                     struct err *e) {
+    const struct stated *s = rd->stated;
+    if (s->first_ns < 0 || a->at_server) return 0;
+    if (a->submitted_ns >= s->first_ns && a->submitted_ns <= s->last_ns) return 0;
+    return err_at(
+        e, line, "request_submitted",
+        "request '%s' was submitted outside of the schedule of run.json: it is of another "
+        "run. Report on the two apart",
+        a->request_id);
+}
+
+static int make_room(struct reading *rd, struct err *e) {
+    struct report_run *run = rd->run;
+    if (run->n_attempts < rd->cap) return 0;
+    size_t cap = rd->cap ? rd->cap * 2 : 256;
+    struct report_attempt *wider = realloc(run->attempts, cap * sizeof *wider);
+    if (!wider) return err_set(e, "no memory for %zu records", cap);
+    run->attempts = wider;
+    rd->cap = cap;
+    return 0;
+}
+
+static int add_record(struct reading *rd, const struct record *r, int line, struct err *e) {
+    const struct event *submitted = record_event(r, EV_REQUEST_SUBMITTED);
+    const struct event *accepted = record_event(r, EV_REQUEST_ACCEPTED);
+    struct report_run *run = rd->run;
+    int64_t scheduled_ns;
+    if (make_room(rd, e) || check_clock(rd, 0, submitted, line, e) ||
+        check_clock(rd, 1, accepted, line, e) || scheduled_of(submitted, &scheduled_ns, e))
+        return e->line ? -1 : err_at(e, line, e->field, "%s", e->text);
+    enum truncation_rule truncation = rd->o->truncation;
+    if (rd->stated->fixed_lengths && !r->quality.check[0]) truncation = TRUNCATION_FIXED_LENGTH;
+    struct report_attempt *a = &run->attempts[run->n_attempts];
+    if (report_attempt(r, scheduled_ns, truncation, a, e))
+        return err_at(e, line, e->field, "%s, in the record of request '%s'", e->text,
+                      r->request_id);
+    if (check_run(rd, a, line, e)) return -1;
+    a->line = line;
+    if (a->submitted_ns < 0)
+        return err_at(e, line, "events",
+                      "request '%s' has neither request_submitted nor request_accepted: nothing "
+                      "says when it arrived",
+                      r->request_id);
+    if (rd->clock[0] == CLOCK_SIM || (rd->clock[0] < 0 && rd->clock[1] == CLOCK_SIM))
+        run->kind = RUN_SIMULATED;
+    else if (r->workload.paced[0] && !run->label[0])
+        text_cut(run->label, sizeof run->label, r->workload.paced);
+    run->n_attempts++;
+    return 0;
+}
+
+static int read_records(struct reading *rd, const char *path, bool skip_torn, struct err *e) {
+    struct record_reader *reader = record_reader_open(path, e);
+    const struct record *r;
+    int line, rc = 0;
+    enum record_read got = RECORD_READ_OK;
+    if (!reader) return -1;
+    while (!rc && got != RECORD_READ_END) {
+        got = record_reader_next(reader, &r, &line, e);
+        if (got == RECORD_READ_OK)
+            rc = add_record(rd, r, line, e);
+        else if (got == RECORD_READ_TORN && skip_torn)
+            rd->run->torn++;
+        else if (got != RECORD_READ_END)
+            rc = -1;
+    }
+    record_reader_close(reader);
+    if (!rc && rd->run->n_attempts == 0) rc = err_set(e, "holds no whole record");
+    return rc;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/* Records without the client's half can't be placed among those that have it. */
+static void keep_one_side(struct report_run *run) {
+    size_t kept = 0;
+    run->at_server = true;
+    for (size_t i = 0; i < run->n_attempts; i++) run->at_server &= run->attempts[i].at_server;
+    for (size_t i = 0; i < run->n_attempts; i++)
+        if (run->attempts[i].at_server == run->at_server) run->attempts[kept++] = run->attempts[i];
+    run->left_out = (int64_t)(run->n_attempts - kept);
+    run->n_attempts = kept;
+}
+
+static int group(struct report_run *run, const struct objective *o, const struct stated *s,
+                 struct err *e) {
+    run->requests = calloc(run->n_attempts, sizeof *run->requests);
+    if (!run->requests) return err_set(e, "no memory for %zu user requests", run->n_attempts);
+    if (report_group(o, run->attempts, run->n_attempts, run->requests, &run->n_requests, e))
+        return -1;
+    int64_t there = (int64_t)run->n_requests + run->left_out + run->torn;
+    if (s->sent >= 0 && there < s->sent)
+        return err_set(e,
+                       "holds %lld user requests, and run.json says that %lld were sent: the "
+                       "denominators would be wrong",
+                       (long long)there, (long long)s->sent);
+    if (run->run_file) return 0;
+    run->window.from_ns = run->requests[0].arrival_ns;
+    run->window.to_ns = run->requests[run->n_requests - 1].arrival_ns;
+    if (run->window.from_ns < run->window.to_ns) return 0;
+    return err_set(e, "all its requests arrive at one instant, and no run.json states a measured "
+                      "window: there are no rates");
+}
+
+static bool exists(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+static bool is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int name_file(char file[4096], const char *path, const char *name, struct err *e) {
+    if (snprintf(file, 4096, "%s%s%s", path, name ? "/" : "", name ? name : "") < 4096) return 0;
+    return err_set(e, "the path is too long");
+}
+
+int report_run_read(struct report_run *run, const char *path, const struct objective *o,
+                    bool skip_torn, char file[4096], struct err *e) {
+    struct stated stated = {.first_ns = -1, .last_ns = -1, .sent = -1};
+    struct reading rd = {.run = run, .o = o, .stated = &stated, .clock = {-1, -1}};
+    bool folder = is_folder(path);
+    *run = (struct report_run){.name = path, .valid = true};
+    if (name_file(file, path, folder ? "run.json" : NULL, e)) return -1;
+    if (folder && read_run_file(run, file, &stated, e)) return -1;
+    if (name_file(file, path, folder ? "records.jsonl" : NULL, e) ||
+        read_records(&rd, file, skip_torn, e))
+        return -1;
+    keep_one_side(run);
+    if (group(run, o, &stated, e)) return -1;
+    if (run->kind == RUN_MEASURED && run->label[0]) run->kind = RUN_PACED;
+    if (!folder) return 0;
+    if (name_file(file, path, "steps.jsonl", e)) return -1;
+    return exists(file) ? run_steps_read(&run->steps, file, &run->window, e) : 0;
+}
+
+void report_run_release(struct report_run *run) {
+    free(run->attempts);
+    free(run->requests);
+    cJSON_Delete(run->run_file);
+    *run = (struct report_run){0};
+}
