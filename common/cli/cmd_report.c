@@ -15,14 +15,12 @@
 #include <sys/stat.h>
 
 enum format { FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_HTML };
-static const char *const formats[] = {"markdown", "json", "html", NULL};
 static const char *const endings[] = {"md", "json", "html"};
 
 struct options {
     const char *objective, *out;
-    int format;
     double attainment;
-    bool skip_torn;
+    bool json, skip_torn;
 };
 
 static int run(int argc, char **argv);
@@ -30,10 +28,9 @@ static int run(int argc, char **argv);
 #define T struct options
 static const struct option_flag flags[] = {
     OPTION_FILE(T, objective, "objective", "FILE", "what the server must keep"),
-    OPTION_CHOICE(T, format, "format", "NAME", formats,
-                  "of standard output: markdown, json or html (markdown)"),
+    OPTION_SWITCH(T, json, "json", "print JSON instead of Markdown (report/report.schema.json)"),
     OPTION_FILE(T, out, "out", "DIR",
-                "write all three there, as report.md, report.json and report.html"),
+                "write report.md, report.json and report.html there, and print where"),
     OPTION_REAL(T, attainment, "attainment", "X", 0, 1,
                 "the share of good requests at which the highest rate is looked for (0.9)"),
     OPTION_SWITCH(T, skip_torn, "skip-torn",
@@ -41,7 +38,7 @@ static const struct option_flag flags[] = {
     {0}};
 #undef T
 static const struct option_rule rules[] = {
-    {OPTION_EXCLUDE, {"format", "out"}}, {OPTION_ONE_OF, {"objective"}}, {0}};
+    {OPTION_EXCLUDE, {"json", "out"}}, {OPTION_ONE_OF, {"objective"}}, {0}};
 
 const struct command report_command = {
     .name = "report",
@@ -60,13 +57,13 @@ const struct command report_command = {
     .max_args = OPTIONS_MANY,
     .exits = "0 a point meets the objective; 1 none does, or it is not computable; 2 bad usage or "
              "input; 3 a lab's file is unfinished; 4 an output can't be written",
-    .examples = "servelab report build/run-1 build/run-2 --objective "
-                "common/report/objective.json --out build/report"};
+    .examples = "servelab report common/report/example.jsonl --objective "
+                "common/report/objective.json"};
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int complain(const char *file, const struct err *e) {
-    return cli_input_error("report", file, e, false);
+static int complain(const struct options *f, const char *file, const struct err *e) {
+    return cli_input_error("report", file, e, f->json);
 }
 
 /* The objective as JSON; lab 01's answer file has it as a member. */
@@ -82,9 +79,9 @@ static int measure(struct report_run *run, struct report_point *point, const cha
                    const struct objective *o, const struct options *f) {
     char file[PATH_MAX];
     struct err e = {0};
-    if (report_run_read(run, path, o, f->skip_torn, file, &e)) return complain(file, &e);
+    if (report_run_read(run, path, o, f->skip_torn, file, &e)) return complain(f, file, &e);
     if (report_measure(o, run->requests, run->n_requests, &run->window, point, &e))
-        return complain(path, &e);
+        return complain(f, path, &e);
     return CLI_DONE;
 }
 
@@ -134,8 +131,9 @@ static int write_one(const cJSON *tree, enum format format) {
 static int write_report(const struct report_input *in, const struct options *f) {
     struct err e = {0};
     cJSON *tree = report_tree(in, &e);
-    if (!tree) return complain(NULL, &e);
-    int status = f->out ? write_all(tree, f->out) : write_one(tree, (enum format)f->format);
+    if (!tree) return complain(f, NULL, &e);
+    int status =
+        f->out ? write_all(tree, f->out) : write_one(tree, f->json ? FORMAT_JSON : FORMAT_MARKDOWN);
     bool met = cJSON_IsNumber(report_at(tree, "curve.chosen"));
     if (f->out && status == CLI_DONE) {
         struct buffer b = {0};
@@ -157,7 +155,7 @@ static int run(int argc, char **argv) {
     cJSON *objective = objective_tree(f.objective, &e);
     if (!objective || objective_read(&o, f.objective, &e)) {
         cJSON_Delete(objective);
-        return complain(f.objective, &e);
+        return complain(&f, f.objective, &e);
     }
     size_t n = (size_t)words.n_args, done = 0;
     struct report_run *runs = calloc(n, sizeof *runs);

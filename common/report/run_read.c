@@ -127,14 +127,17 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
     const struct event *accepted = record_event(r, EV_REQUEST_ACCEPTED);
     struct report_run *run = rd->run;
     int64_t scheduled_ns;
+    struct err why;
     if (make_room(rd, e) || check_clock(rd, 0, submitted, line, e) ||
-        check_clock(rd, 1, accepted, line, e) || scheduled_of(submitted, &scheduled_ns, e))
-        return e->line ? -1 : err_at(e, line, e->field, "%s", e->text);
+        check_clock(rd, 1, accepted, line, e))
+        return -1;
+    if (scheduled_of(submitted, &scheduled_ns, &why))
+        return err_at(e, line, why.field, "%s", why.text);
     enum truncation_rule truncation = rd->o->truncation;
     if (rd->stated->fixed_lengths && !r->quality.check[0]) truncation = TRUNCATION_FIXED_LENGTH;
     struct report_attempt *a = &run->attempts[run->n_attempts];
-    if (report_attempt(r, scheduled_ns, truncation, a, e))
-        return err_at(e, line, e->field, "%s, in the record of request '%s'", e->text,
+    if (report_attempt(r, scheduled_ns, truncation, a, &why))
+        return err_at(e, line, why.field, "%s, in the record of request '%s'", why.text,
                       r->request_id);
     if (check_run(rd, a, line, e)) return -1;
     a->line = line;

@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""test_report.py: `servelab report` on runs that are made here: its figures against those computed in Python, its JSON
+against the schema, the worked example, runs that must be refused, and a run that was really served."""
+# servelab-test: waits
+import html.parser
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../serve/tests"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import PATIENCE_S, SERVELAB, TOP, RealServer, equal, run_tests  # noqa: E402
+from runs import MS, S, expected, objective, record, run_file, write_log, write_run  # noqa: E402
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+E2E_P99 = {"interval": "e2e", "percentile": 99, "below_ms": 20000, "scope": "population"}
+
+
+def path(*parts):
+    return os.path.join(work, *parts)
+
+
+def report(runs, what, *flags):
+    with open(path("objective.json"), "w") as f:
+        json.dump(what, f)
+    return subprocess.run([SERVELAB, "report", *runs, "--objective", path("objective.json"), *flags],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+
+
+def tree(runs, what, *flags, status=None):
+    done = report(runs, what, "--json", *flags)
+    assert done.returncode in (0, 1) and not done.stderr, (done.returncode, done.stderr)
+    if status is not None:
+        equal(done.returncode, status)
+    made = json.loads(done.stdout)
+    if jsonschema:
+        with open(os.path.join(TOP, "common/report/report.schema.json")) as f:
+            jsonschema.validate(made, json.load(f))
+    return made
+
+
+def page_of(runs, what):
+    report(runs, what, "--out", path("page"))
+    with open(path("page", "report.html")) as f:
+        return f.read()
+
+
+def refused(runs, what, *parts):
+    done = report(runs, what)
+    equal((done.returncode, done.stdout), (2, ""), done.stderr)
+    json_too = report(runs, what, "--json")
+    equal((json_too.returncode, list(json.loads(json_too.stdout))), (2, ["error"]), "--json: no number, only the error")
+    for part in parts:
+        assert part in done.stderr, (part, done.stderr)
+
+
+def steady(n=40, first=0, gap=100 * MS, **more):
+    """n requests, one after the other, all good."""
+    return [record(f"r-{first + i}", S + (first + i) * gap, 20 * MS, 80 * MS, **more) for i in range(n)]
+
+
+def steady_run(name, n=40, gap=100 * MS, paced=None, **more):
+    return write_run(path(name), steady(n, gap=gap, paced=paced),
+                     run_file(S, S + (n - 1) * gap, (S, S + (n - 1) * gap), n, paced=paced, **more))
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def figures_equal_those_computed_from_the_definitions():
+    for seed in range(8):
+        rng = random.Random(seed)
+        tries, records, sent = {}, [], S
+        for i in range(300):
+            sent += int(rng.expovariate(20) * S)
+            attempts = []
+            for k in range(rng.choice([1, 1, 1, 1, 2, 3])):
+                at = sent + k * 200 * MS
+                lag, ttft = rng.randrange(0, 3 * MS), rng.randrange(5 * MS, 400 * MS)
+                e2e = ttft + rng.randrange(0, 2 * S)
+                outcome = rng.choice(["delivered"] * 12 + ["rejected", "internal_error", "truncated"])
+                verdict = rng.choice(["passed"] * 5 + ["failed"])
+                attempts.append((at, lag, ttft, e2e, outcome, verdict))
+                records.append(record(f"r-{i}", at, ttft, e2e, attempt=k + 1, lag=lag, outcome=outcome, verdict=verdict))
+            tries[f"r-{i}"] = attempts
+        window = (3 * S, sent - 2 * S)
+        rng.shuffle(records)
+        folder = write_run(path(f"random-{seed}"), records, run_file(S, sent + S, window, 300))
+        point = tree([folder], objective(latency=[E2E_P99]))["points"][0]
+        want = expected(tries, window)
+        for key in ("requests", "attempts", "completed", "useful"):
+            equal(point["counts"][key], want[key], key)
+        for interval, of in (("client_ttft", "ttft"), ("e2e", "e2e")):
+            for p in (50, 90, 99):
+                got = point["latency"][interval][f"p{p}"]
+                equal(math.inf if got["infinite"] else got["ns"], want[of][p], f"seed {seed}, {interval} p{p}")
+        for p in (50, 90, 99):
+            equal(point["latency"]["e2e"][f"p{p}"]["of_completed_ns"], want["e2e_ok"][p])
+        seconds = (window[1] - window[0]) / 1e9
+        assert abs(point["rates"]["useful_rps"] - want["useful"] / seconds) < 1e-9
+
+
+def the_worked_example():
+    """420 tokens/s look fast; p99 TTFT 1.4 s and p99 TPOT 170 ms miss limits of 800 and 80 ms, and 35 % are reserve."""
+    tokens, n = 64, 200
+    gap = int(tokens / 420 * S)
+    records = []
+    for i in range(n):
+        slow = i % 20 == 0
+        ttft, tpot = (1400, 170) if slow else (300, 40)
+        records.append(record(f"r-{i}", S + i * gap, ttft * MS, ttft * MS + tpot * MS * (tokens - 1), output_tokens=tokens))
+    last = S + (n - 1) * gap
+    folder = write_run(path("worked"), records, run_file(S, last, (S, last), n))
+    limits = [{"interval": "client_ttft", "percentile": 99, "below_ms": 800, "scope": "population"},
+              {"interval": "tpot", "percentile": 99, "below_ms": 80, "scope": "population"}]
+    what = objective(latency=limits, resource={"primary": "usd", "accelerators": 1, "reserve_fraction": 0.35})
+    made = tree([folder], what, status=1)
+    point = made["points"][0]
+    assert abs(point["rates"]["output_tokens_per_s"] - 420) < 3, point["rates"]
+    equal(point["latency"]["client_ttft"]["p99"]["ns"], 1400 * MS)
+    equal(point["latency"]["tpot"]["p99"]["ns"], 170 * MS)
+    equal((point["verdict"], made["curve"]["chosen"]), ("missed", None))
+    equal([p["answer"] for p in point["parts"]], ["met", "missed", "missed"])
+    equal(round(point["resource"]["accelerators_provisioned"], 4), round(1 / 0.65, 4))
+    equal(point["resource"]["useful_per_unit"], None)
+    assert "price" in point["resource"]["not_computable"], point["resource"]
+    priced = {**what, "resource": {**what["resource"], "usd_per_accelerator_hour": 2.5}}
+    value = tree([folder], priced)["points"][0]["resource"]["useful_per_unit"]
+    seconds = (last - S) / 1e9
+    assert abs(value - n / (1 / 0.65 * seconds / 3600 * 2.5)) < 1e-6, value
+
+
+def a_retry_is_one_request_and_every_try_is_resource():
+    tries = [record("r-0", S, 0, 10 * MS, outcome="internal_error", joules=3),
+             record("r-0", 2 * S, 20 * MS, 80 * MS, attempt=2, joules=4), record("r-1", 5 * S, 20 * MS, 80 * MS, joules=5)]
+    point = tree([write_log(path("retry.jsonl"), tries)], objective())["points"][0]
+    equal([point["counts"][k] for k in ("requests", "attempts", "retried", "completed")], [2, 3, 1, 2])
+    equal(point["latency"]["e2e"]["p99"]["ns"], S + 80 * MS)
+    equal(point["resource"]["joules"], 12)
+
+
+def a_run_whose_client_lagged_is_shown_and_never_chosen():
+    slow = steady_run("slow", gap=200 * MS)
+    fast = steady_run("fast", gap=100 * MS, valid=False, reasons=["the client lagged: <b>"])
+    made = tree([slow, fast], objective(latency=[E2E_P99]), status=0)
+    equal((made["curve"]["chosen"], made["curve"]["saturation"], made["goodput"]["good_requests_per_second"]["point"]), (0, 0, 0))
+    equal((made["points"][1]["run_valid"], made["points"][1]["run_invalid_reasons"]), (False, ["the client lagged: <b>"]))
+    assert "run is invalid" in report([slow, fast], objective()).stdout
+
+
+def answers_without_a_check_follow_the_runs_fixed_length():
+    cut = steady(outcome="truncated", check=None, verdict="not_evaluated")
+    for ignore_eos, completed in ((True, 40), (False, 0)):
+        folder = write_run(path("cut"), cut, run_file(S, 5 * S, (S, 5 * S), 40, ignore_eos=ignore_eos))
+        equal(tree([folder], objective())["points"][0]["counts"]["completed"], completed)
+
+
+def a_log_alone_goes_from_the_first_arrival_to_the_last():
+    made = tree([write_log(path("log.jsonl"), steady())], objective())
+    point = made["points"][0]
+    equal((point["window"]["seconds"], point["counts"]["requests"]), (3.9, 40))
+    assert any("no run file" in line for line in made["cannot_say"])
+
+
+def a_log_of_the_server_alone_is_measured_at_the_server():
+    made = tree([write_log(path("server.jsonl"), steady(client=False))], objective())
+    point = made["points"][0]
+    equal((point["arrivals_seen_by"], point["counts"]["requests"], point["latency"]["client_ttft"]), ("server", 40, None))
+    mixed = steady(20) + steady(5, first=20, client=False)
+    point = tree([write_log(path("mixed.jsonl"), mixed)], objective())["points"][0]
+    equal((point["arrivals_seen_by"], point["counts"]["requests"], point["records_left_out"]), ("client", 20, 5))
+
+
+def a_paced_run_says_so_everywhere():
+    paced = steady_run("paced", paced="llama-2-7b on h100")
+    made = tree([paced], objective(latency=[E2E_P99]))
+    equal((made["points"][0]["times"], made["points"][0]["pace"]), ("paced", "llama-2-7b on h100"))
+    assert "No figure here is a measurement" in made["cannot_say"][0]
+    for text in (report([paced], objective()).stdout, page_of([paced], objective())):
+        assert "paced: llama-2-7b on h100, simulated" in text
+    refused([paced, steady_run("real")], objective(), "no points of one curve")
+    refused([paced, steady_run("other", paced="llama-2-7b on a100")], objective(), "no points of one curve")
+
+
+def too_few_requests_are_said():
+    made = tree([steady_run("few", n=100)], objective(latency=[E2E_P99]))
+    p50, p99 = (made["points"][0]["latency"]["e2e"][k] for k in ("p50", "p99"))
+    equal((p50["too_few"], p99["too_few"], p99["ci95"]["hi_ns"]), (False, True, None))
+    assert any("too few for a 99th percentile" in line for line in tree([steady_run("fewer", n=99)], objective())["cannot_say"])
+
+
+def without_an_evaluated_answer_useful_is_not_computable():
+    what = objective(quality={"check": "key-recall/1", "min_pass_rate": 0.9}, throughput={"min_rps": 1})
+    made = tree([write_log(path("unjudged.jsonl"), steady(verdict="not_evaluated"))], what, status=1)
+    point = made["points"][0]
+    equal((point["verdict"], point["counts"]["useful"], point["rates"]["good_rps"]), ("not_computable", None, None))
+    assert "not computable" in report([path("unjudged.jsonl")], what).stdout.split("\n")[2]
+
+
+# ---- outputs ---------------------------------------------------------------------------------------------------------
+
+
+class Page(html.parser.HTMLParser):
+    """Checks that tags nest, and keeps the text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.text, self.tags = [], "", set()
+        self.feed(page)
+        equal(self.open, [])
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        for name, value in attrs:
+            assert name not in ("src", "href", "onload", "onclick"), (tag, name, value)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        equal(self.open.pop(), tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def the_page_stands_alone_and_shows_text_as_text():
+    hostile = "<script>alert(1)</script>|`*"
+    folder = steady_run(hostile[:8] + " &amp; run")
+    what = {**objective(latency=[E2E_P99]), "name": hostile}
+    made = page_of([folder], what)
+    page = Page(made)
+    assert "script" not in page.tags and hostile in page.text and folder in page.text
+    assert "http" not in made
+    marked = report([folder], what).stdout
+    assert "\\<script>" in marked and marked.startswith("# Objective report: \\<script>alert(1)\\</script>\\|\\`\\*\n"), marked[:80]
+
+
+def out_writes_all_three_and_says_where():
+    folder = steady_run("to-out")
+    done = report([folder], objective(latency=[E2E_P99]), "--out", path("made"))
+    equal((done.returncode, done.stderr), (0, ""))
+    equal(sorted(os.listdir(path("made"))), ["report.html", "report.json", "report.md"])
+    equal(done.stdout.split("\n")[1], f"report: {path('made')}/report.html")
+    done = report([folder], objective(), "--out", path("objective.json", "x"))
+    equal(done.returncode, 4)
+    assert "--out" in done.stderr
+
+
+# ---- what must be refused --------------------------------------------------------------------------------------------
+
+
+def bad_input_is_refused_with_its_place():
+    good = steady()
+    log = write_log(path("bad.jsonl"), good + [{**good[3], "attempt": 1}])
+    refused([log], objective(), "bad.jsonl:41:", "attempt", "line 4")
+    other = json.loads(json.dumps(good[7]))
+    other["request_id"] = "r-x"
+    for event in other["events"]:
+        if event["clock"] == "browser":
+            event["clock_api"] = "performance.now"
+    refused([write_log(path("bad.jsonl"), good[:7] + [other])], objective(), "bad.jsonl:8:", "request_submitted", "one run has one clock")
+    late = record("r-late", 900 * S, 20 * MS, 80 * MS)
+    folder = write_run(path("two"), good + [late], run_file(S, 5 * S, (S, 5 * S), 41))
+    refused([folder], objective(), "records.jsonl:41:", "another run")
+    folder = write_run(path("lost"), good[:30], run_file(S, 5 * S, (S, 5 * S), 40))
+    refused([folder], objective(), "records.jsonl:", "30 user requests", "40 were sent")
+    backwards = record("r-b", S, 20 * MS, 80 * MS, lag=-30 * MS)
+    refused([write_log(path("bad.jsonl"), [backwards])], objective(), "bad.jsonl:1:", "client_ttft")
+    refused([write_log(path("bad.jsonl"), good[:1])], objective(), "one instant")
+    refused([path("missing")], objective(), "missing")
+    refused([log], objective(latenzy=[]), "latenzy")
+    refused([log], [], "objective.json")
+    silent = {**good[0], "events": []}
+    silent["outcome"] = {**silent["outcome"], "delivered": False}
+    refused([write_log(path("bad.jsonl"), [silent])], objective(), "bad.jsonl:1:", "when it arrived")
+
+
+def a_torn_line_is_refused_or_counted():
+    log = write_log(path("torn.jsonl"), steady())
+    with open(log, "a") as f:
+        f.write('{"schema": "servelab.request-record.v1", "req')
+    refused([log], objective(), "torn.jsonl:41:")
+    made = tree([log], objective(), "--skip-torn")
+    equal((made["points"][0]["torn_lines"], made["points"][0]["counts"]["requests"]), (1, 40))
+    assert any("cut off" in line for line in made["cannot_say"])
+
+
+def bad_run_files_are_refused():
+    good = run_file(S, 5 * S, (S, 5 * S), 40)
+    for part, change in (("schema", {"schema": "x"}), ("valid", {"valid": 1}), ("counts", {"counts": None}),
+                         ("schedule", {"schedule": []}), ("workload", {"workload": {"arrivals": 3, "ignore_eos": True}}),
+                         ("window_to_t_ns", {"schedule": {**good["schedule"], "window_to_t_ns": S}}),
+                         ("first_t_ns", {"schedule": {**good["schedule"], "first_t_ns": -1}}), ("paced", {"paced": 7})):
+        folder = write_run(path("bad-run"), steady(), {**good, **change})
+        refused([folder], objective(), "run.json:", part)
+
+
+def mutated_files_crash_nothing():
+    rng = random.Random(7)
+    folder = steady_run("mutated", n=6)
+    for name in ("run.json", "records.jsonl"):
+        with open(path("mutated", name), "rb") as f:
+            whole = f.read()
+        for _ in range(60):
+            b = bytearray(whole)
+            for _ in range(rng.randrange(1, 4)):
+                at = rng.randrange(len(b))
+                b[at:at + rng.randrange(0, 3)] = bytes(rng.choices(b'0123456789"{}[]:,-e.nul\x00\xff', k=rng.randrange(0, 3)))
+            with open(path("mutated", name), "wb") as f:
+                f.write(b)
+            done = report([folder], objective(latency=[E2E_P99]))
+            assert done.returncode in (0, 1, 2), (done.returncode, done.stderr, bytes(b))
+            assert (done.returncode == 2) == bool(done.stderr), done.stderr
+        with open(path("mutated", name), "wb") as f:
+            f.write(whole)
+
+
+# ---- a run that was served -------------------------------------------------------------------------------------------
+
+
+def a_served_run():
+    with RealServer("--pace", "llama-2-7b:a100", "--step-log", path("steps")) as s:
+        done = subprocess.run([SERVELAB, "load", "--url", f"http://127.0.0.1:{s.port}", "--arrivals", "poisson",
+                               "--rate-rps", "8", "--requests", "12", "--prompt-tokens", "64", "--output-tokens", "8",
+                               "--check-share", "0.5", "--out", path("served"), "--json"],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+        load = json.loads(done.stdout)
+    os.rename(path("steps"), path("served", "steps.jsonl"))
+    point = tree([path("served")], objective(latency=[E2E_P99]))["points"][0]
+    equal((point["times"], point["pace"]), ("paced", "llama-2-7b on a100"))
+    equal(point["counts"]["requests"], 12)
+    assert point["diagnostics"]["engine_steps"] > 0 and 0 < point["resource"]["busy_seconds"]
+    return load
+
+
+work = tempfile.mkdtemp(prefix="servelab-report-")
+status = run_tests([figures_equal_those_computed_from_the_definitions, the_worked_example,
+                    a_retry_is_one_request_and_every_try_is_resource, a_run_whose_client_lagged_is_shown_and_never_chosen,
+                    answers_without_a_check_follow_the_runs_fixed_length, a_log_alone_goes_from_the_first_arrival_to_the_last,
+                    a_log_of_the_server_alone_is_measured_at_the_server, a_paced_run_says_so_everywhere,
+                    too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
+                    the_page_stands_alone_and_shows_text_as_text, out_writes_all_three_and_says_where,
+                    bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
+                    mutated_files_crash_nothing, a_served_run])
+subprocess.run(["rm", "-rf", work], check=True)
+sys.exit(status)
