@@ -32,8 +32,9 @@ struct report_attempt {
     int64_t ended_ns;    /* -1: not known */
     struct intervals iv; /* client_ttft and e2e begin at submitted_ns */
     enum completion_reason reason;
-    char check[48];       /* of quality; "": none */
-    enum verdict quality; /* VERDICT_NOT_EVALUATED where the record names no check */
+    bool finished_by_server; /* classify.h: no client measured it */
+    char check[48];          /* of quality; "": none */
+    enum verdict quality;    /* VERDICT_NOT_EVALUATED where the record names no check */
     enum verdict structure;
     int32_t prompt_tokens, cached_prompt_tokens, output_tokens; /* -1: not known */
     double gpu_seconds, joules;                                 /* NaN: not known */
@@ -81,6 +82,8 @@ int report_group(const struct objective *o, const struct report_attempt *attempt
 /* Both ends belong to it, as in a run file. from_ns < to_ns. */
 struct report_window {
     int64_t from_ns, to_ns;
+    int64_t unplaced; /* user requests of the run that can't be placed in it, because their records
+                         lack the client's half */
 };
 
 /* How long the service took to recover from failures.
@@ -103,7 +106,8 @@ struct report_point {
     int64_t attempts;            /* all tries of the window's user requests */
     int64_t requests, retried;   /* user requests that arrived in the window; with several tries */
     int64_t completed, useful, good;
-    int64_t by_reason[REASON_N];
+    int64_t finished_by_server;       /* neither completed nor failed, as in population.h */
+    int64_t by_reason[REASON_N];      /* the others */
     int64_t quality[4], structure[4]; /* by enum verdict */
     int64_t other_check;              /* evaluated, but by another check than the objective names */
     struct slo_counts counts;         /* failed: by the objective's failure reasons. useful: -1 (not
@@ -118,8 +122,13 @@ struct report_point {
 };
 
 /* Measures requests[0..n), as report_group left them, n >= 1. The population is the user requests
- * that arrived in the window. All requests count for stability and for recovery. 0, or -1 and *e:
- * the window is empty or memory is out. */
+ * that arrived in the window. All requests count for stability and for recovery.
+ *
+ * A request that the server finished and no client measured ends as completed for the load and in
+ * the percentiles of the server's intervals. If there is one, or one that can't be placed, a limit
+ * on client_ttft or e2e has no percentile: its value exists and nobody knows it.
+ *
+ * 0, or -1 and *e: the window is empty or memory is out. */
 int report_measure(const struct objective *o, const struct report_request *requests, size_t n,
                    const struct report_window *window, struct report_point *out, struct err *e);
 

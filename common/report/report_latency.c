@@ -48,13 +48,14 @@ static void add_percentile(cJSON *to, int32_t milli, const int64_t *sorted, size
 cJSON *report_latency(const struct report_run *run, const struct report_point *p) {
     cJSON *root = cJSON_CreateObject();
     int64_t *obs = malloc((run->n_requests + 1) * sizeof *obs);
+    size_t n_failed = (size_t)(p->requests - p->completed - p->finished_by_server);
     for (enum interval_id id = 0; obs && root && id < IV_N; id++) {
         size_t n_ok = 0;
         for (size_t i = 0; i < run->n_requests; i++) {
             const struct report_request *q = &run->requests[i];
             const struct interval *iv = interval_get(&q->iv, id);
-            if (arrived_in(p, q) && q->c.completed && iv->status == INTERVAL_OK)
-                obs[n_ok++] = iv->ns;
+            bool finished = q->c.completed || q->deciding->finished_by_server;
+            if (arrived_in(p, q) && finished && iv->status == INTERVAL_OK) obs[n_ok++] = iv->ns;
         }
         if (n_ok == 0) {
             cJSON_AddNullToObject(root, interval_name(id));
@@ -63,7 +64,7 @@ cJSON *report_latency(const struct report_run *run, const struct report_point *p
         qsort(obs, n_ok, sizeof *obs, ascending);
         cJSON *o = cJSON_AddObjectToObject(root, interval_name(id));
         for (size_t k = 0; k < sizeof percentiles / sizeof *percentiles; k++)
-            add_percentile(o, percentiles[k], obs, n_ok, (size_t)(p->requests - p->completed));
+            add_percentile(o, percentiles[k], obs, n_ok, n_failed);
     }
     free(obs);
     return root;

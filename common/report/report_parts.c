@@ -28,12 +28,16 @@ static enum slo_answer yes(bool met) {
     return met ? SLO_MET : SLO_MISSED;
 }
 
-static void add_limit(cJSON *list, const struct latency_limit *limit, const struct percentile *all,
-                      const struct percentile *ok) {
+static void add_limit(cJSON *list, const struct latency_limit *limit, const struct report_point *p,
+                      const struct percentile *all, const struct percentile *ok) {
     char part[64], value[80], of_ok[64] = "";
     snprintf(part, sizeof part, "%s p%g", interval_name(limit->interval),
              limit->percentile_milli / 1000.0);
-    if (!all->present)
+    int64_t unmeasured = p->finished_by_server + p->window.unplaced;
+    if (!all->present && unmeasured > 0)
+        snprintf(value, sizeof value, "no client measured %lld of the requests",
+                 (long long)unmeasured);
+    else if (!all->present)
         snprintf(value, sizeof value, "no completed request has this interval");
     else if (all->infinite)
         snprintf(value, sizeof value, "infinite: %zu of %zu requests were not completed",
@@ -110,7 +114,7 @@ cJSON *report_parts(const struct objective *o, const struct report_point *p) {
                             : "the queue grows: requests arrive faster than they end");
     for (int32_t i = 0; i < o->n_latency; i++)
         if (o->latency[i].scope == SCOPE_POPULATION)
-            add_limit(list, &o->latency[i], &p->limit[i], &p->limit_of_ok[i]);
+            add_limit(list, &o->latency[i], p, &p->limit[i], &p->limit_of_ok[i]);
     add_rates(list, o, p);
     add_recovery(list, o, p);
     add_hard_limits(list, o, p);

@@ -60,6 +60,7 @@ static void add_counts(cJSON *point, const struct report_point *p) {
     cJSON *reasons = cJSON_AddObjectToObject(o, "by_reason");
     for (int i = 0; i < REASON_N; i++)
         json_add_int(reasons, completion_reason_name((enum completion_reason)i), p->by_reason[i]);
+    json_add_int(reasons, FINISHED_BY_SERVER, p->finished_by_server);
     cJSON *quality = cJSON_AddObjectToObject(o, "quality");
     cJSON *structure = cJSON_AddObjectToObject(o, "structure");
     for (int i = VERDICT_NOT_EVALUATED; i <= VERDICT_NOT_REQUIRED; i++) {

@@ -185,6 +185,7 @@ static void keep_one_side(struct report_run *run) {
         if (run->attempts[i].at_server == run->at_server) run->attempts[kept++] = run->attempts[i];
     run->left_out = (int64_t)(run->n_attempts - kept);
     run->n_attempts = kept;
+    run->window.unplaced = run->left_out;
 }
 
 static int group(struct report_run *run, const struct objective *o, const struct stated *s,

@@ -65,6 +65,7 @@ int report_attempt(const struct record *r, int64_t scheduled_ns, enum truncation
     out->submitted_ns = scheduled_ns >= 0 ? scheduled_ns : arrived ? arrived->t_ns : -1;
     out->ended_ns = end_of(r, out->submitted_ns);
     out->reason = c.reason;
+    out->finished_by_server = finished_by_server(r, c.reason);
     strcpy(out->check, r->quality.check);
     out->quality = c.quality;
     out->structure = c.structure;
@@ -152,10 +153,17 @@ int report_group(const struct objective *o, const struct report_attempt *attempt
 
 /* ---- an operating point ---------------------------------------------------------------------- */
 
-static bool is_failure(const struct objective *o, enum completion_reason reason) {
+/* Did it end for one of the objective's failure reasons? */
+static bool failed(const struct objective *o, const struct report_request *q) {
+    if (q->deciding->finished_by_server) return false;
     for (int32_t i = 0; i < o->reliability.n_failures; i++)
-        if (!strcmp(o->reliability.failures[i], completion_reason_name(reason))) return true;
+        if (!strcmp(o->reliability.failures[i], completion_reason_name(q->c.reason))) return true;
     return false;
+}
+
+/* Was its answer computed to the end, whoever knows that it arrived? */
+static bool finished(const struct report_request *q) {
+    return q->c.completed || q->deciding->finished_by_server;
 }
 
 /* The load of a point is lab 02's measurement. An answer that was cut is one that has fewer tokens
@@ -207,12 +215,13 @@ static void count(const struct objective *o, const struct report_request *q,
     p->completed += q->c.completed;
     p->useful += q->c.useful;
     p->good += q->good;
-    p->by_reason[q->c.reason]++;
+    p->finished_by_server += q->deciding->finished_by_server;
+    p->by_reason[q->c.reason] += !q->deciding->finished_by_server;
     p->quality[q->c.quality]++;
     p->structure[q->c.structure]++;
     p->other_check += is_evaluated(q->c.quality) && o->quality.check[0] &&
                       strcmp(o->quality.check, q->deciding->check) != 0;
-    p->counts.failed += is_failure(o, q->c.reason);
+    p->counts.failed += failed(o, q);
     add_tokens(&p->prompt_tokens, q->deciding->prompt_tokens);
     add_tokens(&p->cached_prompt_tokens, q->deciding->cached_prompt_tokens);
     add_tokens(&p->output_tokens, q->deciding->output_tokens);
@@ -229,18 +238,20 @@ static void finish_counts(const struct objective *o, struct report_point *p) {
     if (o->quality.check[0] && p->counts.quality_evaluated == 0) p->counts.useful = -1;
 }
 
-/* Observations of one interval: of completed requests, which have it or are left out. */
+/* Observations of one interval: of finished requests, which have it or are left out. */
 static void take_percentiles(const struct objective *o, const struct report_request *const *in,
                              size_t n, int64_t *obs, struct report_point *p) {
+    int64_t unmeasured = p->finished_by_server + p->window.unplaced;
+    size_t n_failed = (size_t)(p->requests - p->completed - p->finished_by_server);
     for (int32_t i = 0; i < o->n_latency; i++) {
         const struct latency_limit *limit = &o->latency[i];
+        bool clients = limit->interval == IV_CLIENT_TTFT || limit->interval == IV_E2E;
         size_t n_ok = 0;
-        if (limit->scope != SCOPE_POPULATION) continue;
+        if (limit->scope != SCOPE_POPULATION || (clients && unmeasured > 0)) continue;
         for (size_t k = 0; k < n; k++) {
             const struct interval *iv = interval_get(&in[k]->iv, limit->interval);
-            if (in[k]->c.completed && iv->status == INTERVAL_OK) obs[n_ok++] = iv->ns;
+            if (finished(in[k]) && iv->status == INTERVAL_OK) obs[n_ok++] = iv->ns;
         }
-        size_t n_failed = (size_t)(p->requests - p->completed);
         p->limit[i] = percentile_nearest_rank(obs, n_ok, n_failed, limit->percentile_milli);
         p->limit_of_ok[i] = percentile_nearest_rank(obs, n_ok, 0, limit->percentile_milli);
     }
@@ -262,10 +273,10 @@ static void find_outages(const struct objective *o, const struct report_request 
         const struct report_request *q = by_their_end[i];
         int64_t ended_ns = q->deciding->ended_ns;
         if (ended_ns < 0) continue;
-        if (began_ns < 0 && is_failure(o, q->c.reason)) {
+        if (began_ns < 0 && failed(o, q)) {
             began_ns = ended_ns;
             out->outages++;
-        } else if (began_ns >= 0 && q->c.completed && q->arrival_ns > began_ns) {
+        } else if (began_ns >= 0 && finished(q) && q->arrival_ns > began_ns) {
             if (ended_ns - began_ns > out->longest_ns) out->longest_ns = ended_ns - began_ns;
             began_ns = -1;
         }

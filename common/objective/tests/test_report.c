@@ -85,7 +85,7 @@ static void failed(struct report_attempt *a, enum completion_reason reason) {
 static struct report_point measured(const struct objective *o, const struct report_attempt *all,
                                     size_t n, int64_t from_ns, int64_t to_ns) {
     struct report_request requests[64];
-    struct report_window w = {from_ns, to_ns};
+    struct report_window w = {.from_ns = from_ns, .to_ns = to_ns};
     struct report_point p;
     struct err e = {0};
     size_t n_requests;
@@ -225,6 +225,30 @@ START_TEST(what_was_not_completed_is_infinite) {
 }
 END_TEST
 
+START_TEST(a_request_that_no_client_measured_is_in_the_servers_percentiles) {
+    struct objective o = no_limits();
+    struct report_attempt all[] = {attempt("a", 0, 5), attempt("b", 1, 6)};
+    o.latency[0] = (struct latency_limit){IV_E2E, SCOPE_POPULATION, 50000, S};
+    o.latency[1] = (struct latency_limit){IV_SERVER_TTFT, SCOPE_POPULATION, 50000, S};
+    o.n_latency = 2;
+    fails_by(&o, REASON_NOT_DELIVERED);
+    for (int i = 0; i < 2; i++)
+        all[i].iv.server_ttft = (struct interval){.status = INTERVAL_OK, .ns = i + 1};
+    failed(&all[1], REASON_NOT_DELIVERED);
+    all[1].finished_by_server = true;
+    struct report_point p = measured(&o, all, 2, 0, 10);
+    ck_assert(p.finished_by_server == 1 && p.completed == 1 && p.counts.failed == 0);
+    ck_assert_int_eq(p.by_reason[REASON_NOT_DELIVERED], 0);
+    ck_assert(!p.limit[0].present);
+    ck_assert(p.limit[1].present && p.limit[1].n == 2 && p.limit[1].failed == 0);
+    ck_assert_int_eq(p.load.complete, 2);
+    ck_assert(!p.recovery.unended && p.recovery.outages == 0);
+    all[1].finished_by_server = false;
+    p = measured(&o, all, 2, 0, 10);
+    ck_assert(p.counts.failed == 1 && p.limit[1].failed == 1 && p.recovery.unended);
+}
+END_TEST
+
 START_TEST(useful_is_not_known_where_nothing_was_evaluated) {
     struct objective o = no_limits();
     struct report_attempt all[] = {attempt("a", 0, 5), attempt("b", 1, 6)};
@@ -271,8 +295,8 @@ START_TEST(an_empty_window_is_an_error) {
     struct err e = {0};
     size_t n;
     ck_assert_int_eq(report_group(&o, &a, 1, &q, &n, &e), 0);
-    ck_assert_int_eq(report_measure(&o, &q, 1, &(struct report_window){5, 5}, &p, &e), -1);
-    ck_assert_int_eq(report_measure(&o, &q, 1, &(struct report_window){6, 9}, &p, &e), -1);
+    ck_assert_int_eq(report_measure(&o, &q, 1, &(struct report_window){5, 5, 0}, &p, &e), -1);
+    ck_assert_int_eq(report_measure(&o, &q, 1, &(struct report_window){6, 9, 0}, &p, &e), -1);
 }
 END_TEST
 
@@ -359,6 +383,7 @@ int main(void) {
     tcase_add_test(t, an_attempt_that_is_there_twice_is_an_error);
     tcase_add_test(t, both_ends_of_the_window_belong_to_it);
     tcase_add_test(t, what_was_not_completed_is_infinite);
+    tcase_add_test(t, a_request_that_no_client_measured_is_in_the_servers_percentiles);
     tcase_add_test(t, useful_is_not_known_where_nothing_was_evaluated);
     tcase_add_test(t, an_outage_ends_with_a_request_that_came_after_it_began);
     tcase_add_test(t, an_empty_window_is_an_error);

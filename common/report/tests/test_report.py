@@ -174,8 +174,15 @@ def a_log_of_the_server_alone_is_measured_at_the_server():
     made = tree([write_log(path("server.jsonl"), steady(client=False))], objective())
     point = made["points"][0]
     equal((point["arrivals_seen_by"], point["counts"]["requests"], point["latency"]["client_ttft"]), ("server", 40, None))
+    equal((point["counts"]["by_reason"]["finished_by_server"], point["counts"]["failed"], point["counts"]["completed"]), (40, 0, 0))
+    equal(point["latency"]["server_ttft"]["p99"]["ns"], 10 * MS)
+    limits = [{**E2E_P99, "interval": "server_ttft", "below_ms": 11}]
+    equal(tree([path("server.jsonl")], objective(latency=limits), status=0)["points"][0]["verdict"], "met")
+    equal(tree([path("server.jsonl")], objective(latency=[E2E_P99]), status=1)["points"][0]["verdict"], "not_computable")
     mixed = steady(20) + steady(5, first=20, client=False)
-    point = tree([write_log(path("mixed.jsonl"), mixed)], objective())["points"][0]
+    point = tree([write_log(path("mixed.jsonl"), mixed)], objective(latency=[E2E_P99]))["points"][0]
+    equal(point["verdict"], "not_computable")
+    assert "no client measured 5 of the requests" in point["parts"][1]["text"], point["parts"]
     equal((point["arrivals_seen_by"], point["counts"]["requests"], point["records_left_out"]), ("client", 20, 5))
 
 
