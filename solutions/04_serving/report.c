@@ -189,9 +189,9 @@ static int measure_load(const struct report_request *requests, size_t n,
                                          .first_token_ns = -1,
                                          .end_ns = end_ns - zero_ns,
                                          .wanted_tokens = truncated,
-                                         .end = q->c.completed || truncated      ? POINT_DONE
-                                                : q->c.reason == REASON_REJECTED ? POINT_REJECTED
-                                                                                 : POINT_FAILED};
+                                         .end = POINT_FAILED};
+        if (finished(q) || truncated) list[i].end = POINT_DONE;
+        if (q->c.reason == REASON_REJECTED) list[i].end = POINT_REJECTED;
     }
     int rc = point_measure(list, n, w->from_ns - zero_ns, w->to_ns - zero_ns + 1, &none, out, e);
     free(list);
