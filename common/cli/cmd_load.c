@@ -354,10 +354,9 @@ static int check_kind(const struct option_words *w, bool workload) {
     return 0;
 }
 
-/* The words of the command, as a shell would take them back. The caller frees the buffer. */
-static struct buffer command_line(int argc, char **argv) {
+struct buffer load_command_line(const char *name, int argc, char **argv) {
     struct buffer b = {0};
-    buffer_puts(&b, "servelab load");
+    buffer_puts(&b, name);
     for (int i = 1; i < argc; i++) {
         bool plain =
             argv[i][0] && !argv[i][strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM"
@@ -380,7 +379,7 @@ static int run(int argc, char **argv) {
     const char *input = NULL;
     struct option_words words;
     int status;
-    struct buffer typed = command_line(argc, argv);
+    struct buffer typed = load_command_line("servelab load", argc, argv);
     if (!options_parse(&load_command, &l.o, argc, argv, &words, &status)) {
         buffer_release(&typed);
         return status;

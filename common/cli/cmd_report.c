@@ -20,7 +20,7 @@ static const char *const endings[] = {"md", "json", "html"};
 struct options {
     const char *objective, *out;
     double attainment;
-    bool json, skip_torn;
+    bool json, skip_torn, quiet;
 };
 
 static int run(int argc, char **argv);
@@ -31,14 +31,17 @@ static const struct option_flag flags[] = {
     OPTION_SWITCH(T, json, "json", "print JSON instead of Markdown (report/report.schema.json)"),
     OPTION_FILE(T, out, "out", "DIR",
                 "write report.md, report.json and report.html there, and print where"),
+    OPTION_SWITCH(T, quiet, "quiet", "with --out: print nothing"),
     OPTION_REAL(T, attainment, "attainment", "X", 0, 1,
                 "the share of good requests at which the highest rate is looked for (0.9)"),
     OPTION_SWITCH(T, skip_torn, "skip-torn",
                   "skip log lines that were cut off because a writer died, and count them"),
     {0}};
 #undef T
-static const struct option_rule rules[] = {
-    {OPTION_EXCLUDE, {"json", "out"}}, {OPTION_ONE_OF, {"objective"}}, {0}};
+static const struct option_rule rules[] = {{OPTION_EXCLUDE, {"json", "out"}},
+                                           {OPTION_NEEDS, {"quiet", "out"}},
+                                           {OPTION_ONE_OF, {"objective"}},
+                                           {0}};
 
 const struct command report_command = {
     .name = "report",
@@ -135,7 +138,7 @@ static int write_report(const struct report_input *in, const struct options *f) 
     int status =
         f->out ? write_all(tree, f->out) : write_one(tree, f->json ? FORMAT_JSON : FORMAT_MARKDOWN);
     bool met = cJSON_IsNumber(report_at(tree, "curve.chosen"));
-    if (f->out && status == CLI_DONE) {
+    if (f->out && !f->quiet && status == CLI_DONE) {
         struct buffer b = {0};
         report_headline(&b, tree);
         printf("%s\nreport: %s/report.html\n", b.bytes ? b.bytes : "", f->out);

@@ -12,6 +12,7 @@ const struct command *const cli_commands[] = {
     &sim_run_command,
     &sim_sweep_command,
     &serve_command,
+    &load_sweep_command, /* before load: the first match counts */
     &load_command,
     &model_info_command,
     &model_tokenize_command,

@@ -4,6 +4,7 @@
 #ifndef SERVELAB_CLI_LOAD_FLAGS_H
 #define SERVELAB_CLI_LOAD_FLAGS_H
 
+#include "base/buffer.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/sim_flags.h"
@@ -12,6 +13,8 @@
 #include "load/summary.h"
 
 #include <stdbool.h>
+
+enum { CLI_INTERRUPTED = 130 }; /* exit status, as of a shell: 128 + SIGINT */
 
 enum prompt_form { FORM_AUTO, FORM_IDS, FORM_TEXT };
 
@@ -25,9 +28,14 @@ struct load_flags {
     int prompt_form;
     bool completions, ignore_eos, json, no_join, force;
     bool has_seed, has_requests, has_salt; /* given */
+    bool quiet;                            /* of a workload: show nothing of the run */
 };
 
-/* A load on a schedule. argv, with `argc` words, is for the run file. Exit status. */
+/* The words of a command, as a shell would take them back, after its name. The caller releases it.
+ */
+struct buffer load_command_line(const char *name, int argc, char **argv);
+
+/* A load on a schedule. command_line is for the run file. Exit status. */
 int load_run(const struct load_flags *f, const char *command_line);
 
 /* What load_print.c shows. */

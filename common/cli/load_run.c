@@ -25,8 +25,7 @@ enum {
     CHECKS_MOST = 256,  /* presets fetched before the load: the server needs 10 ms for each */
     CHECKS_CLOSED = 64, /* of a closed loop, whose number of requests isn't known */
     OTHER_DESCRIPTORS = 64,
-    STREAMS_MOST = 65536,
-    CLI_INTERRUPTED = 130 /* as of a shell: 128 + SIGINT */
+    STREAMS_MOST = 65536
 };
 
 struct session {
@@ -346,6 +345,7 @@ static int generate(struct session *s, struct err *e) {
 
 static int show(struct session *s, struct err *e) {
     struct load_summary summary;
+    if (s->f->quiet) return s->results.interrupted ? CLI_INTERRUPTED : CLI_DONE;
     struct buffer reasons = {0};
     int rc = load_summarize(&summary, &s->results, s->log_path,
                             s->has_objective ? &s->objective : NULL, e);

@@ -111,8 +111,8 @@ struct report_point {
     int64_t quality[4], structure[4]; /* by enum verdict */
     int64_t other_check;              /* evaluated, but by another check than the objective names */
     struct slo_counts counts;         /* failed: by the objective's failure reasons. useful: -1 (not
-                                         measured) if the objective names a check and no request of the
-                                         window was evaluated */
+                                         measured) if requests of the window were completed and not one of
+                                         its requests was evaluated */
     struct percentile limit[OBJECTIVE_MAX_LIMITS];       /* of o->latency[i]; population limits */
     struct percentile limit_of_ok[OBJECTIVE_MAX_LIMITS]; /* the same over completed ones alone */
     int64_t prompt_tokens, cached_prompt_tokens, output_tokens; /* sums over the deciding attempts;

@@ -229,13 +229,13 @@ static void count(const struct objective *o, const struct report_request *q,
     p->joules += q->joules;
 }
 
-static void finish_counts(const struct objective *o, struct report_point *p) {
+static void finish_counts(struct report_point *p) {
     p->counts.requests = p->requests;
     p->counts.useful = p->useful;
     p->counts.quality_passed = p->quality[VERDICT_PASSED];
     p->counts.quality_evaluated = p->quality[VERDICT_PASSED] + p->quality[VERDICT_FAILED];
     p->counts.interval_s = (double)(p->window.to_ns - p->window.from_ns) / 1e9;
-    if (o->quality.check[0] && p->counts.quality_evaluated == 0) p->counts.useful = -1;
+    if (p->completed > 0 && p->counts.quality_evaluated == 0) p->counts.useful = -1;
 }
 
 /* Observations of one interval: of finished requests, which have it or are left out. */
@@ -309,7 +309,7 @@ int report_measure(const struct objective *o, const struct report_request *reque
     else
         rc = measure_load(requests, n, window, &out->load, e);
     if (!rc) {
-        finish_counts(o, out);
+        finish_counts(out);
         take_percentiles(o, in, n_in, obs, out);
         for (size_t i = 0; i < n; i++) in[i] = &requests[i];
         find_outages(o, in, n, &out->recovery);

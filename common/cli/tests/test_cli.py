@@ -11,7 +11,7 @@ import tempfile
 
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
-NEED_A_SERVER = ("serve", "load")
+NEED_A_SERVER = ("serve", "load", "load sweep")
 MAY_BE_EMPTY = ("--prompt",)
 
 count = failed = 0

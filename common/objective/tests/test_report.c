@@ -261,8 +261,13 @@ START_TEST(useful_is_not_known_where_nothing_was_evaluated) {
     p = measured(&o, all, 2, 0, 10);
     ck_assert_int_eq(p.counts.useful, -1);
     ck_assert_int_eq(p.other_check, 0);
+    o.quality.check[0] = '\0';
+    ck_assert_int_eq(measured(&o, all, 2, 0, 10).counts.useful, -1);
     ck_assert_int_eq(p.output_tokens, -1);
     ck_assert_int_eq(p.prompt_tokens, 20);
+    failed(&all[0], REASON_REJECTED);
+    failed(&all[1], REASON_REJECTED); /* nothing was completed, so nothing was useful */
+    ck_assert_int_eq(measured(&o, all, 2, 0, 10).counts.useful, 0);
 }
 END_TEST
 

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""test_load_sweep.py: `servelab load sweep` against a paced server: what it finds, what it keeps, and how it ends."""
+# servelab-test: waits
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../serve/tests"))
+from harness import PATIENCE_S, SERVELAB, FakeServer, RealServer, equal, run_tests  # noqa: E402
+
+PACE = ("--pace", "llama-2-7b:a100", "--policy", "chunked", "--max-batch", "2")
+
+
+def path(*parts):
+    return os.path.join(work, *parts)
+
+
+def objective(below_ms):
+    with open(path("objective.json"), "w") as f:
+        json.dump({"schema": "servelab.objective.v1", "name": "sweep", "kind": "serving",
+                   "latency": [{"interval": "client_ttft", "percentile": 50, "below_ms": below_ms, "scope": "population"}]}, f)
+    return path("objective.json")
+
+
+def command(port, below_ms, *flags, out="sweep"):
+    return [SERVELAB, "load", "sweep", "--url", f"http://127.0.0.1:{port}", "--objective", objective(below_ms), "--out", path(out),
+            "--duration-s", "1", "--prompt-tokens", "64", "--output-tokens", "16", *flags]
+
+
+def sweep(*args, **kw):
+    return subprocess.run(command(*args, **kw), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+
+
+def a_sweep_keeps_every_run_and_reports_on_all():
+    """On a busy machine some runs may be invalid; what is found must follow from the valid ones in any case."""
+    with RealServer(*PACE) as s:
+        done = sweep(s.port, 100, "--from-rps", "4", "--to-rps", "64", "--factor", "4", "--resolution", "1", "--json")
+    found = json.loads(done.stdout)
+    met = [p["offered_rps"] for p in found["loads"] if p["verdict"] == "met" and p["run_valid"]]
+    equal(found["highest_rps"], max(met) if met else None)
+    equal(done.returncode, 0 if met else 1)
+    for p in found["loads"]:  # each is a run of its own, at its own rate
+        with open(os.path.join(p["run"], "run.json")) as f:
+            kept = json.load(f)
+        equal((kept["workload"]["rate_rps"], kept["valid"]), (p["offered_rps"], p["run_valid"]))
+    with open(path("sweep", "report", "report.json")) as f:
+        made = json.load(f)
+    equal([(p["run"], p["verdict"], p["run_valid"]) for p in made["points"]],
+          [(p["run"], p["verdict"], p["run_valid"]) for p in found["loads"]])
+
+
+def a_sweep_says_what_it_found_and_writes_over_nothing():
+    with RealServer(*PACE) as s:
+        done = sweep(s.port, 0.001, "--from-rps", "4", "--to-rps", "4", out="missed")
+        equal(done.returncode, 1)
+        equal(done.stdout.split("\n")[-3:], ["no load meets the objective", f"report: {path('missed')}/report/report.html", ""])
+        again = sweep(s.port, 0.001, "--from-rps", "4", out="missed")
+        equal(again.returncode, 2)
+        assert "holds a run already" in again.stderr, again.stderr
+
+
+def an_interrupted_sweep_keeps_what_it_has():
+    with RealServer(*PACE) as s:
+        process = subprocess.Popen(command(s.port, 10000, "--from-rps", "4", "--factor", "1.01", out="stopped"),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=PATIENCE_S)
+    assert "4 requests/s" in first, first
+    equal(process.returncode, 130)
+    assert "report: " in rest, rest
+    with open(path("stopped", "report", "report.json")) as f:
+        assert json.load(f)["points"]
+
+
+def bad_usage():
+    with FakeServer() as s:
+        for flags, part in ((("--from-rps", "9", "--to-rps", "4"), "--from-rps is above --to-rps"), (("--factor", "1"), "--factor"),
+                            (("--arrivals", "closed"), "--arrivals")):
+            done = sweep(s.port, 1, *flags, out="bad")
+            equal((done.returncode, done.stdout), (2, ""), part)
+            assert part in done.stderr, (part, done.stderr)
+    done = sweep(1, 1, out="nobody")
+    equal(done.returncode, 2)
+
+
+work = tempfile.mkdtemp(prefix="servelab-sweep-")
+status = run_tests([a_sweep_keeps_every_run_and_reports_on_all, a_sweep_says_what_it_found_and_writes_over_nothing,
+                    an_interrupted_sweep_keeps_what_it_has, bad_usage])
+subprocess.run(["rm", "-rf", work], check=True)
+sys.exit(status)
