@@ -22,6 +22,10 @@ int sampler_init(struct sampler *s, int32_t vocab_size, const struct sampler_con
         return err_at(e, 0, "temperature", "must lie between 0 and %g", SAMPLER_MAX_TEMPERATURE);
     if (!is_finite_bits(c->top_p) || c->top_p <= 0 || c->top_p > 1)
         return err_at(e, 0, "top_p", "must be above 0 and at most 1");
+    if (!is_finite_bits(c->min_p) || c->min_p < 0 || c->min_p > 1)
+        return err_at(e, 0, "min_p", "must lie between 0 and 1");
+    if (token_rules_create(&s->rules, &c->rules, vocab_size, e)) return -1;
+    s->config.rules = (struct token_rules_config){0}; /* copied; its pointers are the caller's */
     rng_seed(&s->rng, c->seed);
     if (c->temperature == 0) return 0;
     s->weights = malloc((size_t)vocab_size * sizeof *s->weights);
@@ -34,6 +38,8 @@ int sampler_init(struct sampler *s, int32_t vocab_size, const struct sampler_con
 void sampler_release(struct sampler *s) {
     free(s->weights);
     free(s->heap);
+    token_rules_free(s->rules);
+    s->rules = NULL;
     s->weights = NULL;
     s->heap = NULL;
 }
@@ -62,7 +68,8 @@ static int32_t draw_from_all(const struct sampler *s, double target) {
     return last;
 }
 
-/* ---- top_p: a heap gives the heaviest tokens in order; few are needed ------------------------ */
+/* ---- top_k, top_p: a heap gives the heaviest tokens in order; few are needed
+ * ------------------------ */
 
 static bool heavier(const struct sampler *s, int32_t a, int32_t b) {
     return s->weights[a] != s->weights[b] ? s->weights[a] > s->weights[b] : a < b;
@@ -87,13 +94,22 @@ static void heap_pop(struct sampler *s, int32_t n) {
 }
 
 static int32_t draw_from_nucleus(struct sampler *s, double sum, double unit) {
-    int32_t n = s->vocab_size, kept = 0;
+    int32_t n = s->vocab_size, k = s->config.top_k, popped = 0, kept = 0;
     for (int32_t i = 0; i < n; i++) s->heap[i] = i;
     for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(s, n, i);
+    if (k > 0 && k < n) {
+        for (sum = 0; popped < k; popped++) {
+            heap_pop(s, n - popped);
+            sum += s->weights[s->heap[n - 1 - popped]];
+        }
+    }
     double reach = (double)s->config.top_p * sum, mass = 0;
-    while (kept < n && (kept == 0 || mass < reach)) {
-        heap_pop(s, n - kept);
-        mass += s->weights[s->heap[n - 1 - kept]];
+    int32_t most = popped > 0 ? popped : n;
+    while (kept < most && (kept == 0 || mass < reach)) {
+        if (kept >= popped) heap_pop(s, n - kept);
+        double weight = s->weights[s->heap[n - 1 - kept]];
+        if (weight <= 0) break; /* dropped, or underflowed: it can't be chosen */
+        mass += weight;
         kept++;
     }
     double target = unit * mass;
@@ -105,14 +121,24 @@ static int32_t draw_from_nucleus(struct sampler *s, double sum, double unit) {
     return s->heap[n - 1];
 }
 
-int32_t sampler_next(struct sampler *s, const float *logits, struct err *e) {
+static int32_t choose(struct sampler *s, const float *logits, struct err *e) {
     int32_t best = sampler_greedy(logits, s->vocab_size, e);
     if (best < 0 || s->config.temperature == 0) return best;
     double sum = 0, inverse = 1.0 / (double)s->config.temperature;
     for (int32_t i = 0; i < s->vocab_size; i++) {
-        s->weights[i] = exp(((double)logits[i] - (double)logits[best]) * inverse);
+        double weight = exp(((double)logits[i] - (double)logits[best]) * inverse);
+        s->weights[i] = weight < (double)s->config.min_p ? 0 : weight;
         sum += s->weights[i];
     }
     double unit = rng_unit(&s->rng);
-    return s->config.top_p < 1 ? draw_from_nucleus(s, sum, unit) : draw_from_all(s, unit * sum);
+    bool some = s->config.top_p < 1 || (s->config.top_k > 0 && s->config.top_k < s->vocab_size);
+    return some ? draw_from_nucleus(s, sum, unit) : draw_from_all(s, unit * sum);
+}
+
+int32_t sampler_next(struct sampler *s, const float *logits, struct err *e) {
+    if (!s->rules) return choose(s, logits, e);
+    if (sampler_greedy(logits, s->vocab_size, e) < 0) return -1; /* a rule could hide it */
+    int32_t id = choose(s, token_rules_apply(s->rules, logits), e);
+    token_rules_note(s->rules, id);
+    return id;
 }

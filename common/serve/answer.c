@@ -4,21 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-void answer_init(struct answer *a, const struct tokenizer *t) {
-    *a = (struct answer){.tokenizer = t};
-}
-
-void answer_add_stop(struct answer *a, const char *stop) {
-    size_t n = strlen(stop);
-    INVARIANT(n > 0 && n <= ANSWER_MAX_STOP_BYTES);
-    INVARIANT(a->n_stops < ANSWER_MAX_STOPS);
-    memcpy(a->stop[a->n_stops], stop, n + 1);
-    a->stop_bytes[a->n_stops++] = n;
+int answer_init(struct answer *a, const struct tokenizer *t, const struct answer_stop *stops,
+                int32_t n_stops, int32_t min_tokens, struct err *e) {
+    INVARIANT(n_stops >= 0 && n_stops <= ANSWER_MAX_STOPS);
+    *a = (struct answer){.tokenizer = t, .n_stops = n_stops, .min_tokens = min_tokens};
+    if (n_stops == 0) return 0;
+    size_t bytes = (size_t)n_stops * sizeof *stops;
+    for (int32_t i = 0; i < n_stops; i++) {
+        INVARIANT(stops[i].n > 0 && stops[i].n <= ANSWER_MAX_STOP_BYTES);
+        bytes += stops[i].n;
+    }
+    a->stops = malloc(bytes);
+    if (!a->stops) return err_set(e, "no memory for %d stop strings", n_stops);
+    char *text = (char *)(a->stops + n_stops);
+    for (int32_t i = 0; i < n_stops; i++) {
+        memcpy(text, stops[i].text, stops[i].n);
+        a->stops[i] = (struct answer_stop){text, stops[i].n};
+        text += stops[i].n;
+    }
+    return 0;
 }
 
 void answer_release(struct answer *a) {
     free(a->text);
+    free(a->stops);
     a->text = NULL;
+    a->stops = NULL;
+    a->n_stops = 0;
     a->n_text = a->n_released = a->cap_text = 0;
 }
 
@@ -43,9 +55,9 @@ static void drop_released(struct answer *a) {
 /* Where the first complete stop string begins, or n_text. */
 static size_t find_stop(const struct answer *a) {
     size_t first = a->n_text;
+    if (a->n_text == 0 || a->n_taken <= a->min_tokens) return first;
     for (int32_t i = 0; i < a->n_stops; i++) {
-        if (a->n_text == 0) break;
-        const char *at = memmem(a->text, a->n_text, a->stop[i], a->stop_bytes[i]);
+        const char *at = memmem(a->text, a->n_text, a->stops[i].text, a->stops[i].n);
         if (at && (size_t)(at - a->text) < first) first = (size_t)(at - a->text);
     }
     return first;
@@ -55,10 +67,10 @@ static size_t find_stop(const struct answer *a) {
 static size_t undecided(const struct answer *a) {
     size_t longest = 0;
     for (int32_t i = 0; i < a->n_stops; i++) {
-        size_t n = a->stop_bytes[i] - 1;
+        size_t n = a->stops[i].n - 1;
         if (n > a->n_text) n = a->n_text;
         for (; n > longest; n--)
-            if (!memcmp(a->text + a->n_text - n, a->stop[i], n)) longest = n;
+            if (!memcmp(a->text + a->n_text - n, a->stops[i].text, n)) longest = n;
     }
     return longest;
 }
@@ -77,6 +89,7 @@ int answer_push(struct answer *a, int32_t id, struct answer_piece *piece, struct
     if (make_room(a, 3 * (token_bytes + 8), e)) return -1;
     a->n_text += detokenize(a->tokenizer, &a->detokenizer, id, a->text + a->n_text);
     a->tokens++;
+    a->n_taken++;
     size_t stop = find_stop(a);
     bool stopped = stop < a->n_text;
     if (stopped) a->n_text = stop;

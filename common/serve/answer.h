@@ -22,13 +22,18 @@ enum {
     ANSWER_MAX_STOP_BYTES = 256 /* so much text is withheld at most; a longer one is a mistake */
 };
 
+struct answer_stop {
+    const char *text; /* (n) valid UTF-8, NUL is a character like any other */
+    size_t n;         /* 1 .. ANSWER_MAX_STOP_BYTES */
+};
+
 struct answer {
     const struct tokenizer *tokenizer;
     struct detokenizer detokenizer;
-    char stop[ANSWER_MAX_STOPS][ANSWER_MAX_STOP_BYTES + 1];
-    size_t stop_bytes[ANSWER_MAX_STOPS];
+    struct answer_stop *stops; /* (n_stops), and their texts behind them; NULL when there is none */
     int32_t n_stops;
-    char *text; /* (n_text) bytes: first what is released, then what is withheld */
+    int32_t n_taken, min_tokens; /* a stop string doesn't count before min_tokens + 1 are taken */
+    char *text;                  /* (n_text) bytes: first what is released, then what is withheld */
     size_t n_text, n_released, cap_text;
     int32_t tokens; /* tokens taken since text was last released */
 };
@@ -40,9 +45,11 @@ struct answer_piece {
     bool stopped;     /* a stop string is complete; it and the text after it are cut off */
 };
 
-void answer_init(struct answer *a, const struct tokenizer *t);
-/* Adds one stop string; valid UTF-8, 1 .. ANSWER_MAX_STOP_BYTES bytes, at most ANSWER_MAX_STOPS. */
-void answer_add_stop(struct answer *a, const char *stop);
+/* Copies the stop strings, at most ANSWER_MAX_STOPS. A stop string that is complete within the
+ * first min_tokens tokens is ordinary text, as in vLLM. -1 when memory is out; then nothing is left
+ * to release. */
+int answer_init(struct answer *a, const struct tokenizer *t, const struct answer_stop *stops,
+                int32_t n_stops, int32_t min_tokens, struct err *e);
 void answer_release(struct answer *a);
 
 /* Takes one generated token. -1 when memory is out. */

@@ -157,6 +157,15 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
     return r->api == OPENAI_CHAT || left < 16 ? left : 16;
 }
 
+/* Is there a setting that the record's "decoding" has no room for? It then ends with " +". */
+static bool has_more_settings(const struct sampler_config *c) {
+    const struct token_rules_config *r = &c->rules;
+    bool truncates = c->temperature != 0 && (c->top_k > 0 || c->min_p > 0);
+    return truncates || r->presence_penalty != 0 || r->frequency_penalty != 0 ||
+           (r->repetition_penalty != 0 && r->repetition_penalty != 1) || r->n_bias > 0 ||
+           r->min_tokens > 0;
+}
+
 /* Records the request's settings that are known now, also for a request that is then refused. */
 static void describe(struct exchange *x, const struct openai_request *r, int32_t n_prompt) {
     struct record *rec = &x->live->record;
@@ -166,16 +175,18 @@ static void describe(struct exchange *x, const struct openai_request *r, int32_t
     text_cut(rec->workload.model, sizeof rec->workload.model, x->h->o.model_name);
     const char *paced = paced_label(x->h->o.engine->backend);
     if (paced) text_cut(rec->workload.paced, sizeof rec->workload.paced, paced);
+    const struct sampler_config *c = &r->sampling;
     char decoding[64] = "greedy";
-    if (r->temperature != 0)
-        snprintf(decoding, sizeof decoding, "temperature %.2g top_p %.2g", r->temperature,
-                 r->top_p);
+    if (c->temperature != 0)
+        snprintf(decoding, sizeof decoding, "temperature %.2g top_p %.2g", (double)c->temperature,
+                 (double)c->top_p);
+    if (has_more_settings(c)) strcat(decoding, " +");
     text_cut(rec->workload.decoding, sizeof rec->workload.decoding, decoding);
     pthread_mutex_unlock(&x->live->lock);
 }
 
 static uint64_t seed_of(const struct openai_request *r) {
-    uint64_t seed = r->seed;
+    uint64_t seed = r->sampling.seed;
     if (!r->has_seed && getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
         seed = (uint64_t)clock_monotonic_ns();
     return seed;
@@ -186,14 +197,13 @@ static enum engine_submit submit(struct exchange *x, const struct openai_request
     struct engine_request q = {.prompt = ids,
                                .n_prompt = n_prompt,
                                .max_output = max_output,
-                               .temperature = r->temperature,
-                               .top_p = r->top_p,
-                               .seed = seed_of(r),
+                               .sampling = r->sampling,
+                               .stops = r->stops,
                                .n_stops = r->n_stops,
                                .ignore_end = r->ignore_eos,
                                .stream = x->stream,
                                .live = x->live};
-    memcpy(q.stop, r->stop, sizeof q.stop);
+    q.sampling.seed = seed_of(r);
     pthread_mutex_lock(&x->live->lock);
     x->live->record.workload.max_output_tokens = max_output;
     q.arrival_ns = record_event(&x->live->record, EV_REQUEST_ACCEPTED)->t_ns;

@@ -136,25 +136,54 @@ void engine_free(struct engine *g) {
 
 /* ---- submit and cancel ----------------------------------------------------------------------- */
 
+void seq_free(struct seq *s) {
+    answer_release(&s->answer);
+    sampler_release(&s->sampler);
+    free(s->tokens);
+    free(s);
+}
+
+/* The ids that end an answer, for a request with a minimum length. NULL when memory is out. */
+static int32_t *end_ids(const struct tokenizer *t, int32_t *n) {
+    int32_t vocab = tokenizer_vocab_size(t), *ids = malloc((size_t)vocab * sizeof *ids);
+    for (int32_t i = *n = 0; ids && i < vocab; i++)
+        if (tokenizer_ends(t, i)) ids[(*n)++] = i;
+    return ids;
+}
+
+static int make_sampler(struct engine *g, struct seq *s, const struct engine_request *r) {
+    struct sampler_config c = r->sampling;
+    int32_t *ends = NULL;
+    if (c.rules.min_tokens > 0 && !r->ignore_end) {
+        ends = end_ids(g->tokenizer, &c.rules.n_ends);
+        if (!ends) return -1;
+    }
+    c.rules.ends = ends;
+    c.rules.prompt = s->tokens;
+    c.rules.n_prompt = s->n_prompt;
+    int rc = sampler_init(&s->sampler, g->backend->info.vocab_size, &c, NULL);
+    free(ends);
+    return rc;
+}
+
 static struct seq *make_seq(struct engine *g, const struct engine_request *r) {
     struct seq *s = calloc(1, sizeof *s);
     if (!s) return NULL;
-    struct sampler_config sampling = {(float)r->temperature, (float)r->top_p, r->seed};
+    s->n_prompt = r->n_prompt;
     s->tokens = malloc((size_t)(r->n_prompt + r->max_output) * sizeof *s->tokens);
-    if (!s->tokens || sampler_init(&s->sampler, g->backend->info.vocab_size, &sampling, NULL)) {
-        free(s->tokens);
-        free(s);
+    if (s->tokens && r->n_prompt > 0)
+        memcpy(s->tokens, r->prompt, (size_t)r->n_prompt * sizeof *s->tokens);
+    if (!s->tokens || make_sampler(g, s, r) ||
+        answer_init(&s->answer, g->tokenizer, r->stops, r->n_stops, r->sampling.rules.min_tokens,
+                    NULL)) {
+        seq_free(s);
         return NULL;
     }
-    if (r->n_prompt > 0) memcpy(s->tokens, r->prompt, (size_t)r->n_prompt * sizeof *s->tokens);
-    s->n_prompt = r->n_prompt;
     s->max_output = r->max_output;
     s->cached = -1;
     s->arrival_ns = r->arrival_ns;
     s->ignore_end = r->ignore_end;
     s->ends_after = r->ends_after;
-    answer_init(&s->answer, g->tokenizer);
-    for (int32_t i = 0; i < r->n_stops; i++) answer_add_stop(&s->answer, r->stop[i]);
     s->stream = r->stream;
     stream_hold(s->stream);
     s->live = r->live;

@@ -51,6 +51,9 @@ struct seq {
     struct seq *next;         /* in its queue */
 };
 
+/* Frees the request's own memory; its blocks, stream and record are the caller's. */
+void seq_free(struct seq *s);
+
 struct engine {
     struct backend *backend;
     const struct tokenizer *tokenizer;
@@ -145,9 +148,8 @@ struct engine_request {
     const int32_t *prompt; /* (n_prompt), copied */
     int32_t n_prompt;
     int32_t max_output; /* >= 1; n_prompt + max_output <= backend->info.max_seq_tokens */
-    double temperature, top_p;
-    uint64_t seed;
-    const char *stop[ANSWER_MAX_STOPS];
+    struct sampler_config sampling;  /* copied; of its rules, the engine sets prompt and ends */
+    const struct answer_stop *stops; /* (n_stops), copied */
     int32_t n_stops;
     bool ignore_end;
     int32_t ends_after;    /* > 0: the answer ends with "stop" after so many tokens, whatever they

@@ -139,10 +139,7 @@ void engine_end(struct engine *g, struct seq *s, enum stream_state how, const ch
         stream_abort(s->stream, how, why);
     stream_release(s->stream);
     live_end(g->records, s->live);
-    answer_release(&s->answer);
-    sampler_release(&s->sampler);
-    free(s->tokens);
-    free(s);
+    seq_free(s);
 }
 
 static bool drop_from(struct engine *g, struct seq *list) {

@@ -3,73 +3,33 @@
  * One table names every field, the function that reads it and the routes that have it. A field that
  * isn't in the table is refused, unless it is null: null means absent, everywhere.
  */
-#include "serve/openai.h"
+#include "serve/openai_fields.h"
 
 #include "base/json.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads one field, which is not null. */
-typedef int field_reader(struct openai_request *r, const cJSON *v, const char *name, struct err *e);
-
-/* ---- scalars --------------------------------------------------------------------------------- */
-
-static const char *type_of(const cJSON *v) {
-    if (cJSON_IsString(v)) return "a string";
-    if (cJSON_IsNumber(v)) return "a number";
-    if (cJSON_IsBool(v)) return "true or false";
-    if (cJSON_IsArray(v)) return "an array";
-    if (cJSON_IsObject(v)) return "an object";
-    return "null";
-}
-
-static int wrong_type(const cJSON *v, const char *name, const char *want, struct err *e) {
-    return err_at(e, 0, name, "must be %s, not %s", want, type_of(v));
-}
-
-static int get_bool(const cJSON *v, const char *name, bool *out, struct err *e) {
-    if (!cJSON_IsBool(v)) return wrong_type(v, name, "true or false", e);
-    *out = cJSON_IsTrue(v);
-    return 0;
-}
-
-static int get_int(const cJSON *v, const char *name, int64_t lo, int64_t hi, int64_t *out,
-                   struct err *e) {
-    if (!cJSON_IsNumber(v)) return wrong_type(v, name, "a whole number", e);
-    double x = v->valuedouble;
-    if (v->valuestring) /* beyond 2^53, or with too many digits for a double */
-        return err_at(e, 0, name, "must be a whole number between %lld and %lld", (long long)lo,
-                      (long long)hi);
-    if (x != floor(x)) return err_at(e, 0, name, "must be a whole number, not %g", x);
-    if (!(x >= (double)lo && x <= (double)hi))
-        return err_at(e, 0, name, "must lie between %lld and %lld, not be %.17g", (long long)lo,
-                      (long long)hi, x);
-    *out = (int64_t)x;
-    return 0;
-}
-
 static int read_model(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    if (!cJSON_IsString(v)) return wrong_type(v, name, "a string", e);
+    if (!cJSON_IsString(v)) return field_wrong_type(v, name, "a string", e);
     r->model = v->valuestring;
     return 0;
 }
 
 static int read_stream(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    return get_bool(v, name, &r->stream, e);
+    return field_bool(v, name, &r->stream, e);
 }
 
 static int read_ignore_eos(struct openai_request *r, const cJSON *v, const char *name,
                            struct err *e) {
-    return get_bool(v, name, &r->ignore_eos, e);
+    return field_bool(v, name, &r->ignore_eos, e);
 }
 
 static int read_max_tokens(struct openai_request *r, const cJSON *v, const char *name,
                            struct err *e) {
     int64_t n = 0;
-    if (get_int(v, name, 1, INT32_MAX, &n, e)) return -1;
+    if (field_int(v, name, 1, INT32_MAX, &n, e)) return -1;
     if (r->max_tokens != 0 && r->max_tokens != n)
         return err_at(e, 0, name,
                       "max_tokens and max_completion_tokens differ; "
@@ -78,33 +38,10 @@ static int read_max_tokens(struct openai_request *r, const cJSON *v, const char 
     return 0;
 }
 
-static int read_temperature(struct openai_request *r, const cJSON *v, const char *name,
-                            struct err *e) {
-    if (!cJSON_IsNumber(v)) return wrong_type(v, name, "a number", e);
-    r->temperature = v->valuedouble;
-    if (r->temperature >= 0 && r->temperature <= 2) return 0;
-    return err_at(e, 0, name, "must lie between 0 and 2, not be %g", v->valuedouble);
-}
-
-static int read_top_p(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    if (!cJSON_IsNumber(v)) return wrong_type(v, name, "a number", e);
-    r->top_p = v->valuedouble;
-    if (r->top_p > 0 && r->top_p <= 1) return 0;
-    return err_at(e, 0, name, "must be above 0 and at most 1, not %g", v->valuedouble);
-}
-
-static int read_seed(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    int64_t seed = 0;
-    if (get_int(v, name, -JSON_MAX_INT, JSON_MAX_INT, &seed, e)) return -1;
-    r->seed = (uint64_t)seed;
-    r->has_seed = true;
-    return 0;
-}
-
 static int read_n(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
     (void)r;
     int64_t n = 0;
-    if (get_int(v, name, 1, 128, &n, e)) return -1;
+    if (field_int(v, name, 1, 128, &n, e)) return -1;
     if (n == 1) return 0;
     return err_at(e, 0, name, "this server makes one answer a request; send the request %d times",
                   (int)n);
@@ -112,25 +49,25 @@ static int read_n(struct openai_request *r, const cJSON *v, const char *name, st
 
 static int read_user(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
     (void)r;
-    return cJSON_IsString(v) ? 0 : wrong_type(v, name, "a string", e);
+    return field_string(v, name, e);
 }
 
 /* ---- stop, stream_options -------------------------------------------------------------------- */
 
 static int add_stop(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    if (!cJSON_IsString(v)) return wrong_type(v, name, "a string", e);
+    if (!cJSON_IsString(v)) return field_wrong_type(v, name, "a string", e);
     size_t n = strlen(v->valuestring);
     if (n == 0) return err_at(e, 0, name, "a stop string can't be empty");
     if (n > ANSWER_MAX_STOP_BYTES)
         return err_at(e, 0, name, "a stop string has at most %d bytes, not %zu",
                       ANSWER_MAX_STOP_BYTES, n);
-    r->stop[r->n_stops++] = v->valuestring;
+    r->stops[r->n_stops++] = (struct answer_stop){v->valuestring, n};
     return 0;
 }
 
 static int read_stop(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
     if (cJSON_IsString(v)) return add_stop(r, v, name, e);
-    if (!cJSON_IsArray(v)) return wrong_type(v, name, "a string or an array of strings", e);
+    if (!cJSON_IsArray(v)) return field_wrong_type(v, name, "a string or an array of strings", e);
     if (cJSON_GetArraySize(v) > ANSWER_MAX_STOPS)
         return err_at(e, 0, name, "at most %d stop strings, not %d", ANSWER_MAX_STOPS,
                       cJSON_GetArraySize(v));
@@ -145,7 +82,7 @@ static int read_stop(struct openai_request *r, const cJSON *v, const char *name,
 
 static int read_stream_options(struct openai_request *r, const cJSON *v, const char *name,
                                struct err *e) {
-    if (!cJSON_IsObject(v)) return wrong_type(v, name, "an object", e);
+    if (!cJSON_IsObject(v)) return field_wrong_type(v, name, "an object", e);
     r->has_stream_options = true;
     for (const cJSON *m = v->child; m; m = m->next) {
         char place[96];
@@ -156,7 +93,7 @@ static int read_stream_options(struct openai_request *r, const cJSON *v, const c
                     : !strcmp(m->string, "include_obfuscation")    ? &r->obfuscate
                                                                    : NULL;
         if (!out) return err_at(e, 0, place, "unknown field");
-        if (get_bool(m, place, out, e)) return -1;
+        if (field_bool(m, place, out, e)) return -1;
     }
     if (r->continuous_usage && !r->include_usage)
         return err_at(e, 0, "stream_options.continuous_usage_stats",
@@ -205,7 +142,8 @@ static int read_content(struct openai_request *r, size_t i, const cJSON *v, cons
         r->messages[i].content = v->valuestring;
         return 0;
     }
-    if (!cJSON_IsArray(v)) return wrong_type(v, name, "a string or an array of text parts", e);
+    if (!cJSON_IsArray(v))
+        return field_wrong_type(v, name, "a string or an array of text parts", e);
     if (join_parts(v, name, &r->joined[i], e)) return -1;
     r->messages[i].content = r->joined[i];
     return 0;
@@ -217,19 +155,13 @@ static int read_role(struct openai_request *r, size_t i, const cJSON *v, const c
                                            {"developer", "system"}, /* OpenAI's newer word */
                                            {"user", "user"},
                                            {"assistant", "assistant"}};
-    if (!cJSON_IsString(v)) return wrong_type(v, name, "a string", e);
+    if (!cJSON_IsString(v)) return field_wrong_type(v, name, "a string", e);
     for (size_t k = 0; k < sizeof roles / sizeof *roles; k++)
         if (!strcmp(roles[k][0], v->valuestring)) r->messages[i].role = roles[k][1];
     if (r->messages[i].role) return 0;
     return err_at(e, 0, name,
                   "must be \"system\", \"developer\", \"user\" or \"assistant\", not \"%.40s\"",
                   v->valuestring);
-}
-
-/* For "name", which no chat template here has a place for, and "refusal", which fill_content reads.
- */
-static int check_string(const cJSON *v, const char *name, struct err *e) {
-    return cJSON_IsString(v) ? 0 : wrong_type(v, name, "a string", e);
 }
 
 /* An answer of the assistant may have a refusal as its text, or no text at all. */
@@ -245,14 +177,14 @@ static void fill_content(struct chat_message *m, const cJSON *v) {
 static int read_message(struct openai_request *r, size_t i, const cJSON *v, struct err *e) {
     char place[96];
     snprintf(place, sizeof place, "messages[%zu]", i);
-    if (!cJSON_IsObject(v)) return wrong_type(v, place, "an object", e);
+    if (!cJSON_IsObject(v)) return field_wrong_type(v, place, "an object", e);
     for (const cJSON *m = v->child; m; m = m->next) {
         if (cJSON_IsNull(m)) continue;
         snprintf(place, sizeof place, "messages[%zu].%s", i, m->string);
         int rc = !strcmp(m->string, "role")      ? read_role(r, i, m, place, e)
                  : !strcmp(m->string, "content") ? read_content(r, i, m, place, e)
-                 : !strcmp(m->string, "name")    ? check_string(m, place, e)
-                 : !strcmp(m->string, "refusal") ? check_string(m, place, e)
+                 : !strcmp(m->string, "name")    ? field_string(m, place, e)
+                 : !strcmp(m->string, "refusal") ? field_string(m, place, e)
                                                  : err_at(e, 0, place, "unknown field");
         if (rc) return -1;
     }
@@ -264,7 +196,7 @@ static int read_message(struct openai_request *r, size_t i, const cJSON *v, stru
 
 static int read_messages(struct openai_request *r, const cJSON *v, const char *name,
                          struct err *e) {
-    if (!cJSON_IsArray(v)) return wrong_type(v, name, "an array of messages", e);
+    if (!cJSON_IsArray(v)) return field_wrong_type(v, name, "an array of messages", e);
     int n = cJSON_GetArraySize(v);
     if (n < 1 || n > OPENAI_MAX_MESSAGES)
         return err_at(e, 0, name, "must have 1 to %d messages, not %d", OPENAI_MAX_MESSAGES, n);
@@ -291,7 +223,7 @@ static int read_ids(struct openai_request *r, const cJSON *v, const char *name, 
         int64_t x = 0;
         char place[48];
         snprintf(place, sizeof place, "%s[%d]", name, i);
-        if (get_int(id, place, 0, INT32_MAX, &x, e)) return -1;
+        if (field_int(id, place, 0, INT32_MAX, &x, e)) return -1;
         if (x >= r->vocab_size)
             return err_at(e, 0, place, "token %lld is not in the vocabulary of %d", (long long)x,
                           r->vocab_size);
@@ -315,7 +247,8 @@ static int read_prompt(struct openai_request *r, const cJSON *v, const char *nam
     }
     if (cJSON_IsArray(v) && !v->child) return err_at(e, 0, place, "the prompt is empty");
     if (cJSON_IsArray(v)) return read_ids(r, v, place, e);
-    if (!cJSON_IsString(v)) return wrong_type(v, place, "a string or an array of token ids", e);
+    if (!cJSON_IsString(v))
+        return field_wrong_type(v, place, "a string or an array of token ids", e);
     r->prompt = v->valuestring;
     return 0;
 }
@@ -328,19 +261,12 @@ static const struct neutral {
     const char *values; /* JSON values, one after the other */
     bool chat, completions;
 } neutrals[] = {
-    {"frequency_penalty", "[0]", true, true},
-    {"presence_penalty", "[0]", true, true},
-    {"repetition_penalty", "[1]", true, true},
     {"length_penalty", "[1]", true, true},
-    {"top_k", "[-1, 0]", true, true},
-    {"min_p", "[0]", true, true},
-    {"min_tokens", "[0]", true, true},
     {"best_of", "[1]", false, true},
     {"logprobs", "[false]", true, true},
     {"top_logprobs", "[0]", true, false},
     {"echo", "[false]", false, true},
     {"suffix", "[\"\"]", false, true},
-    {"logit_bias", "[{}]", true, true},
     {"tools", "[[]]", true, false},
     {"functions", "[[]]", true, false},
     {"tool_choice", "[\"none\", \"auto\"]", true, false},
@@ -390,7 +316,14 @@ static const struct field {
     {"max_completion_tokens", read_max_tokens, true, false},
     {"temperature", read_temperature, true, true},
     {"top_p", read_top_p, true, true},
+    {"top_k", read_top_k, true, true},
+    {"min_p", read_min_p, true, true},
     {"seed", read_seed, true, true},
+    {"min_tokens", read_min_tokens, true, true},
+    {"logit_bias", read_logit_bias, true, true},
+    {"presence_penalty", read_presence_penalty, true, true},
+    {"frequency_penalty", read_frequency_penalty, true, true},
+    {"repetition_penalty", read_repetition_penalty, true, true},
     {"n", read_n, true, true},
     {"user", read_user, true, true},
     {"ignore_eos", read_ignore_eos, true, true},
@@ -424,18 +357,21 @@ static int read_fields(struct openai_request *r, struct err *e) {
     if (r->has_stream_options && !r->stream)
         return err_at(e, 0, "stream_options",
                       "works only with \"stream\": true; leave it out, or stream");
+    if (r->max_tokens > 0 && r->sampling.rules.min_tokens > r->max_tokens)
+        return err_at(e, 0, "min_tokens", "is %d, and max_tokens only %d",
+                      r->sampling.rules.min_tokens, r->max_tokens);
     return 0;
 }
 
 int openai_parse(struct openai_request *r, enum openai_api api, const char *body, size_t n,
                  int32_t vocab_size, struct err *e) {
-    *r =
-        (struct openai_request){.api = api, .vocab_size = vocab_size, .temperature = 1, .top_p = 1};
+    *r = (struct openai_request){
+        .api = api, .vocab_size = vocab_size, .sampling = {.temperature = 1, .top_p = 1}};
     r->body = json_parse(body, n, 1, e);
     if (!r->body) return -1;
     int rc = cJSON_IsObject(r->body)
                  ? read_fields(r, e)
-                 : err_set(e, "the body must be a JSON object, not %s", type_of(r->body));
+                 : err_set(e, "the body must be a JSON object, not %s", field_type(r->body));
     if (rc) openai_request_release(r);
     return rc;
 }
@@ -445,6 +381,7 @@ void openai_request_release(struct openai_request *r) {
     free(r->joined);
     free(r->messages);
     free(r->ids);
+    free(r->bias);
     cJSON_Delete(r->body);
     *r = (struct openai_request){0};
 }

@@ -2,9 +2,9 @@
  * replies.
  *
  * A request is read strictly: an unknown field, or one of the wrong type, is an error that names
- * it. A setting that is silently dropped would spoil a measurement. Settings that clients send
- * always, such as penalties, log-probabilities and tools, are taken at the values that change
- * nothing; another value is an error that names the field. n > 1 and several prompts in one request
+ * it. A setting that is silently dropped would spoil a measurement. Settings that this server
+ * doesn't have but clients send always are taken at the values that change nothing; another value
+ * is an error that names the field. n > 1 and several prompts in one request
  * are refused.
  *
  * A prompt has one of OpenAI's four shapes: text, a list of one text, token ids (an exact prompt
@@ -16,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/err.h"
+#include "model/sampler.h"
 #include "model/tokenizer.h"
 #include "serve/answer.h"
 
@@ -27,6 +28,7 @@ enum openai_api { OPENAI_CHAT, OPENAI_COMPLETIONS };
 
 enum {
     OPENAI_MAX_MESSAGES = 4096,
+    OPENAI_MAX_BIASES = 1024,               /* OpenAI documents 300 */
     OPENAI_MAX_PROMPT_IDS = 4 * 1024 * 1024 /* more than any model's context, less than overflow */
 };
 
@@ -40,12 +42,12 @@ struct openai_request {
     const char *prompt; /* OPENAI_COMPLETIONS: text, or NULL when ids are given */
     int32_t *ids;       /* (n_ids); owned */
     int32_t n_ids;
-    const char *stop[ANSWER_MAX_STOPS];
+    struct answer_stop stops[ANSWER_MAX_STOPS];
     int32_t n_stops;
     int32_t max_tokens; /* 0: not given */
-    double temperature, top_p;
-    bool has_seed;
-    uint64_t seed;
+    struct sampler_config sampling;
+    bool has_seed;           /* sampling.seed is the client's */
+    struct token_bias *bias; /* of sampling.rules; owned */
     bool stream, has_stream_options, include_usage, continuous_usage, obfuscate, ignore_eos;
     int32_t vocab_size; /* ids must be below it */
 };

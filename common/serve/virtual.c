@@ -130,7 +130,7 @@ static int submit(struct virtual *v, const struct sim_request *q, struct err *e)
     struct engine_request r = {.prompt = v->prompt,
                                .n_prompt = q->prompt_tokens,
                                .max_output = q->max_output_tokens,
-                               .top_p = 1,
+                               .sampling = {.top_p = 1},
                                .ignore_end = true,
                                .ends_after = q->output_tokens,
                                .arrival_ns = q->arrival_ns,

@@ -44,7 +44,7 @@ static void random_logits(struct rng *r, float *logits, int n, double spread) {
 
 static struct sampler make(int n, float temperature, float top_p, uint64_t seed) {
     struct sampler s;
-    struct sampler_config c = {temperature, top_p, seed};
+    struct sampler_config c = {.temperature = temperature, .top_p = top_p, .seed = seed};
     struct err e;
     ck_assert_int_eq(sampler_init(&s, n, &c, &e), 0);
     return s;
@@ -92,7 +92,7 @@ START_TEST(bad_settings_name_the_field) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sampler s;
         struct err e = {0};
-        struct sampler_config c = {bad[i].temperature, bad[i].top_p, 0};
+        struct sampler_config c = {.temperature = bad[i].temperature, .top_p = bad[i].top_p};
         ck_assert_int_eq(sampler_init(&s, 8, &c, &e), -1);
         ck_assert_str_eq(e.field, bad[i].field);
     }

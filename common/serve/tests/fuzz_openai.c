@@ -10,12 +10,13 @@ enum { VOCAB = 1000 };
 
 static void check(const struct openai_request *r) {
     INVARIANT(r->model);
-    INVARIANT(isfinite(r->temperature) && r->temperature >= 0 && r->temperature <= 2);
-    INVARIANT(r->top_p > 0 && r->top_p <= 1);
+    INVARIANT(isfinite(r->sampling.temperature) && r->sampling.temperature >= 0 &&
+              r->sampling.temperature <= 2);
+    INVARIANT(r->sampling.top_p > 0 && r->sampling.top_p <= 1);
     INVARIANT(r->max_tokens >= 0);
     INVARIANT(r->n_stops >= 0 && r->n_stops <= ANSWER_MAX_STOPS);
     for (int32_t i = 0; i < r->n_stops; i++) {
-        size_t n = strlen(r->stop[i]);
+        size_t n = r->stops[i].n;
         INVARIANT(n >= 1 && n <= ANSWER_MAX_STOP_BYTES);
     }
     if (r->api == OPENAI_COMPLETIONS) {

@@ -63,9 +63,9 @@ static struct request submit_ids(const int32_t *ids, int32_t n, int32_t max_outp
     struct engine_request q = {.prompt = ids,
                                .n_prompt = n,
                                .max_output = max_output,
-                               .top_p = 1,
+                               .sampling = {.top_p = 1},
                                .n_stops = stop ? 1 : 0,
-                               .stop = {stop},
+                               .stops = &(struct answer_stop){stop, stop ? strlen(stop) : 0},
                                .ignore_end = ignore_end,
                                .stream = r.stream,
                                .live = r.live};

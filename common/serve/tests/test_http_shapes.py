@@ -178,6 +178,24 @@ def more_than_four_stops():
     equal((r.status, r.error()["param"]), (400, "stop"))
 
 
+def penalties_and_bias_reach_the_sampler():
+    def text(prompt="p", **fields):
+        return S.complete(prompt, temperature=0, **fields).json()["choices"][0]["text"]
+    equal(text(logit_bias={str(ord("z")): 30}, max_tokens=3), "zzz")
+    equal(text(logit_bias={str(ord("l")): -100}), "he\0\0o")
+    equal(text("h", repetition_penalty=100, logit_bias={str(ord("z")): 1}), "zello", "the prompt's h is penalised")
+    equal(text("h", presence_penalty=2, logit_bias={str(ord("z")): 19}), "helzo", "the second l is, not the prompt's h")
+    equal(text(frequency_penalty=2, logit_bias={str(ord("z")): 19}), "helzo")
+    for fields in ({"top_k": 1}, {"min_p": 1}, {"top_k": 1, "min_p": 0.5, "top_p": 0.5}):
+        equal(S.complete(temperature=2, **fields).json()["choices"][0]["text"], "hello", f"{fields}")
+    r = S.complete(min_tokens=8, temperature=0, headers={"X-Request-Id": "min-tokens"}).json()
+    equal((r["choices"][0]["text"], r["usage"]["completion_tokens"]), ("hello\0\0\0", 8))
+    equal(S.settled("min-tokens")["workload"]["decoding"], "greedy +")
+    S.tell("say a.b.c")
+    equal(text(stop=".", min_tokens=2), "a.b")
+    S.tell("say hello")
+
+
 def ignore_eos_reaches_the_engine():
     r = S.complete(max_tokens=9, ignore_eos=True).json()
     equal((r["usage"]["completion_tokens"], r["choices"][0]["finish_reason"]), (9, "length"))
@@ -213,7 +231,7 @@ def special_tokens_are_markers_in_a_raw_prompt_and_text_in_a_message():
 
 def errors_name_their_field():
     for fields, param in (({"foo": 1}, "foo"), ({"max_tokens": "8"}, "max_tokens"), ({"stop": ["a", 2]}, "stop[1]"),
-                          ({"prompt": [1, "x"]}, "prompt[1]"), ({"prompt": [99999]}, "prompt[0]"), ({"n": 3}, "n"), ({"top_k": 5}, "top_k"),
+                          ({"prompt": [1, "x"]}, "prompt[1]"), ({"prompt": [99999]}, "prompt[0]"), ({"n": 3}, "n"), ({"top_k": -5}, "top_k"),
                           ({"stream_options": {"include_usage": True}}, "stream_options")):
         r = S.complete(**fields)
         equal(r.status, 400, f"{fields}")
@@ -428,7 +446,7 @@ TESTS = [first_chunk_carries_role_and_content, completions_stream, whole_replies
          accepted_is_stamped_before_the_body_is_there, empty_answer, one_token_keeps_its_record,
          a_piece_says_how_many_tokens_it_carries, invalid_bytes_become_replacements,
          stop_strings_are_cut_and_counted, more_than_four_stops, continuous_usage_counts_up_and_obfuscation_pads,
-         ignore_eos_reaches_the_engine, null_is_an_absent_field,
+         penalties_and_bias_reach_the_sampler, ignore_eos_reaches_the_engine, null_is_an_absent_field,
          four_shapes_of_a_prompt, special_tokens_are_markers_in_a_raw_prompt_and_text_in_a_message, errors_name_their_field,
          malformed_json_has_a_position, absolute_targets, other_statuses, context_length_is_named, empty_prompt, bodies_are_bounded,
          records_are_joined, a_half_that_does_not_fit_is_refused, request_ids_are_checked, attempts_are_told_apart,

@@ -33,17 +33,27 @@ static const struct refusal {
     {OPENAI_COMPLETIONS, "{" P "\"tools\":[]}", "tools", "unknown field"},
     {OPENAI_CHAT, "{" MS "\"tools\":[{}]}", "tools", "value of [[]]"},
     {OPENAI_CHAT, "{" MS "\"best_of\":1}", "best_of", "unknown field"},
-    {OPENAI_COMPLETIONS, "{" P "\"frequency_penalty\":0.5}", "frequency_penalty", "value of [0]"},
-    {OPENAI_COMPLETIONS, "{" P "\"presence_penalty\":\"0\"}", "presence_penalty", "value of [0]"},
-    {OPENAI_COMPLETIONS, "{" P "\"repetition_penalty\":0}", "repetition_penalty", "value of [1]"},
-    {OPENAI_COMPLETIONS, "{" P "\"top_k\":40}", "top_k", "value of [-1, 0]"},
-    {OPENAI_COMPLETIONS, "{" P "\"min_p\":false}", "min_p", "value of [0]"},
-    {OPENAI_COMPLETIONS, "{" P "\"min_tokens\":3}", "min_tokens", "value of [0]"},
+    {OPENAI_COMPLETIONS, "{" P "\"frequency_penalty\":2.5}", "frequency_penalty",
+     "between -2 and 2"},
+    {OPENAI_COMPLETIONS, "{" P "\"presence_penalty\":\"0\"}", "presence_penalty",
+     "a number, not a string"},
+    {OPENAI_COMPLETIONS, "{" P "\"repetition_penalty\":0}", "repetition_penalty",
+     "between 0.01 and 100"},
+    {OPENAI_COMPLETIONS, "{" P "\"top_k\":-2}", "top_k", "between -1"},
+    {OPENAI_COMPLETIONS, "{" P "\"min_p\":false}", "min_p", "a number, not true"},
+    {OPENAI_COMPLETIONS, "{" P "\"max_tokens\":2,\"min_tokens\":3}", "min_tokens",
+     "max_tokens only 2"},
     {OPENAI_COMPLETIONS, "{" P "\"best_of\":2}", "best_of", "value of [1]"},
     {OPENAI_COMPLETIONS, "{" P "\"logprobs\":0}", "logprobs", "value of [false]"},
     {OPENAI_CHAT, "{" MS "\"logprobs\":true}", "logprobs", "value of [false]"},
     {OPENAI_COMPLETIONS, "{" P "\"echo\":true}", "echo", "value of [false]"},
-    {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"5\":1}}", "logit_bias", "value of [{}]"},
+    {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"5\":101}}", "logit_bias.5", "-100 and 100"},
+    {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"05\":1}}", "logit_bias.05", "a token id"},
+    {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"1000\":1}}", "logit_bias.1000", "below 1000"},
+    {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"\":1}}", "logit_bias.", "a token id"},
+    {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":[1]}", "logit_bias", "an object"},
+    {OPENAI_COMPLETIONS, "{" P "\"top_k\":1.5}", "top_k", "whole number, not 1.5"},
+    {OPENAI_CHAT, "{" MS "\"min_p\":1.01}", "min_p", "between 0 and 1"},
     {OPENAI_CHAT, "{" MS "\"response_format\":{\"type\":\"json_object\"}}", "response_format",
      "\"text\""},
     {OPENAI_COMPLETIONS,
@@ -160,10 +170,10 @@ START_TEST(chat_with_everything) {
     ck_assert_str_eq(r.messages[1].content, "ab");
     ck_assert(r.stream && r.include_usage && r.has_seed && r.ignore_eos);
     ck_assert_int_eq(r.n_stops, 2);
-    ck_assert_str_eq(r.stop[1], "yy");
+    ck_assert_str_eq(r.stops[1].text, "yy");
     ck_assert_int_eq(r.max_tokens, 7);
-    ck_assert(r.temperature == 0 && r.top_p == 0.5);
-    ck_assert_uint_eq(r.seed, (uint64_t)-3);
+    ck_assert(r.sampling.temperature == 0 && r.sampling.top_p == 0.5f);
+    ck_assert_uint_eq(r.sampling.seed, (uint64_t)-3);
     openai_request_release(&r);
 }
 END_TEST
@@ -176,7 +186,8 @@ START_TEST(null_is_as_if_left_out) {
         "\"seed\":null,\"stream\":null,\"n\":null,\"user\":null,\"stream_options\":null,"
         "\"ignore_eos\":null,\"messages\":null,\"tools\":null}";
     ck_assert_msg(!parse(&r, OPENAI_COMPLETIONS, body, &e), "%s: %s", e.field, e.text);
-    ck_assert(r.temperature == 1 && r.top_p == 1 && !r.has_seed && !r.stream && !r.ignore_eos);
+    ck_assert(r.sampling.temperature == 1 && r.sampling.top_p == 1 && !r.has_seed && !r.stream &&
+              !r.ignore_eos);
     ck_assert_int_eq(r.max_tokens, 0);
     openai_request_release(&r);
     const char *chat =
@@ -244,6 +255,23 @@ START_TEST(neutral_values_are_taken) {
             ck_assert_msg(!parse(&r, sets[k].api, body, &e), "%s: %s", body, e.text);
             openai_request_release(&r);
         }
+}
+END_TEST
+
+START_TEST(sampling_settings_are_read) {
+    struct openai_request r;
+    struct err e = {0};
+    const char *body = "{" P "\"top_k\":40,\"min_p\":0.05,\"min_tokens\":3,\"presence_penalty\":-2,"
+                       "\"frequency_penalty\":0.5,\"repetition_penalty\":1.25,"
+                       "\"logit_bias\":{\"0\":-100,\"999\":1.5}}";
+    ck_assert_msg(!parse(&r, OPENAI_COMPLETIONS, body, &e), "%s: %s", e.field, e.text);
+    const struct token_rules_config *c = &r.sampling.rules;
+    ck_assert(r.sampling.top_k == 40 && r.sampling.min_p == 0.05f && c->min_tokens == 3);
+    ck_assert(c->presence_penalty == -2 && c->frequency_penalty == 0.5f);
+    ck_assert(c->repetition_penalty == 1.25f && c->n_bias == 2);
+    ck_assert(c->bias[0].id == 0 && c->bias[0].bias == -100);
+    ck_assert(c->bias[1].id == 999 && c->bias[1].bias == 1.5f);
+    openai_request_release(&r);
 }
 END_TEST
 
@@ -335,6 +363,7 @@ static Suite *openai_suite(void) {
     tcase_add_test(c, null_is_as_if_left_out);
     tcase_add_test(c, prompts_of_four_shapes);
     tcase_add_test(c, neutral_values_are_taken);
+    tcase_add_test(c, sampling_settings_are_read);
     tcase_add_test(c, messages_of_real_clients);
     tcase_add_test(c, only_the_first_chunk_carries_the_role);
     tcase_add_test(c, usage_comes_in_a_chunk_without_choices);

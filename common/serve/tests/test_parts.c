@@ -272,13 +272,16 @@ END_TEST
 /* ---- stop strings ---------------------------------------------------------------------------- */
 
 /* Feeds text byte by byte as tokens; "|" in the result stands between pieces. */
-static void answer_of(const char *text, const char *const *stops, char *out, bool *stopped) {
+static void answer_of(const char *text, const char *const *stops, int32_t min_tokens, char *out,
+                      bool *stopped) {
     struct tokenizer *t = fake_tokenizer();
     struct answer a;
     struct answer_piece piece = {0};
     struct err e;
-    answer_init(&a, t);
-    for (; *stops; stops++) answer_add_stop(&a, *stops);
+    struct answer_stop list[5];
+    int32_t n = 0;
+    for (; stops[n]; n++) list[n] = (struct answer_stop){stops[n], strlen(stops[n])};
+    ck_assert(!answer_init(&a, t, list, n, min_tokens, &e));
     out[0] = '\0';
     *stopped = false;
     for (; *text && !*stopped; text++) {
@@ -296,27 +299,32 @@ static void answer_of(const char *text, const char *const *stops, char *out, boo
 static const struct {
     const char *text, *stops[5], *want;
     bool stopped;
+    int32_t min_tokens;
 } stop_cases[] = {
-    {"abc", {NULL}, "a1|b1|c1|", false},
-    {"abcd", {"bc"}, "a1|", true},
-    {"abXd", {"bc"}, "a1|bX2|d1|", false},
-    {"aab", {"ab"}, "a2|", true},                 /* the first a is released once the second came */
-    {"ababac", {"abac"}, "ab4|", true},           /* a stop that overlaps its own beginning */
-    {"xyz", {"yz", "y"}, "x1|", true},            /* the one that is complete first */
-    {"xENDy", {"ENDLESS", "ND"}, "x1|E3|", true}, /* the text before the stop is released */
-    {"abcde", {"bcdX", "cde"}, "a1|b4|", true},
-    {"ab", {"abc"}, "ab2|", false}, /* the end decides */
+    {"abc", {NULL}, "a1|b1|c1|", false, 0},
+    {"abcd", {"bc"}, "a1|", true, 0},
+    {"abXd", {"bc"}, "a1|bX2|d1|", false, 0},
+    {"aab", {"ab"}, "a2|", true, 0},       /* the first a is released once the second came */
+    {"ababac", {"abac"}, "ab4|", true, 0}, /* a stop that overlaps its own beginning */
+    {"xyz", {"yz", "y"}, "x1|", true, 0},  /* the one that is complete first */
+    {"xENDy", {"ENDLESS", "ND"}, "x1|E3|", true, 0}, /* the text before the stop is released */
+    {"abcde", {"bcdX", "cde"}, "a1|b4|", true, 0},
+    {"ab", {"abc"}, "ab2|", false, 0}, /* the end decides */
     {"\xc3\xa9!",
      {"!"},
      "\xc3\xa9"
      "2|",
-     true},
+     true,
+     0},
+    {"a.b.c.", {"."}, "a1|.1|b1|.1|c1|", true, 4}, /* the first two stops come too early */
+    {"a.b.c.", {"."}, "a1|.1|b1|", true, 3},       /* the fourth token is late enough */
+    {"xENDy", {"END"}, "x1|", true, 3},            /* it begins early, and is complete late */
 };
 
 START_TEST(stop_strings_are_withheld_and_cut) {
     char out[200];
     bool stopped;
-    answer_of(stop_cases[_i].text, stop_cases[_i].stops, out, &stopped);
+    answer_of(stop_cases[_i].text, stop_cases[_i].stops, stop_cases[_i].min_tokens, out, &stopped);
     ck_assert_str_eq(out, stop_cases[_i].want);
     ck_assert_int_eq(stopped, stop_cases[_i].stopped);
 }

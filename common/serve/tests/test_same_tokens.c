@@ -110,7 +110,9 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
         struct engine_request q = {.prompt = prompts[i],
                                    .n_prompt = lengths[i],
                                    .max_output = OUTPUT,
-                                   .top_p = 1,
+                                   .sampling = {.top_p = 1,
+                                                .rules.frequency_penalty = i % 2 ? 0.5f : 0,
+                                                .rules.repetition_penalty = i % 3 ? 1.2f : 1},
                                    .ignore_end = true,
                                    .stream = streams[i],
                                    .live = live[i]};

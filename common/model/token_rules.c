@@ -1,0 +1,88 @@
+/* token_rules.c: see token_rules.h. */
+#include "model/token_rules.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct token_rules {
+    struct token_rules_config c; /* its pointers are to the copies below */
+    int32_t vocab_size, n_chosen;
+    float *logits;           /* (vocab_size) */
+    uint32_t *count;         /* (vocab_size) how often the output has the token */
+    unsigned char *prompted; /* (vocab_size) 1: the prompt has the token */
+    struct token_bias *bias;
+    int32_t *ends;
+};
+
+static int allocate(struct token_rules *r, struct err *e) {
+    size_t vocab = (size_t)r->vocab_size;
+    r->logits = malloc(vocab * sizeof *r->logits);
+    r->count = calloc(vocab, sizeof *r->count);
+    r->prompted = calloc(vocab, sizeof *r->prompted);
+    r->bias = malloc((size_t)(r->c.n_bias + 1) * sizeof *r->bias);
+    r->ends = malloc((size_t)(r->c.n_ends + 1) * sizeof *r->ends);
+    if (r->logits && r->count && r->prompted && r->bias && r->ends) return 0;
+    return err_set(e, "no memory for penalties over %d tokens", r->vocab_size);
+}
+
+int token_rules_create(struct token_rules **out, const struct token_rules_config *c,
+                       int32_t vocab_size, struct err *e) {
+    *out = NULL;
+    bool repeats = c->repetition_penalty != 0 && c->repetition_penalty != 1;
+    if (c->presence_penalty == 0 && c->frequency_penalty == 0 && !repeats && c->n_bias == 0 &&
+        c->min_tokens == 0)
+        return 0;
+    struct token_rules *r = calloc(1, sizeof *r);
+    if (!r) return err_set(e, "no memory for penalties");
+    r->c = *c;
+    r->vocab_size = vocab_size;
+    if (!repeats) r->c.repetition_penalty = 1;
+    if (allocate(r, e)) {
+        token_rules_free(r);
+        return -1;
+    }
+    if (c->n_bias > 0) memcpy(r->bias, c->bias, (size_t)c->n_bias * sizeof *c->bias);
+    if (c->n_ends > 0) memcpy(r->ends, c->ends, (size_t)c->n_ends * sizeof *c->ends);
+    for (int32_t i = 0; i < c->n_prompt; i++) r->prompted[c->prompt[i]] = 1;
+    r->c.prompt = NULL;
+    *out = r;
+    return 0;
+}
+
+void token_rules_free(struct token_rules *r) {
+    if (!r) return;
+    free(r->logits);
+    free(r->count);
+    free(r->prompted);
+    free(r->bias);
+    free(r->ends);
+    free(r);
+}
+
+static float clamp(float x) {
+    return fminf(fmaxf(x, -FLT_MAX), FLT_MAX);
+}
+
+const float *token_rules_apply(struct token_rules *r, const float *logits) {
+    const struct token_rules_config *c = &r->c;
+    float *x = r->logits;
+    memcpy(x, logits, (size_t)r->vocab_size * sizeof *x);
+    for (int32_t i = 0; i < c->n_bias; i++) x[r->bias[i].id] += r->bias[i].bias;
+    for (int32_t i = 0; i < r->vocab_size; i++) {
+        if (!r->prompted[i] && !r->count[i]) continue;
+        float repeat = c->repetition_penalty;
+        x[i] = clamp(x[i] > 0 ? x[i] / repeat : x[i] * repeat);
+        if (r->count[i]) x[i] -= c->frequency_penalty * (float)r->count[i] + c->presence_penalty;
+    }
+    /* last here: no other rule may bring an excluded token back */
+    for (int32_t i = 0; i < c->n_ends && r->n_chosen < c->min_tokens; i++) x[r->ends[i]] = -FLT_MAX;
+    return x;
+}
+
+void token_rules_note(struct token_rules *r, int32_t id) {
+    r->count[id]++;
+    r->n_chosen++;
+}
