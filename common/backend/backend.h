@@ -25,9 +25,10 @@ struct backend_seq {
     int32_t n_tokens;      /* >= 1 */
     int32_t pos0;          /* tokens of this sequence that are in the cache */
     const int32_t
-        *block_table; /* (n_blocks) entry i: the physical block of positions [16 i, 16 i + 16) */
-    int32_t n_blocks; /* >= ceil((pos0 + n_tokens) / KV_BLOCK_TOKENS) */
-    bool want_logits; /* of the last token */
+        *block_table;    /* (n_blocks) entry i: the physical block of positions [16 i, 16 i + 16) */
+    int32_t n_blocks;    /* >= ceil((pos0 + n_tokens) / KV_BLOCK_TOKENS) */
+    int32_t want_logits; /* of so many of its last tokens; mostly 0, or 1 for the next token. All
+                            sequences of a batch together: at most max_seqs */
 };
 
 struct backend_batch {
@@ -50,9 +51,9 @@ struct backend_info {
 struct backend;
 
 struct backend_ops {
-    /* Runs one step. logits: (number of seqs with want_logits, vocab_size) float, in the order of
-     * the batch, owned by the caller. 0, or -1 and *e: an invalid batch, which is the caller's bug,
-     * or a failure of the machine (out of memory, a device fault). */
+    /* Runs one step. logits: (sum of want_logits, vocab_size) float, in the order of the batch and
+     * of its tokens, owned by the caller. 0, or -1 and *e: an invalid batch, which is the caller's
+     * bug, or a failure of the machine (out of memory, a device fault). */
     int (*step)(struct backend *b, const struct backend_batch *batch, float *logits, struct err *e);
     void (*free)(struct backend *b);
 };

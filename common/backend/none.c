@@ -14,10 +14,10 @@ static int step(struct backend *base, const struct backend_batch *batch, float *
     (void)e;
     size_t vocab = (size_t)base->info.vocab_size;
     for (int32_t i = 0; i < batch->n_seqs; i++) {
-        if (!batch->seqs[i].want_logits) continue;
-        memset(logits, 0, vocab * sizeof *logits);
-        logits[((struct none_backend *)base)->filler] = 1;
-        logits += vocab;
+        for (int32_t k = 0; k < batch->seqs[i].want_logits; k++, logits += vocab) {
+            memset(logits, 0, vocab * sizeof *logits);
+            logits[((struct none_backend *)base)->filler] = 1;
+        }
     }
     return 0;
 }

@@ -184,6 +184,10 @@ static struct seq *make_seq(struct engine *g, const struct engine_request *r) {
     s->arrival_ns = r->arrival_ns;
     s->ignore_end = r->ignore_end;
     s->ends_after = r->ends_after;
+    s->scores = r->scores;
+    s->prompt_scores = r->prompt_scores;
+    s->top_scores = r->top_scores;
+    if (s->top_scores > g->backend->info.vocab_size) s->top_scores = g->backend->info.vocab_size;
     s->stream = r->stream;
     stream_hold(s->stream);
     s->live = r->live;
@@ -192,7 +196,7 @@ static struct seq *make_seq(struct engine *g, const struct engine_request *r) {
 }
 
 enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id) {
-    INVARIANT(r->max_output >= 1);
+    INVARIANT(r->max_output >= 0 && r->n_prompt + r->max_output >= 1);
     INVARIANT(r->n_prompt + r->max_output <= g->backend->info.max_seq_tokens);
     enum engine_submit rc = SUBMIT_OK;
     pthread_mutex_lock(&g->lock);

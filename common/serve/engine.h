@@ -41,8 +41,12 @@ struct seq {
     int32_t cached;   /* of them, found by prefix reuse at its first admission; -1 before */
     int32_t preemptions;
     struct kv_table kv;
-    int32_t ends_after;       /* as in struct engine_request */
-    bool ignore_end;          /* the end token is an ordinary token: a fixed output length */
+    int32_t ends_after; /* as in struct engine_request */
+    bool ignore_end;    /* the end token is an ordinary token: a fixed output length */
+    bool scores;        /* as in struct engine_request, and the next two */
+    bool prompt_scores;
+    int32_t top_scores;
+    int32_t n_scored;         /* tokens of the prompt whose scores were pushed */
     bool cancelled;           /* set by the HTTP side; honoured at the next step */
     struct sampler sampler;   /* engine thread only */
     struct answer answer;     /* engine thread only */
@@ -112,6 +116,15 @@ struct seq *engine_find(struct engine *g, int64_t id);
  * request goes before those that never ran. Its blocks are unchanged and no event is stamped. */
 void engine_to_running(struct engine *g, struct seq *s);
 void engine_to_waiting(struct engine *g, struct seq *s);
+/* Pushes the log-probabilities of a token that was chosen, if the request asks for them. False when
+ * memory is out: then the request was ended. */
+bool engine_push_scores(struct engine *g, struct seq *s, const float *logits, int32_t id);
+/* A request may ask for the log-probabilities of its prompt. Its part of batch[0..n) then wants the
+ * logits of all its tokens, and is cut so that the batch wants those of max_seqs tokens at most. */
+void engine_want_prompt_scores(struct engine *g, int32_t n);
+/* Pushes those of the prompt's tokens that the part's logits predict. False as above. */
+bool engine_push_prompt_scores(struct engine *g, struct seq *s, const struct backend_seq *part,
+                               const float *logits);
 /* A step over batch[0..n) began at start_ns and ended just now: a line in the step log. */
 void engine_note_step(struct engine *g, int32_t n, int64_t start_ns);
 /* Ends the request: gives its blocks back, closes its stream and frees it. `why` is the finish
@@ -147,11 +160,14 @@ void engine_free(struct engine *g);
 struct engine_request {
     const int32_t *prompt; /* (n_prompt), copied */
     int32_t n_prompt;
-    int32_t max_output; /* >= 1; n_prompt + max_output <= backend->info.max_seq_tokens */
+    int32_t max_output; /* >= 0; n_prompt + max_output <= backend->info.max_seq_tokens */
     struct sampler_config sampling;  /* copied; of its rules, the engine sets prompt and ends */
     const struct answer_stop *stops; /* (n_stops), copied */
     int32_t n_stops;
     bool ignore_end;
+    bool scores;           /* push the log-probabilities of each chosen token, the end token too */
+    bool prompt_scores;    /* of each token of the prompt as well; needs `scores` */
+    int32_t top_scores;    /* and of so many most likely tokens beside each */
     int32_t ends_after;    /* > 0: the answer ends with "stop" after so many tokens, whatever they
                               are: a length that a workload states */
     int64_t arrival_ns;    /* request_accepted */

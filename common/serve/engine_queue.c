@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "serve/stamps.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,50 @@ void engine_note_step(struct engine *g, int32_t n, int64_t start_ns) {
         *(decodes ? &step.decode_tokens : &step.prefill_tokens) += g->batch[i].n_tokens;
     }
     step_log_add(g->step_log, &step);
+}
+
+/* ---- log-probabilities ----------------------------------------------------------------------- */
+
+static bool push_row(struct engine *g, struct seq *s, const struct token_score *row) {
+    if (!stream_push_scores(s->stream, row, (size_t)s->top_scores + 1)) return true;
+    engine_end(g, s, STREAM_FAILED, "no memory for log-probabilities");
+    return false;
+}
+
+bool engine_push_scores(struct engine *g, struct seq *s, const float *logits, int32_t id) {
+    if (!s->scores) return true;
+    struct token_score row[1 + TOKEN_SCORES_MAX_TOP];
+    token_scores(logits, g->backend->info.vocab_size, id, s->top_scores, row);
+    return push_row(g, s, row);
+}
+
+void engine_want_prompt_scores(struct engine *g, int32_t n) {
+    int32_t left = g->backend->info.max_seqs - n; /* beyond one row for each part */
+    for (int32_t i = 0; i < n; i++) {
+        struct backend_seq *part = &g->batch[i];
+        const struct seq *s = g->batch_of[i];
+        if (!s->prompt_scores || s->n_scored == s->n_prompt) continue;
+        if (part->n_tokens > left + 1) part->n_tokens = left + 1;
+        part->want_logits = part->n_tokens;
+        left -= part->n_tokens - 1;
+    }
+}
+
+bool engine_push_prompt_scores(struct engine *g, struct seq *s, const struct backend_seq *part,
+                               const float *logits) {
+    if (!s->prompt_scores || s->n_scored == s->n_prompt) return true;
+    struct token_score first[1 + TOKEN_SCORES_MAX_TOP];
+    for (int32_t k = 0; k <= s->top_scores; k++) first[k] = (struct token_score){-1, NAN};
+    first[0].id = s->tokens[0];
+    if (s->n_scored == 0 && !push_row(g, s, first)) return false;
+    if (s->n_scored == 0) s->n_scored = 1; /* nothing predicts the first token */
+    for (int32_t k = 0; k < part->want_logits; k++, logits += g->backend->info.vocab_size) {
+        int32_t at = part->pos0 + part->n_tokens - part->want_logits + k + 1; /* is predicted */
+        if (at < s->n_scored || at >= s->n_prompt) continue; /* computed again, or none of it */
+        if (!engine_push_scores(g, s, logits, s->tokens[at])) return false;
+        s->n_scored++;
+    }
+    return true;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

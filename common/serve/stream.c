@@ -33,6 +33,7 @@ void stream_release(struct stream *s) {
     if (refs > 0) return;
     pthread_mutex_destroy(&s->lock);
     free(s->text);
+    free(s->scores);
     free(s);
 }
 
@@ -78,6 +79,31 @@ int stream_push(struct stream *s, const char *text, size_t n, int32_t tokens) {
         s->n_text += n;
         add_piece(s, n, tokens);
         wake(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return room ? 0 : -1;
+}
+
+static bool make_score_room(struct stream *s, size_t n) {
+    if (s->begin_score + s->n_scores + n <= s->cap_scores) return true;
+    if (s->begin_score > 0 && s->n_scores > 0)
+        memmove(s->scores, s->scores + s->begin_score, s->n_scores * sizeof *s->scores);
+    s->begin_score = 0;
+    if (s->n_scores + n <= s->cap_scores) return true;
+    size_t cap = 2 * (s->n_scores + n);
+    struct token_score *scores = realloc(s->scores, cap * sizeof *scores);
+    if (!scores) return false;
+    s->scores = scores;
+    s->cap_scores = cap;
+    return true;
+}
+
+int stream_push_scores(struct stream *s, const struct token_score *scores, size_t n) {
+    pthread_mutex_lock(&s->lock);
+    bool room = make_score_room(s, n);
+    if (room) {
+        memcpy(s->scores + s->begin_score + s->n_scores, scores, n * sizeof *scores);
+        s->n_scores += n;
     }
     pthread_mutex_unlock(&s->lock);
     return room ? 0 : -1;
@@ -163,6 +189,15 @@ int stream_take(struct stream *s, struct buffer *text, int32_t *tokens) {
 out:
     pthread_mutex_unlock(&s->lock);
     return rc;
+}
+
+void stream_take_scores(struct stream *s, struct buffer *to, size_t n) {
+    pthread_mutex_lock(&s->lock);
+    if (n > s->n_scores) n = s->n_scores;
+    if (n > 0) buffer_add(to, (const char *)(s->scores + s->begin_score), n * sizeof *s->scores);
+    s->begin_score += n;
+    s->n_scores -= n;
+    pthread_mutex_unlock(&s->lock);
 }
 
 struct stream_end stream_end_of(struct stream *s) {

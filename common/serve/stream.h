@@ -12,6 +12,8 @@
 #ifndef SERVELAB_SERVE_STREAM_H
 #define SERVELAB_SERVE_STREAM_H
 
+#include "model/token_scores.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +46,8 @@ struct stream {
     size_t begin, n_text, cap_text;
     struct stream_piece pieces[STREAM_MAX_PIECES]; /* a ring: n_pieces from first_piece */
     int32_t first_piece, n_pieces;
+    struct token_score *scores; /* (n_scores) not yet taken, from begin_score */
+    size_t begin_score, n_scores, cap_scores;
     enum stream_state state;
     char finish_reason[16];
     char error[160];
@@ -67,6 +71,9 @@ void stream_release(struct stream *s);
 /* Appends the piece text[0..n), n > 0, of `tokens` tokens. -1, and nothing appended, when more than
  * STREAM_MAX_BYTES would wait, or memory is out. */
 int stream_push(struct stream *s, const char *text, size_t n, int32_t tokens);
+/* Appends the n scores of one token (token_scores.h), before the piece that the token is in. A
+ * request has at most as many as its prompt and answer have tokens. -1 when memory is out. */
+int stream_push_scores(struct stream *s, const struct token_score *scores, size_t n);
 /* Closes the stream: the answer is complete. Does nothing on a closed stream. */
 void stream_finish(struct stream *s, const char *finish_reason, int32_t output_tokens,
                    int32_t closing_tokens, int32_t cached_tokens);
@@ -91,6 +98,9 @@ bool stream_ready_or_suspend(struct stream *s);
  * none any more, because the stream is closed and empty, or memory is out. */
 struct buffer;
 int stream_take(struct stream *s, struct buffer *text, int32_t *tokens);
+
+/* Appends the next n scores to *to, or all that are left when there are fewer. */
+void stream_take_scores(struct stream *s, struct buffer *to, size_t n);
 
 /* How the answer ended, with the fields of struct stream. */
 struct stream_end {

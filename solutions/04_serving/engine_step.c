@@ -78,11 +78,12 @@ static int32_t carry_out(struct engine *g, const struct policy_plan *plan, struc
     }
     for (int32_t i = 0; i < n && g->prefix_cache; i++) {
         struct seq *s = g->batch_of[i];
-        if (s->computed > 0) continue;
+        if (s->computed > 0 || s->prompt_scores) continue;
         int32_t tokens = reuse_prefix(g, s, g->batch[i].n_tokens, e);
         if (tokens < 0) return -1;
         g->batch[i] = part_of(s, tokens);
     }
+    engine_want_prompt_scores(g, n);
     return n;
 }
 
@@ -116,16 +117,22 @@ static void finish(struct engine *g, struct seq *s, const char *finish_reason) {
 static void next_token(struct engine *g, struct seq *s, const float *logits) {
     struct err e;
     struct answer_piece piece;
+    if (s->max_output == 0) { /* only the prompt was asked for */
+        finish(g, s, "length");
+        return;
+    }
     int32_t id = sampler_next(&s->sampler, logits, &e);
     if (id < 0) {
         engine_end(g, s, STREAM_FAILED, e.text);
         return;
     }
-    if (tokenizer_ends(g->tokenizer, id) && !s->ignore_end) {
+    bool ends = tokenizer_ends(g->tokenizer, id) && !s->ignore_end;
+    if (!ends) stamp(g, s, stamp_first_token); /* before its text is made */
+    if (!engine_push_scores(g, s, logits, id)) return;
+    if (ends) {
         finish(g, s, "stop");
         return;
     }
-    stamp(g, s, stamp_first_token); /* before its text is made */
     s->tokens[s->n_prompt + s->n_generated++] = id;
     if (answer_push(&s->answer, id, &piece, &e)) {
         engine_end(g, s, STREAM_FAILED, e.text);
@@ -142,9 +149,13 @@ static void take_results(struct engine *g, int32_t n) {
         struct seq *s = g->batch_of[i];
         s->computed += g->batch[i].n_tokens;
         if (g->prefix_cache) kv_table_publish(g->kv, &s->kv, s->tokens, s->computed);
-        if (!g->batch[i].want_logits) continue;
-        if (!s->cancelled) next_token(g, s, logits);
-        logits += g->backend->info.vocab_size;
+        int32_t rows = g->batch[i].want_logits; /* more than one only for a prompt's scores */
+        if (rows == 0) continue;
+        const float *last = logits + (size_t)(rows - 1) * (size_t)g->backend->info.vocab_size;
+        bool complete = s->computed == s->n_prompt + s->n_generated && !s->cancelled;
+        if (engine_push_prompt_scores(g, s, &g->batch[i], logits) && complete)
+            next_token(g, s, last);
+        logits = last + g->backend->info.vocab_size;
     }
 }
 

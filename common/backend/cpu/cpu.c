@@ -183,6 +183,9 @@ static int check_seq(const struct cpu_backend *b, const struct backend_seq *q, i
     if (q->n_tokens < 1 || q->pos0 < 0 || q->pos0 > i->max_seq_tokens - q->n_tokens)
         return err_set(e, "sequence %d of the batch: tokens %d to %d don't fit 0 to %d", n, q->pos0,
                        q->pos0 + q->n_tokens - 1, i->max_seq_tokens - 1);
+    if (q->want_logits < 0 || q->want_logits > q->n_tokens)
+        return err_set(e, "sequence %d of the batch: logits of %d of %d tokens", n, q->want_logits,
+                       q->n_tokens);
     int32_t blocks = policy_blocks_for(q->pos0 + q->n_tokens);
     if (q->n_blocks < blocks)
         return err_set(e, "sequence %d of the batch: %d tokens need %d blocks, its table has %d", n,
@@ -207,11 +210,15 @@ static int step(struct backend *base, const struct backend_batch *batch, float *
     if (batch->n_seqs < 1 || batch->n_seqs > i->max_seqs)
         return err_set(e, "a batch of %d sequences; 1 to %d are possible", batch->n_seqs,
                        i->max_seqs);
-    int64_t tokens = 0;
+    int64_t tokens = 0, logit_rows = 0;
     for (int32_t n = 0; n < batch->n_seqs; n++) {
         if (check_seq(b, &batch->seqs[n], n, e)) return -1;
         tokens += batch->seqs[n].n_tokens;
+        logit_rows += batch->seqs[n].want_logits;
     }
+    if (logit_rows > i->max_seqs)
+        return err_set(e, "logits of %lld tokens in a step; %d are the most", (long long)logit_rows,
+                       i->max_seqs);
     if (tokens > i->max_step_tokens)
         return err_set(e, "a step of %lld tokens; %d are the most", (long long)tokens,
                        i->max_step_tokens);

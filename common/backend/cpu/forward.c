@@ -38,7 +38,7 @@ static struct matmul times(const struct step *s, const float *x);
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Fills the step's flat lists of rows; returns the number of sequences that want logits. */
+/* Fills the step's flat lists of rows; returns the number of rows whose logits are wanted. */
 static int32_t lay_out(struct cpu_backend *b, const struct backend_batch *batch) {
     int32_t row = 0, wanted = 0;
     for (int32_t i = 0; i < batch->n_seqs; i++) {
@@ -51,10 +51,11 @@ static int32_t lay_out(struct cpu_backend *b, const struct backend_batch *batch)
             b->slot[row] =
                 q->block_table[pos / KV_BLOCK_TOKENS] * KV_BLOCK_TOKENS + pos % KV_BLOCK_TOKENS;
         }
-        if (!q->want_logits) continue;
-        b->last_spans[wanted] =
-            (struct attention_span){q->block_table, q->pos0 + q->n_tokens - 1, 1, wanted};
-        b->last_row[wanted++] = row - 1;
+        for (int32_t k = q->want_logits; k > 0; k--) {
+            b->last_spans[wanted] =
+                (struct attention_span){q->block_table, q->pos0 + q->n_tokens - k, 1, wanted};
+            b->last_row[wanted++] = row - k;
+        }
     }
     return wanted;
 }

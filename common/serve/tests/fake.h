@@ -62,7 +62,9 @@ static int32_t *fake_slot(struct fake *f, const struct backend_seq *s, int32_t p
 static int32_t fake_answer(struct fake *f, const struct backend_seq *s) {
     int32_t n = s->pos0 + s->n_tokens, *prompt_end = &f->prompt_end[s->block_table[0]];
     for (int32_t i = 0; i < n; i++) INVARIANT(*fake_slot(f, s, i) >= 0);
-    if (*prompt_end < 0) *prompt_end = n;
+    /* a part that wants more rows ends inside the prompt or at its end; its last part must have
+     * more than one token for this */
+    if (*prompt_end < 0 || s->want_logits > 1) *prompt_end = n;
     int32_t at = n - *prompt_end, id = FAKE_END;
     pthread_mutex_lock(&f->lock);
     if (f->n_script < 0 && at < *prompt_end) id = *fake_slot(f, s, *prompt_end - 1 - at);
@@ -81,13 +83,14 @@ static int fake_step(struct backend *b, const struct backend_batch *batch, float
         total += s->n_tokens;
         if (s->pos0 == 0) f->prompt_end[s->block_table[0]] = -1;
         for (int32_t k = 0; k < s->n_tokens; k++) *fake_slot(f, s, s->pos0 + k) = s->tokens[k];
-        if (!s->want_logits) continue;
-        for (int32_t v = 0; v < b->info.vocab_size; v++) logits[v] = 0;
-        logits[fake_answer(f, s)] = 20;
-        pthread_mutex_lock(&f->lock);
-        if (f->finished == f->nan_at) logits[7] = NAN;
-        pthread_mutex_unlock(&f->lock);
-        logits += b->info.vocab_size;
+        /* rows before the last one say that the prompt's next token was most likely */
+        for (int32_t k = s->want_logits; k > 0; k--, logits += b->info.vocab_size) {
+            for (int32_t v = 0; v < b->info.vocab_size; v++) logits[v] = 0;
+            logits[k > 1 ? s->tokens[s->n_tokens - k + 1] : fake_answer(f, s)] = 20;
+            pthread_mutex_lock(&f->lock);
+            if (f->finished == f->nan_at) logits[7] = NAN;
+            pthread_mutex_unlock(&f->lock);
+        }
     }
     pthread_mutex_lock(&f->lock);
     if (total > f->largest_step) f->largest_step = total;

@@ -1,6 +1,7 @@
-/* test_same_tokens.c: greedy answers do not depend on scheduling. The embedded model answers the
- * same prompts under random plans: any batch, any chunk of prefill, preemption, blocks in any
- * order, with and without prefix reuse. The reference is one request at a time.
+/* test_same_tokens.c: greedy answers and log-probabilities do not depend on scheduling. The
+ * embedded model answers the same prompts under random plans: any batch, any chunk of prefill,
+ * preemption, blocks in any order, with and without prefix reuse. The reference is one request at a
+ * time.
  */
 #include "testing/check_main.h"
 
@@ -12,16 +13,17 @@
 #include "base/buffer.h"
 #include "serve/engine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROMPTS = 10, OUTPUT = 24, LONGEST = 150, POSITIONS = 6, BUDGET = 64, TIGHT = 40 };
+enum { TOP = 3, SCORES = (LONGEST + OUTPUT) * (1 + TOP) };
 
 static struct model *model;
 static struct tokenizer *tokenizer;
 static int32_t prompts[PROMPTS][LONGEST], lengths[PROMPTS];
-static char reference[PROMPTS][1024];
 
 /* ---- a policy that does anything the rules allow --------------------------------------------- */
 
@@ -77,8 +79,12 @@ static const struct policy_ops chaos = {"chaos", chaos_create, chaos_plan, free}
 
 struct result {
     char text[PROMPTS][1024];
+    struct token_score scores[PROMPTS][SCORES]; /* (n_scores[i]) */
+    size_t n_scores[PROMPTS];
     int64_t preemptions, cached;
 };
+
+static struct result reference;
 
 static struct result answer_all(const struct policy_ops *policy, const char *arg, int32_t positions,
                                 int32_t kv_blocks, bool prefix_cache) {
@@ -114,6 +120,9 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
                                                 .rules.frequency_penalty = i % 2 ? 0.5f : 0,
                                                 .rules.repetition_penalty = i % 3 ? 1.2f : 1},
                                    .ignore_end = true,
+                                   .scores = i % 4 > 0,
+                                   .prompt_scores = i % 4 == 2,
+                                   .top_scores = i % 4 > 1 ? TOP : 0,
                                    .stream = streams[i],
                                    .live = live[i]};
         int64_t id;
@@ -134,6 +143,10 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
         while (stream_take(streams[i], &text, &tokens) == 1) continue;
         buffer_puts(&text, "");
         snprintf(all.text[i], sizeof all.text[i], "%s", text.bytes);
+        buffer_clear(&text);
+        stream_take_scores(streams[i], &text, SCORES);
+        all.n_scores[i] = text.n / sizeof all.scores[i][0];
+        if (text.n > 0) memcpy(all.scores[i], text.bytes, text.n);
         buffer_release(&text);
         for (size_t k = 0; k < live[i]->record.n_events; k++)
             all.preemptions += live[i]->record.events[k].kind == EV_REQUEST_PREEMPTED;
@@ -147,9 +160,14 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
 }
 
 static void expect_reference(const struct result *r, const char *what) {
-    for (int i = 0; i < PROMPTS; i++)
-        ck_assert_msg(!strcmp(r->text[i], reference[i]), "prompt %d, %s: '%s', alone: '%s'", i,
-                      what, r->text[i], reference[i]);
+    for (int i = 0; i < PROMPTS; i++) {
+        ck_assert_msg(!strcmp(r->text[i], reference.text[i]), "prompt %d, %s: '%s', alone: '%s'", i,
+                      what, r->text[i], reference.text[i]);
+        ck_assert_msg(
+            r->n_scores[i] == reference.n_scores[i] &&
+                !memcmp(r->scores[i], reference.scores[i], r->n_scores[i] * sizeof r->scores[i][0]),
+            "prompt %d, %s: other log-probabilities than alone", i, what);
+    }
 }
 
 /* ---- the tests ------------------------------------------------------------------------------- */
@@ -176,9 +194,7 @@ static void set_up(void) {
     lengths[0] = lengths[1] = 6 * KV_BLOCK_TOKENS;
     memcpy(prompts[0], head, sizeof prompts[0]);
     memcpy(prompts[1], head, sizeof prompts[1]);
-    struct result alone =
-        answer_all(policy_learner(), "", 1, policy_blocks_for(LONGEST + OUTPUT), false);
-    memcpy(reference, alone.text, sizeof reference);
+    reference = answer_all(policy_learner(), "", 1, policy_blocks_for(LONGEST + OUTPUT), false);
 }
 
 static void tear_down(void) {
@@ -217,12 +233,64 @@ START_TEST(every_policy) {
 }
 END_TEST
 
+/* ---- log-probabilities ----------------------------------------------------------------------- */
+
+/* log(softmax(logits))[id], by the formula. */
+static double plain_logprob(const float *logits, int32_t n, int32_t id) {
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++) sum += exp((double)logits[i] - (double)logits[id]);
+    return -log(sum);
+}
+
+/* Prompt 2 asks for scores of prompt and answer. The backend's own logits say what they are. */
+START_TEST(scores_are_those_of_the_backends_logits) {
+    struct err e;
+    struct backend_config config = {
+        .model = model, .threads = 1, .max_seq_tokens = LONGEST + OUTPUT, .max_seqs = 1};
+    struct backend *backend = backend_cpu_create(&config, &e);
+    int32_t vocab = backend->info.vocab_size, table[LONGEST], n = lengths[2], id = 0;
+    float *logits = malloc((size_t)vocab * sizeof *logits);
+    for (int32_t i = 0; i < LONGEST; i++) table[i] = i;
+    ck_assert_uint_eq(reference.n_scores[2], (size_t)(n + OUTPUT) * (1 + TOP));
+    double sum = 0, want_sum = 0;
+    for (int32_t at = 0; at < n + OUTPUT; at++) {
+        const struct token_score *row = reference.scores[2] + at * (1 + TOP);
+        if (at < n) ck_assert_int_eq(row->id, prompts[2][at]);
+        if (at == 0) ck_assert(isnan(row->logprob));
+        if (at > 0) {
+            double want = plain_logprob(logits, vocab, row->id);
+            ck_assert_double_eq_tol((double)row->logprob, want, 1e-5 * (1 - want));
+            sum += at < n ? (double)row->logprob : 0;
+            want_sum += at < n ? want : 0;
+            ck_assert_int_eq(row[1].id, sampler_greedy(logits, vocab, &e));
+            for (int k = 1; k <= TOP; k++) {
+                want = plain_logprob(logits, vocab, row[k].id);
+                ck_assert_double_eq_tol((double)row[k].logprob, want, 1e-5 * (1 - want));
+                ck_assert(k == 1 || row[k].logprob <= row[k - 1].logprob);
+            }
+        }
+        if (at >= n) ck_assert(row[0].logprob <= row[1].logprob);
+        id = row->id;
+        struct backend_seq part = {&id, 1, at, table, policy_blocks_for(at + 1), 1};
+        ck_assert(!backend_step(backend, &(struct backend_batch){&part, 1}, logits, &e));
+    }
+    ck_assert_double_eq_tol(sum, want_sum, 1e-4 * -want_sum);
+    for (int k = lengths[6]; k < lengths[6] + OUTPUT; k++) { /* greedy, without penalties */
+        const struct token_score *row = reference.scores[6] + k * (1 + TOP);
+        ck_assert(row[0].id == row[1].id && row[0].logprob == row[1].logprob);
+    }
+    free(logits);
+    backend_free(backend);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("same tokens");
     TCase *c = tcase_create("scheduling");
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_loop_test(c, random_plans, 0, 5);
     tcase_add_test(c, every_policy);
+    tcase_add_test(c, scores_are_those_of_the_backends_logits);
     suite_add_tcase(s, c);
     return s;
 }

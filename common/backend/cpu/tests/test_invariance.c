@@ -137,6 +137,36 @@ START_TEST(company) {
 }
 END_TEST
 
+/* The logits of any number of a step's last tokens are those of one token a step. */
+START_TEST(several_rows_of_a_step) {
+    setup(types[_i]);
+    static float alone[N][VOCAB];
+    float got[8 * VOCAB];
+    struct backend *b = feed_backend(model, 2, 8, 64, NULL);
+    int32_t *table = feed_table(0, BLOCKS, 0);
+    for (int32_t at = 0; at < N; at++)
+        feed_step(b, &(struct backend_seq){tokens + at, 1, at, table, BLOCKS, 1}, 1, alone[at]);
+    struct rng r;
+    rng_seed(&r, 5);
+    for (int32_t at = 0, k; at < N; at += k) {
+        k = 1 + (int32_t)rng_below(&r, 20);
+        if (k > N - at) k = N - at;
+        int32_t rows = (int32_t)rng_below(&r, (uint64_t)(k < 8 ? k : 8) + 1);
+        feed_step(b, &(struct backend_seq){tokens + at, k, at, table, BLOCKS, rows}, 1, got);
+        for (int32_t i = 0; i < rows; i++)
+            ck_assert(compare_bits(got + i * VOCAB, alone[at + k - rows + i], VOCAB).ok);
+    }
+    struct err e;
+    struct backend_seq bad = {tokens, 9, 0, table, BLOCKS, 9};
+    ck_assert_int_eq(backend_step(b, &(struct backend_batch){&bad, 1}, got, &e), -1);
+    bad = (struct backend_seq){tokens, 2, 0, table, BLOCKS, 3};
+    ck_assert_int_eq(backend_step(b, &(struct backend_batch){&bad, 1}, got, &e), -1);
+    free(table);
+    backend_free(b);
+    ref_model_free(model);
+}
+END_TEST
+
 /* No row may read another sequence's blocks, which hold NaN. */
 START_TEST(others_blocks_are_not_read) {
     setup(DTYPE_F32);
@@ -192,6 +222,7 @@ int main(void) {
     tcase_add_loop_test(t, threads, 0, N_TYPES);
     tcase_add_test(t, blocks_in_any_order);
     tcase_add_loop_test(t, company, 0, N_TYPES);
+    tcase_add_loop_test(t, several_rows_of_a_step, 0, N_TYPES);
     tcase_add_test(t, others_blocks_are_not_read);
     tcase_add_test(t, unwritten_slots_are_not_read);
     return check_main(s);
