@@ -1,4 +1,5 @@
-/* completion.c: one completion over HTTP, from the request's header to the end of its reply.
+/* completion.c: one completion over HTTP, from the request's header to the engine's queue. The way
+ * back, from the first text to the end of the reply, is in completion_reply.c.
  *
  * It is entered once per phase:
  *   completion_begin   the header is read: opens the record and stamps request_accepted
@@ -7,10 +8,12 @@
  *   completion_reply   the first text is there (for a whole reply: all of it), or the request ended
  *                      without any: queues the reply. Nothing was sent before, so an error up to
  *                      here has its own HTTP status.
- *   read_reply         the library asks for bytes of the queued reply: one piece of text a call, or
- *                      the closing chunks; stamps token_sent when the bytes of a piece are handed
- *                      over completely
  *   completion_end     the exchange is over: stamps how it ended and releases everything
+ *
+ * A request for several answers has several choices. Each is a request of its own for the engine,
+ * with a stream and a record of its own. The record of the first has the request's id; that of
+ * choice K has ID-K, the same attempt and the same request_accepted. The client posts its half to
+ * the first. The engine's queue takes all of them or none.
  *
  * The routes are in http_router.c, replies in http_reply.c; stamps.h says what is stamped where.
  */
@@ -25,28 +28,36 @@
 #include <sys/random.h>
 #include <time.h>
 
+static const char no_memory[] = "no memory for this request";
+
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-static void stamp(struct exchange *x, void (*how)(struct record *, const struct clock *),
-                  const char *error) {
-    if (!x->live) return;
-    struct record *r = &x->live->record;
-    pthread_mutex_lock(&x->live->lock);
+static void stamp_one(struct exchange *x, struct live_record *live,
+                      void (*how)(struct record *, const struct clock *), const char *error) {
+    struct record *r = &live->record;
+    pthread_mutex_lock(&live->lock);
     how(r, &x->h->o.clock);
     if (error) text_cut(r->outcome.error, sizeof r->outcome.error, error);
-    pthread_mutex_unlock(&x->live->lock);
+    pthread_mutex_unlock(&live->lock);
+}
+
+void completion_stamp(struct exchange *x, void (*how)(struct record *, const struct clock *),
+                      const char *error) {
+    if (x->live) stamp_one(x, x->live, how, error);
+    for (int32_t i = 1; i < x->n_choices; i++)
+        if (x->choices[i].live) stamp_one(x, x->choices[i].live, how, error);
 }
 
 static enum MHD_Result reject(struct exchange *x, int status, const char *field, const char *code,
                               const char *why) {
-    stamp(x, status == 500 ? stamp_failed : stamp_rejected, why);
+    completion_stamp(x, status == 500 ? stamp_failed : stamp_rejected, why);
     if (!field || !field[0]) return reply_error(x, status, NULL, code, "%s", why);
     return reply_error(x, status, field, code, "%s: %s", field, why);
 }
 
 static enum MHD_Result reject_err(struct exchange *x, int status, const struct err *e) {
     char text[600];
-    stamp(x, stamp_rejected, err_format(e, NULL, text, sizeof text));
+    completion_stamp(x, stamp_rejected, err_format(e, NULL, text, sizeof text));
     return reply_err(x, status, e);
 }
 
@@ -92,10 +103,23 @@ void completion_begin(struct exchange *x) {
 
 /* ---- completion_start: the body is there ----------------------------------------------------- */
 
-static int32_t tokenize(struct exchange *x, const struct openai_request *r, int32_t **ids,
-                        bool *owned, struct err *e);
+/* The token ids of one prompt. */
+struct prompt {
+    int32_t *ids; /* (n) */
+    int32_t n, max_output;
+    bool owned; /* free ids */
+};
+
+static enum MHD_Result with_prompts(struct exchange *x, struct openai_request *r,
+                                    struct prompt *prompts);
+static int tokenize(struct exchange *x, const struct openai_request *r, int32_t i, struct prompt *p,
+                    struct err *e);
+static int32_t room_for(struct exchange *x, const struct openai_request *r, int32_t n_prompt,
+                        const char *field, struct err *e);
+static void describe(struct exchange *x, struct live_record *live, const struct openai_request *r,
+                     int32_t n_prompt);
 static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *r,
-                               const int32_t *ids, int32_t n_prompt);
+                               const struct prompt *prompts);
 
 enum MHD_Result completion_start(struct exchange *x) {
     struct openai_request r;
@@ -105,8 +129,7 @@ enum MHD_Result completion_start(struct exchange *x) {
     if (openai_parse(&r, x->route->api, x->body.bytes ? x->body.bytes : "", x->body.n, vocab, &e))
         return reject_err(x, 400, &e);
     enum MHD_Result rc;
-    int32_t *ids = NULL;
-    bool owned = false;
+    struct prompt *prompts = NULL;
     if (strcmp(r.model, x->h->o.model_name)) {
         char why[300];
         snprintf(why, sizeof why, "this server has \"%s\", not \"%.100s\"", x->h->o.model_name,
@@ -114,33 +137,59 @@ enum MHD_Result completion_start(struct exchange *x) {
         rc = reject(x, 404, "model", "model_not_found", why);
         goto out;
     }
-    int32_t n = tokenize(x, &r, &ids, &owned, &e);
-    rc = n < 0 ? reject_err(x, 400, &e) : enqueue(x, &r, ids, n);
-    if (owned) free(ids);
+    prompts = calloc((size_t)r.n_prompts, sizeof *prompts);
+    rc = prompts ? with_prompts(x, &r, prompts) : reject(x, 500, NULL, NULL, no_memory);
+    for (int32_t i = 0; prompts && i < r.n_prompts; i++)
+        if (prompts[i].owned) free(prompts[i].ids);
 out:
+    free(prompts);
     openai_request_release(&r);
     buffer_release(&x->body);
-    if (!x->submitted) return rc; /* refused, and answered */
-    return stream_ready_or_suspend(x->stream) ? completion_reply(x) : MHD_YES;
+    if (!x->choices || !x->choices[0].submitted) return rc; /* refused, and answered */
+    return stream_ready_or_suspend(x->choices[0].stream) ? completion_reply(x) : MHD_YES;
 }
 
-/* The prompt's token ids, and their number, or -1. With *owned the caller frees *ids. The text of a
- * special token is that token in a raw prompt; in a chat message it is text. */
-static int32_t tokenize(struct exchange *x, const struct openai_request *r, int32_t **ids,
-                        bool *owned, struct err *e) {
+/* Makes the ids of every prompt and hands all of them to the engine; or replies what is wrong. */
+static enum MHD_Result with_prompts(struct exchange *x, struct openai_request *r,
+                                    struct prompt *prompts) {
+    struct err e;
+    for (int32_t i = 0; i < r->n_prompts; i++)
+        if (tokenize(x, r, i, &prompts[i], &e)) return reject_err(x, 400, &e);
+    describe(x, x->live, r, prompts[0].n);
+    for (int32_t i = 0; i < r->n_prompts; i++) {
+        char field[32] = "messages";
+        if (r->api == OPENAI_COMPLETIONS)
+            snprintf(field, sizeof field, r->n_prompts > 1 ? "prompt[%d]" : "prompt", i);
+        prompts[i].max_output = room_for(x, r, prompts[i].n, field, &e);
+        if (prompts[i].max_output >= 0) continue;
+        completion_stamp(x, stamp_rejected, e.text);
+        return reply_error(x, 400, e.field,
+                           prompts[i].n > 0 ? "context_length_exceeded" : "empty_prompt", "%s",
+                           e.text);
+    }
+    return enqueue(x, r, prompts);
+}
+
+/* The text of a special token is that token in a raw prompt; in a chat message it is text. */
+static int tokenize(struct exchange *x, const struct openai_request *r, int32_t i, struct prompt *p,
+                    struct err *e) {
     const struct tokenizer *t = x->h->o.tokenizer;
-    *owned = !r->ids;
-    *ids = r->ids;
-    if (r->ids) return r->n_ids;
-    if (r->api == OPENAI_CHAT) return tokenizer_encode_chat(t, r->messages, r->n_messages, ids, e);
-    return tokenizer_encode_prompt(t, r->prompt, strlen(r->prompt), ids, e);
+    const struct openai_prompt *from = r->api == OPENAI_CHAT ? NULL : &r->prompts[i];
+    p->owned = !from || !from->ids;
+    if (!from)
+        p->n = tokenizer_encode_chat(t, r->messages, r->n_messages, &p->ids, e);
+    else if (from->text)
+        p->n = tokenizer_encode_prompt(t, from->text, from->n_text, &p->ids, e);
+    else
+        *p = (struct prompt){.ids = from->ids, .n = from->n_ids};
+    if (p->n < 0) p->owned = false;
+    return p->n < 0 ? -1 : 0;
 }
 
 /* How many tokens the answer may have at most, or -1 with what doesn't fit. */
 static int32_t room_for(struct exchange *x, const struct openai_request *r, int32_t n_prompt,
-                        struct err *e) {
+                        const char *field, struct err *e) {
     int32_t context = x->h->o.engine->backend->info.max_seq_tokens;
-    const char *field = r->api == OPENAI_CHAT ? "messages" : "prompt";
     if (n_prompt < 1) return err_at(e, 0, field, "the prompt is empty");
     if (n_prompt >= context)
         return err_at(e, 0, field,
@@ -152,7 +201,7 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
                       "This model's maximum context length is %d tokens; the prompt has %d, so at "
                       "most %d can be asked for, not %d",
                       context, n_prompt, left, r->max_tokens);
-    if (r->max_tokens > 0) return r->max_tokens;
+    if (r->max_tokens >= 0) return r->max_tokens;
     /* OpenAI's defaults: all that fits for chat, 16 for plain completions */
     return r->api == OPENAI_CHAT || left < 16 ? left : 16;
 }
@@ -167,11 +216,12 @@ static bool has_more_settings(const struct sampler_config *c) {
 }
 
 /* Records the request's settings that are known now, also for a request that is then refused. */
-static void describe(struct exchange *x, const struct openai_request *r, int32_t n_prompt) {
-    struct record *rec = &x->live->record;
-    pthread_mutex_lock(&x->live->lock);
+static void describe(struct exchange *x, struct live_record *live, const struct openai_request *r,
+                     int32_t n_prompt) {
+    struct record *rec = &live->record;
+    pthread_mutex_lock(&live->lock);
     stamp_tokenized(rec, &x->h->o.clock, n_prompt);
-    rec->workload.max_output_tokens = r->max_tokens > 0 ? r->max_tokens : -1;
+    rec->workload.max_output_tokens = r->max_tokens;
     text_cut(rec->workload.model, sizeof rec->workload.model, x->h->o.model_name);
     const char *paced = paced_label(x->h->o.engine->backend);
     if (paced) text_cut(rec->workload.paced, sizeof rec->workload.paced, paced);
@@ -182,7 +232,7 @@ static void describe(struct exchange *x, const struct openai_request *r, int32_t
                  (double)c->top_p);
     if (has_more_settings(c)) strcat(decoding, " +");
     text_cut(rec->workload.decoding, sizeof rec->workload.decoding, decoding);
-    pthread_mutex_unlock(&x->live->lock);
+    pthread_mutex_unlock(&live->lock);
 }
 
 static uint64_t seed_of(const struct openai_request *r) {
@@ -192,26 +242,20 @@ static uint64_t seed_of(const struct openai_request *r) {
     return seed;
 }
 
+/* ---- the choices ----------------------------------------------------------------------------- */
+
+static int make_choices(struct exchange *x, const struct openai_request *r,
+                        const struct prompt *prompts, struct err *e);
 static enum engine_submit submit(struct exchange *x, const struct openai_request *r,
-                                 const int32_t *ids, int32_t n_prompt, int32_t max_output) {
-    struct engine_request q = {.prompt = ids,
-                               .n_prompt = n_prompt,
-                               .max_output = max_output,
-                               .sampling = r->sampling,
-                               .stops = r->stops,
-                               .n_stops = r->n_stops,
-                               .ignore_end = r->ignore_eos,
-                               .stream = x->stream,
-                               .live = x->live};
-    q.sampling.seed = seed_of(r);
-    pthread_mutex_lock(&x->live->lock);
-    x->live->record.workload.max_output_tokens = max_output;
-    q.arrival_ns = record_event(&x->live->record, EV_REQUEST_ACCEPTED)->t_ns;
-    pthread_mutex_unlock(&x->live->lock);
-    return engine_submit(x->h->o.engine, &q, &x->seq_id);
-}
+                                 const struct prompt *prompts);
 
 static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
+    char full[160];
+    snprintf(full, sizeof full,
+             "the waiting queue has no room for %d more; try again, or start the server with a "
+             "larger --max-waiting",
+             x->n_choices);
+    if (why == SUBMIT_FULL && x->n_choices > 1) return reject(x, 429, "n", "queue_full", full);
     if (why == SUBMIT_FULL)
         return reject(x, 429, NULL, "queue_full",
                       "the waiting queue is full; try again, or start the server with a larger "
@@ -222,183 +266,122 @@ static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
                       "has; ask for fewer tokens, or start the server with more --kv-blocks");
     if (why == SUBMIT_DRAINING)
         return reject(x, 503, NULL, "draining", "the server is shutting down");
-    return reject(x, 500, NULL, NULL, "no memory for this request");
+    return reject(x, 500, NULL, NULL, no_memory);
 }
 
-/* Hands the request to the engine (x->submitted), or replies with the reason why the engine can't
- * take it. */
+/* Hands every choice to the engine, or replies with the reason why the engine can't take them. */
 static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *r,
-                               const int32_t *ids, int32_t n_prompt) {
+                               const struct prompt *prompts) {
     struct err e;
-    describe(x, r, n_prompt);
-    int32_t max_output = room_for(x, r, n_prompt, &e);
-    if (max_output < 0) {
-        stamp(x, stamp_rejected, e.text);
-        return reply_error(x, 400, e.field,
-                           n_prompt > 0 ? "context_length_exceeded" : "empty_prompt", "%s", e.text);
-    }
-    x->prompt_tokens = n_prompt;
     x->streamed = r->stream;
+    x->logprobs = r->logprobs;
+    x->n_per_prompt = r->n;
     x->reply = (struct openai_reply){.api = r->api,
                                      .request_id = x->live->id,
                                      .model = x->h->o.model_name,
                                      .created_s = time(NULL),
                                      .include_usage = r->include_usage,
                                      .continuous_usage = r->continuous_usage,
-                                     .obfuscate = r->obfuscate,
-                                     .so_far = {n_prompt, 0, -1}};
-    x->stream = stream_create();
-    if (!x->stream) return refused(x, SUBMIT_NO_MEMORY);
+                                     .obfuscate = r->obfuscate};
+    x->choices = calloc((size_t)(r->n * r->n_prompts), sizeof *x->choices);
+    if (!x->choices) return refused(x, SUBMIT_NO_MEMORY);
+    x->n_choices = r->n * r->n_prompts;
+    if (make_choices(x, r, prompts, &e)) return reject_err(x, e.field[0] ? 409 : 500, &e);
     int fd = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    stream_attach(x->stream, x->connection, fd, !r->stream);
-    enum engine_submit rc = submit(x, r, ids, n_prompt, max_output);
-    if (rc != SUBMIT_OK) return refused(x, rc);
-    x->submitted = true;
-    return MHD_YES;
+    stream_attach(x->choices[0].stream, x->connection, fd, !r->stream);
+    enum engine_submit rc = submit(x, r, prompts);
+    return rc == SUBMIT_OK ? MHD_YES : refused(x, rc);
 }
 
-/* ---- completion_reply: there is something to send -------------------------------------------- */
-
-static enum MHD_Result reply_streamed(struct exchange *x);
-static enum MHD_Result reply_whole(struct exchange *x, const struct stream_end *end);
-
-enum MHD_Result completion_reply(struct exchange *x) {
-    struct stream_end end = stream_end_of(x->stream);
-    INVARIANT(end.state != STREAM_OPEN || x->streamed); /* resumed only when it is ready */
-    switch (end.state) {
-    case STREAM_REJECTED:
-        return reply_error(x, 400, NULL, "never_fits", "%s", end.error);
-    case STREAM_FAILED:
-        stamp(x, stamp_failed, NULL);
-        return reply_error(x, 500, NULL, "engine_fault", "%s", end.error);
-    case STREAM_CANCELLED:
-        return MHD_NO; /* the client is gone, or the server stops: the connection is closed */
-    case STREAM_OPEN:
-    case STREAM_DONE:
-        break;
+/* The record of choice k > 0. */
+static struct live_record *open_record(struct exchange *x, int32_t k, struct err *e) {
+    char id[RECORD_ID_BYTES + 16];
+    snprintf(id, sizeof id, "%s-%d", x->live->id, k);
+    if (!records_valid_id(id)) {
+        err_at(e, 0, "X-Request-Id", "is too long for %d answers, whose records are called %s",
+               x->n_choices, id);
+        return NULL;
     }
-    return x->streamed ? reply_streamed(x) : reply_whole(x, &end);
-}
-
-static ssize_t read_reply(void *cls, uint64_t at, char *to, size_t cap);
-
-static enum MHD_Result reply_streamed(struct exchange *x) {
-    struct MHD_Response *r =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, read_reply, x, NULL);
-    if (!r) return MHD_NO;
-    MHD_add_response_header(r, "Content-Type", "text/event-stream; charset=utf-8");
-    MHD_add_response_header(r, "Cache-Control", "no-store");
-    MHD_add_response_header(r, "X-Accel-Buffering", "no"); /* nginx would collect the chunks */
-    return reply_queue(x, 200, r);
-}
-
-static enum MHD_Result reply_whole(struct exchange *x, const struct stream_end *end) {
-    struct buffer text = {0};
-    int32_t tokens = end->closing_tokens, piece;
-    buffer_puts(&text, "");
-    while (stream_take(x->stream, &text, &piece) == 1) tokens += piece;
-    struct openai_usage usage = {x->prompt_tokens, end->output_tokens, end->cached_tokens};
-    openai_whole(&x->out, &x->reply, text.bytes, text.n, end->finish_reason, usage);
-    if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
-    bool failed = text.failed || x->out.failed;
-    buffer_release(&text);
-    if (failed) return reject(x, 500, NULL, NULL, "no memory for this reply");
-    x->out_tokens = tokens;
-    struct MHD_Response *r =
-        MHD_create_response_from_callback(x->out.n, 16 * 1024, read_reply, x, NULL);
-    if (!r) return MHD_NO;
-    MHD_add_response_header(r, "Content-Type", "application/json");
-    MHD_add_response_header(r, "Cache-Control", "no-store");
-    return reply_queue(x, 200, r);
-}
-
-/* ---- read_reply: the library asks for bytes -------------------------------------------------- */
-
-static int next_part(struct exchange *x);
-
-/* The library asks for up to `cap` bytes. One part a call: the library sends after each call. */
-static ssize_t read_reply(void *cls, uint64_t at, char *to, size_t cap) {
-    struct exchange *x = cls;
-    (void)at;
-    if (x->out_sent == x->out.n) {
-        int rc = x->streamed ? next_part(x) : -1;
-        if (rc == 0) return 0; /* the connection is suspended */
-        if (rc < 0 || x->out.failed)
-            return x->out.failed || stream_end_of(x->stream).state == STREAM_CANCELLED
-                       ? MHD_CONTENT_READER_END_WITH_ERROR
-                       : MHD_CONTENT_READER_END_OF_STREAM;
-    }
-    size_t n = x->out.n - x->out_sent;
-    if (n > cap) n = cap;
-    memcpy(to, x->out.bytes + x->out_sent, n);
-    x->out_sent += n;
-    if (x->out_sent < x->out.n || x->out_tokens == 0) return (ssize_t)n;
-    struct record *r = &x->live->record;
+    struct live_record *live = records_open(x->h->o.records, id, x->live->attempt, e);
+    if (!live) return NULL;
     pthread_mutex_lock(&x->live->lock);
-    /* nothing follows the cancellation, not even the token that was on its way when it happened */
-    if (r->events[r->n_events - 1].kind != EV_REQUEST_CANCELLED)
-        stamp_token_sent(r, &x->h->o.clock, x->out_tokens);
+    struct event accepted = *record_event(&x->live->record, EV_REQUEST_ACCEPTED);
     pthread_mutex_unlock(&x->live->lock);
-    return (ssize_t)n;
+    pthread_mutex_lock(&live->lock);
+    (void)record_add_event(&live->record, &accepted, NULL);
+    pthread_mutex_unlock(&live->lock);
+    return live;
 }
 
-/* Fills x->out with the next bytes of a stream. 1 there are some, 0 not yet, -1 the end. */
-static int next_part(struct exchange *x) {
-    struct buffer text = {0};
-    int rc;
-    buffer_clear(&x->out);
-    x->out_sent = 0;
-    x->out_tokens = 0;
-    do rc = stream_take(x->stream, &text, &x->out_tokens);
-    while (rc == 0 && stream_ready_or_suspend(x->stream));
-    if (rc == 1) {
-        x->reply.so_far.completion_tokens += x->out_tokens;
-        openai_chunk(&x->out, &x->reply, !x->began, text.bytes, text.n);
-        if (x->check[0]) buffer_add(&x->answer, text.bytes, text.n);
-        x->began = true;
+/* What the reply says of the prompt. */
+static void prepare_reply(struct exchange *x, struct choice *c, const struct openai_request *r,
+                          const struct openai_prompt *from, const struct prompt *p) {
+    const struct tokenizer *t = x->h->o.tokenizer;
+    size_t n_bos = 0;
+    const char *bos = tokenizer_token_bytes(t, tokenizer_bos(t), true, &n_bos);
+    c->prompt_tokens = p->n;
+    c->scores = (struct openai_scores){.api = r->api, .tokenizer = t, .top = r->top_logprobs};
+    if (!r->echo) return;
+    c->scores.prompt_rows = r->logprobs ? p->n : 0;
+    c->scores.silent_bos = from->text && p->ids[0] == tokenizer_bos(t) &&
+                           (from->n_text < n_bos || memcmp(from->text, bos, n_bos) != 0);
+    if (from->text)
+        buffer_add(&c->echo, from->text, from->n_text);
+    else
+        openai_prompt_text(&c->echo, t, p->ids, p->n);
+}
+
+static int make_choices(struct exchange *x, const struct openai_request *r,
+                        const struct prompt *prompts, struct err *e) {
+    x->choices[0].live = x->live;
+    for (int32_t k = 0; k < x->n_choices; k++) {
+        struct choice *c = &x->choices[k];
+        const struct prompt *p = &prompts[k / r->n];
+        prepare_reply(x, c, r, r->api == OPENAI_CHAT ? NULL : &r->prompts[k / r->n], p);
+        c->stream = stream_create(x->choices[0].stream);
+        if (!c->stream || c->echo.failed) return err_set(e, no_memory);
+        if (k == 0) continue;
+        c->live = open_record(x, k, e);
+        if (!c->live) return -1;
+        describe(x, c->live, r, p->n);
     }
-    buffer_release(&text);
-    if (rc >= 0 || x->ended) return rc;
-
-    struct stream_end end = stream_end_of(x->stream);
-    x->ended = true;
-    if (end.state == STREAM_FAILED) openai_chunk_error(&x->out, end.error);
-    if (end.state != STREAM_DONE) return end.state == STREAM_FAILED ? 1 : -1;
-    struct openai_usage usage = {x->prompt_tokens, end.output_tokens, end.cached_tokens};
-    x->reply.so_far = usage;
-    openai_chunk_finish(&x->out, &x->reply, !x->began, end.finish_reason);
-    if (x->reply.include_usage) openai_chunk_usage(&x->out, &x->reply, usage);
-    openai_chunk_done(&x->out);
-    x->out_tokens = end.closing_tokens; /* a stop string's tokens count here */
-    return 1;
+    return 0;
 }
 
-/* ---- completion_end -------------------------------------------------------------------------- */
-
-static bool has_ending(const struct record *r) {
-    return record_event(r, EV_REQUEST_REJECTED) || record_event(r, EV_REQUEST_CANCELLED) ||
-           record_event(r, EV_REQUEST_FAILED);
-}
-
-void completion_end(struct exchange *x, bool ok) {
-    if (!x->live) return; /* the header was refused before there was a record */
-    struct http *h = x->h;
-    struct record *r = &x->live->record;
-    /* a request that is still in the engine is stamped there, when its position is freed */
-    bool in_engine = !ok && x->submitted && engine_cancel(h->o.engine, x->seq_id);
-    pthread_mutex_lock(&x->live->lock);
-    if (ok && x->status == 200) {
-        stamp_finished(r, &h->o.clock);
-    } else if (!ok && !in_engine && !has_ending(r)) {
-        stamp_cancelled(r, &h->o.clock);
-        text_cut(r->outcome.error, sizeof r->outcome.error, "the client went away");
+static enum engine_submit submit(struct exchange *x, const struct openai_request *r,
+                                 const struct prompt *prompts) {
+    size_t n = (size_t)x->n_choices;
+    struct engine_request *q = calloc(n, sizeof *q);
+    int64_t *ids = calloc(n, sizeof *ids);
+    enum engine_submit rc = SUBMIT_NO_MEMORY;
+    uint64_t seed = seed_of(r);
+    for (int32_t k = 0; q && k < x->n_choices; k++) {
+        struct choice *c = &x->choices[k];
+        const struct prompt *p = &prompts[k / r->n];
+        q[k] = (struct engine_request){.prompt = p->ids,
+                                       .n_prompt = p->n,
+                                       .max_output = p->max_output,
+                                       .sampling = r->sampling,
+                                       .stops = r->stops,
+                                       .n_stops = r->n_stops,
+                                       .ignore_end = r->ignore_eos,
+                                       .scores = r->logprobs,
+                                       .prompt_scores = r->logprobs && r->echo,
+                                       .top_scores = r->top_logprobs,
+                                       .stream = c->stream,
+                                       .live = c->live};
+        q[k].sampling.seed = seed + (uint64_t)(k % r->n); /* as vLLM: choices of a prompt differ */
+        pthread_mutex_lock(&c->live->lock);
+        c->live->record.workload.max_output_tokens = p->max_output;
+        q[k].arrival_ns = record_event(&c->live->record, EV_REQUEST_ACCEPTED)->t_ns;
+        pthread_mutex_unlock(&c->live->lock);
     }
-    pthread_mutex_unlock(&x->live->lock);
-    if (ok && x->status == 200) preset_judge(x);
-    if (x->stream) stream_detach(x->stream);
-    if (x->stream) stream_release(x->stream);
-    live_end(h->o.records, x->live);
-    pthread_mutex_lock(&h->lock);
-    h->active--;
-    pthread_mutex_unlock(&h->lock);
+    if (q && ids) rc = engine_submit_all(x->h->o.engine, q, x->n_choices, ids);
+    for (int32_t k = 0; rc == SUBMIT_OK && k < x->n_choices; k++) {
+        x->choices[k].seq_id = ids[k];
+        x->choices[k].submitted = true;
+    }
+    free(q);
+    free(ids);
+    return rc;
 }

@@ -195,30 +195,60 @@ static struct seq *make_seq(struct engine *g, const struct engine_request *r) {
     return s;
 }
 
-enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id) {
-    INVARIANT(r->max_output >= 0 && r->n_prompt + r->max_output >= 1);
-    INVARIANT(r->n_prompt + r->max_output <= g->backend->info.max_seq_tokens);
-    enum engine_submit rc = SUBMIT_OK;
+static enum engine_submit may_submit(const struct engine *g, const struct engine_request *r,
+                                     int32_t n) {
+    if (g->draining || g->stopping) return SUBMIT_DRAINING;
+    for (int32_t i = 0; i < n; i++)
+        if (policy_blocks_for(r[i].n_prompt + r[i].max_output) > kv_pool_total_blocks(g->kv))
+            return SUBMIT_TOO_LARGE;
+    return n > g->max_waiting - g->n_waiting ? SUBMIT_FULL : SUBMIT_OK;
+}
+
+/* A list of n requests; NULL, and nothing is left, when memory is out. */
+static struct seq *make_all(struct engine *g, const struct engine_request *r, int32_t n) {
+    struct seq *list = NULL;
+    for (int32_t i = n; i-- > 0;) {
+        struct seq *s = make_seq(g, &r[i]);
+        if (s) {
+            s->next = list;
+            list = s;
+            continue;
+        }
+        for (struct seq *next; list; list = next) {
+            next = list->next;
+            stream_release(list->stream);
+            live_end(g->records, list->live);
+            seq_free(list);
+        }
+        return NULL;
+    }
+    return list;
+}
+
+enum engine_submit engine_submit_all(struct engine *g, const struct engine_request *r, int32_t n,
+                                     int64_t *ids) {
+    for (int32_t i = 0; i < n; i++) {
+        INVARIANT(r[i].max_output >= 0 && r[i].n_prompt + r[i].max_output >= 1);
+        INVARIANT(r[i].n_prompt + r[i].max_output <= g->backend->info.max_seq_tokens);
+    }
     pthread_mutex_lock(&g->lock);
-    struct seq *s = NULL;
-    if (g->draining || g->stopping)
-        rc = SUBMIT_DRAINING;
-    else if (policy_blocks_for(r->n_prompt + r->max_output) > kv_pool_total_blocks(g->kv))
-        rc = SUBMIT_TOO_LARGE;
-    else if (g->n_waiting >= g->max_waiting)
-        rc = SUBMIT_FULL;
-    else if (!(s = make_seq(g, r)))
-        rc = SUBMIT_NO_MEMORY;
-    if (s) {
-        s->id = *id = g->next_id++;
+    enum engine_submit rc = may_submit(g, r, n);
+    struct seq *list = rc == SUBMIT_OK ? make_all(g, r, n) : NULL;
+    if (rc == SUBMIT_OK && !list) rc = SUBMIT_NO_MEMORY;
+    if (list) {
+        for (struct seq *s = list; s; s = s->next) s->id = *ids++ = g->next_id++;
         struct seq **at = &g->waiting;
         while (*at) at = &(*at)->next;
-        *at = s;
-        g->n_waiting++;
+        *at = list;
+        g->n_waiting += n;
         pthread_cond_signal(&g->work);
     }
     pthread_mutex_unlock(&g->lock);
     return rc;
+}
+
+enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id) {
+    return engine_submit_all(g, r, 1, id);
 }
 
 bool engine_cancel(struct engine *g, int64_t id) {

@@ -182,7 +182,10 @@ enum engine_submit {
     SUBMIT_DRAINING,
     SUBMIT_NO_MEMORY
 };
-/* Queues a request; *id names it for engine_cancel. */
+/* Queues n requests, all of them or none; ids[i] names request i for engine_cancel. */
+enum engine_submit engine_submit_all(struct engine *g, const struct engine_request *r, int32_t n,
+                                     int64_t *ids);
+/* Queues one. */
 enum engine_submit engine_submit(struct engine *g, const struct engine_request *r, int64_t *id);
 
 /* The client is gone: the next step drops the request and stamps request_cancelled. False when the

@@ -53,6 +53,19 @@ struct route {
                                                  whole; NULL: nothing to do */
 };
 
+/* One answer of a completion. */
+struct choice {
+    struct live_record *live; /* the first choice's is the exchange's */
+    struct stream *stream;
+    int64_t seq_id;
+    bool submitted;
+    int32_t prompt_tokens, sent_tokens;
+    struct buffer echo;          /* the prompt's text, sent before the answer's; empty for none */
+    struct openai_scores scores; /* for log-probabilities, where they are asked for */
+    int32_t out_tokens;          /* so many of its tokens are in the exchange's `out` */
+    bool began, ended;           /* its first chunk was made; its last */
+};
+
 struct exchange {
     struct http *h;
     struct MHD_Connection *connection;
@@ -69,18 +82,16 @@ struct exchange {
     struct live_record *live;
     char refusal[160], refusal_field[32]; /* decided while the header was read; "" for none */
     int refusal_status;
-    struct stream *stream;
-    int64_t seq_id;
-    bool submitted;
-    bool streamed; /* the client asked for a stream */
+    struct choice *choices;                /* (n_choices), prompt by prompt; owned */
+    int32_t n_choices, n_per_prompt, turn; /* turn: whose part is looked for next */
+    bool streamed;                         /* the client asked for a stream */
+    bool logprobs;
     struct openai_reply reply;
-    int32_t prompt_tokens;
-    struct buffer out; /* bytes for the library from out_sent on; they carry out_tokens tokens */
+    struct buffer out; /* bytes for the library from out_sent on */
     size_t out_sent;
-    int32_t out_tokens;
-    bool began, ended;    /* the reply's first chunk was made; its last */
+    bool ended;           /* the reply's last part was made */
     char check[48];       /* X-Quality-Check, "" for none */
-    struct buffer answer; /* the reply's text, kept only for that check */
+    struct buffer answer; /* the first choice's text, kept only for that check */
 };
 
 /* Sets x->route; or x->allow when the path takes another method only (http_router.c). */
@@ -88,11 +99,15 @@ void route_find(struct exchange *x, const char *method, const char *target);
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
-/* The phases of a completion (completion.c). */
+/* The phases of a completion (completion.c, completion_reply.c). */
 void completion_begin(struct exchange *x);
 enum MHD_Result completion_start(struct exchange *x);
 enum MHD_Result completion_reply(struct exchange *x);
 void completion_end(struct exchange *x, bool ok);
+/* Stamps the records of all choices, or the exchange's alone before there are choices; sets their
+ * outcome.error unless `error` is NULL. */
+void completion_stamp(struct exchange *x, void (*how)(struct record *, const struct clock *),
+                      const char *error);
 
 enum MHD_Result models_route_list(struct exchange *x);
 enum MHD_Result models_route_get(struct exchange *x);

@@ -22,8 +22,7 @@
  * fault; no call of the library prevents that. A header that is unclear about the end of the body
  * (http_framing.h) is refused here (400, and closed).
  *
- * Not offered: TLS and authentication (put HAProxy or nginx in front), HTTP/2, several answers to
- * one request.
+ * Not offered: TLS and authentication (put HAProxy or nginx in front), HTTP/2.
  */
 #ifndef SERVELAB_SERVE_HTTP_H
 #define SERVELAB_SERVE_HTTP_H

@@ -29,8 +29,8 @@ static int read_ignore_eos(struct openai_request *r, const cJSON *v, const char 
 static int read_max_tokens(struct openai_request *r, const cJSON *v, const char *name,
                            struct err *e) {
     int64_t n = 0;
-    if (field_int(v, name, 1, INT32_MAX, &n, e)) return -1;
-    if (r->max_tokens != 0 && r->max_tokens != n)
+    if (field_int(v, name, 0, INT32_MAX, &n, e)) return -1;
+    if (r->max_tokens >= 0 && r->max_tokens != n)
         return err_at(e, 0, name,
                       "max_tokens and max_completion_tokens differ; "
                       "give one of them");
@@ -39,12 +39,41 @@ static int read_max_tokens(struct openai_request *r, const cJSON *v, const char 
 }
 
 static int read_n(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    (void)r;
     int64_t n = 0;
-    if (field_int(v, name, 1, 128, &n, e)) return -1;
-    if (n == 1) return 0;
-    return err_at(e, 0, name, "this server makes one answer a request; send the request %d times",
-                  (int)n);
+    if (field_int(v, name, 1, OPENAI_MAX_N, &n, e)) return -1;
+    r->n = (int32_t)n;
+    return 0;
+}
+
+static int read_best_of(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    int64_t n = 0;
+    if (field_int(v, name, 1, OPENAI_MAX_N, &n, e)) return -1;
+    r->best_of = (int32_t)n;
+    return 0;
+}
+
+/* Chat: true or false. Completions: how many of the most likely tokens beside the chosen one. */
+static int read_logprobs(struct openai_request *r, const cJSON *v, const char *name,
+                         struct err *e) {
+    if (r->api == OPENAI_CHAT) return field_bool(v, name, &r->logprobs, e);
+    int64_t top = 0;
+    if (cJSON_IsFalse(v)) return 0;
+    if (field_int(v, name, 0, TOKEN_SCORES_MAX_TOP, &top, e)) return -1;
+    r->logprobs = true;
+    r->top_logprobs = (int32_t)top;
+    return 0;
+}
+
+static int read_top_logprobs(struct openai_request *r, const cJSON *v, const char *name,
+                             struct err *e) {
+    int64_t top = 0;
+    if (field_int(v, name, 0, TOKEN_SCORES_MAX_TOP, &top, e)) return -1;
+    r->top_logprobs = (int32_t)top;
+    return 0;
+}
+
+static int read_echo(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    return field_bool(v, name, &r->echo, e);
 }
 
 static int read_user(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
@@ -212,13 +241,14 @@ static int read_messages(struct openai_request *r, const cJSON *v, const char *n
 
 /* ---- prompt ---------------------------------------------------------------------------------- */
 
-static int read_ids(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+static int read_ids(struct openai_request *r, struct openai_prompt *p, const cJSON *v,
+                    const char *name, struct err *e) {
     int n = cJSON_GetArraySize(v), i = 0;
     if (n > OPENAI_MAX_PROMPT_IDS)
         return err_at(e, 0, name, "has %d token ids; no context is that long", n);
-    r->ids = malloc((size_t)n * sizeof *r->ids);
-    if (!r->ids) return err_at(e, 0, name, "no memory for %d token ids", n);
-    r->n_ids = n;
+    p->ids = malloc((size_t)n * sizeof *p->ids);
+    if (!p->ids) return err_at(e, 0, name, "no memory for %d token ids", n);
+    p->n_ids = n;
     for (const cJSON *id = v->child; id; id = id->next, i++) {
         int64_t x = 0;
         char place[48];
@@ -227,29 +257,38 @@ static int read_ids(struct openai_request *r, const cJSON *v, const char *name, 
         if (x >= r->vocab_size)
             return err_at(e, 0, place, "token %lld is not in the vocabulary of %d", (long long)x,
                           r->vocab_size);
-        r->ids[i] = (int32_t)x;
+        p->ids[i] = (int32_t)x;
     }
     return 0;
 }
 
-/* OpenAI's four shapes: "text", ["text"], [id, ...] and [[id, ...]]. */
-static int read_prompt(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    char place[32];
-    snprintf(place, sizeof place, "%s", name);
-    if (cJSON_IsArray(v) && v->child && !cJSON_IsNumber(v->child)) { /* a list of prompts */
-        if (v->child->next)
-            return err_at(e, 0, name,
-                          "this server takes one prompt a request, not %d; send one request for "
-                          "each",
-                          cJSON_GetArraySize(v));
-        snprintf(place, sizeof place, "%s[0]", name);
-        v = v->child;
-    }
-    if (cJSON_IsArray(v) && !v->child) return err_at(e, 0, place, "the prompt is empty");
-    if (cJSON_IsArray(v)) return read_ids(r, v, place, e);
+static int read_one_prompt(struct openai_request *r, const cJSON *v, const char *name,
+                           struct err *e) {
+    struct openai_prompt *p = &r->prompts[r->n_prompts++];
+    if (cJSON_IsArray(v) && !v->child) return err_at(e, 0, name, "the prompt is empty");
+    if (cJSON_IsArray(v)) return read_ids(r, p, v, name, e);
     if (!cJSON_IsString(v))
-        return field_wrong_type(v, place, "a string or an array of token ids", e);
-    r->prompt = v->valuestring;
+        return field_wrong_type(v, name, "a string or an array of token ids", e);
+    p->text = v->valuestring;
+    p->n_text = strlen(v->valuestring);
+    return 0;
+}
+
+/* OpenAI's four shapes: "text", ["text", ...], [id, ...] and [[id, ...], ...]. */
+static int read_prompt(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
+    bool list = cJSON_IsArray(v) && v->child && !cJSON_IsNumber(v->child);
+    int n = list ? cJSON_GetArraySize(v) : 1;
+    if (n > OPENAI_MAX_CHOICES)
+        return err_at(e, 0, name, "at most %d prompts, not %d", OPENAI_MAX_CHOICES, n);
+    r->prompts = calloc((size_t)n, sizeof *r->prompts);
+    if (!r->prompts) return err_at(e, 0, name, "no memory for %d prompts", n);
+    if (!list) return read_one_prompt(r, v, name, e);
+    int i = 0;
+    for (const cJSON *m = v->child; m; m = m->next, i++) {
+        char place[48];
+        snprintf(place, sizeof place, "%s[%d]", name, i);
+        if (read_one_prompt(r, m, place, e)) return -1;
+    }
     return 0;
 }
 
@@ -262,10 +301,6 @@ static const struct neutral {
     bool chat, completions;
 } neutrals[] = {
     {"length_penalty", "[1]", true, true},
-    {"best_of", "[1]", false, true},
-    {"logprobs", "[false]", true, true},
-    {"top_logprobs", "[0]", true, false},
-    {"echo", "[false]", false, true},
     {"suffix", "[\"\"]", false, true},
     {"tools", "[[]]", true, false},
     {"functions", "[[]]", true, false},
@@ -325,6 +360,10 @@ static const struct field {
     {"frequency_penalty", read_frequency_penalty, true, true},
     {"repetition_penalty", read_repetition_penalty, true, true},
     {"n", read_n, true, true},
+    {"best_of", read_best_of, false, true},
+    {"logprobs", read_logprobs, true, true},
+    {"top_logprobs", read_top_logprobs, true, false},
+    {"echo", read_echo, false, true},
     {"user", read_user, true, true},
     {"ignore_eos", read_ignore_eos, true, true},
 };
@@ -335,6 +374,27 @@ static const struct field *find_field(enum openai_api api, const char *name) {
             (api == OPENAI_CHAT ? fields[i].chat : fields[i].completions))
             return &fields[i];
     return NULL;
+}
+
+/* What one field says about another. */
+static int check_together(const struct openai_request *r, struct err *e) {
+    int32_t min_tokens = r->sampling.rules.min_tokens;
+    if (r->max_tokens >= 0 && min_tokens > r->max_tokens)
+        return err_at(e, 0, "min_tokens", "is %d, and max_tokens only %d", min_tokens,
+                      r->max_tokens);
+    if (r->max_tokens == 0 && !r->echo)
+        return err_at(e, 0, "max_tokens", "must lie between 1 and %d, or be 0 with \"echo\": true",
+                      INT32_MAX);
+    if (r->best_of > 0 && r->best_of != r->n)
+        return err_at(e, 0, "best_of",
+                      "must equal n, which is %d: this server sends every answer that it makes",
+                      r->n);
+    if (r->top_logprobs > 0 && !r->logprobs)
+        return err_at(e, 0, "top_logprobs", "works only with \"logprobs\": true");
+    if (r->n * r->n_prompts > OPENAI_MAX_CHOICES)
+        return err_at(e, 0, "n", "%d answers for each of %d prompts are more than %d", r->n,
+                      r->n_prompts, OPENAI_MAX_CHOICES);
+    return 0;
 }
 
 static int read_fields(struct openai_request *r, struct err *e) {
@@ -352,21 +412,21 @@ static int read_fields(struct openai_request *r, struct err *e) {
     }
     if (!r->model) return err_at(e, 0, "model", "is missing; GET /v1/models names the model");
     if (r->api == OPENAI_CHAT && !r->messages) return err_at(e, 0, "messages", "is missing");
-    if (r->api == OPENAI_COMPLETIONS && !r->prompt && !r->ids)
-        return err_at(e, 0, "prompt", "is missing");
+    if (r->api == OPENAI_COMPLETIONS && !r->prompts) return err_at(e, 0, "prompt", "is missing");
     if (r->has_stream_options && !r->stream)
         return err_at(e, 0, "stream_options",
                       "works only with \"stream\": true; leave it out, or stream");
-    if (r->max_tokens > 0 && r->sampling.rules.min_tokens > r->max_tokens)
-        return err_at(e, 0, "min_tokens", "is %d, and max_tokens only %d",
-                      r->sampling.rules.min_tokens, r->max_tokens);
-    return 0;
+    return check_together(r, e);
 }
 
 int openai_parse(struct openai_request *r, enum openai_api api, const char *body, size_t n,
                  int32_t vocab_size, struct err *e) {
-    *r = (struct openai_request){
-        .api = api, .vocab_size = vocab_size, .sampling = {.temperature = 1, .top_p = 1}};
+    *r = (struct openai_request){.api = api,
+                                 .vocab_size = vocab_size,
+                                 .n = 1,
+                                 .n_prompts = api == OPENAI_CHAT,
+                                 .max_tokens = -1,
+                                 .sampling = {.temperature = 1, .top_p = 1}};
     r->body = json_parse(body, n, 1, e);
     if (!r->body) return -1;
     int rc = cJSON_IsObject(r->body)
@@ -380,7 +440,8 @@ void openai_request_release(struct openai_request *r) {
     for (size_t i = 0; r->joined && i < r->n_messages; i++) free(r->joined[i]);
     free(r->joined);
     free(r->messages);
-    free(r->ids);
+    for (int32_t i = 0; r->prompts && i < r->n_prompts; i++) free(r->prompts[i].ids);
+    free(r->prompts);
     free(r->bias);
     cJSON_Delete(r->body);
     *r = (struct openai_request){0};

@@ -4,12 +4,12 @@
  * A request is read strictly: an unknown field, or one of the wrong type, is an error that names
  * it. A setting that is silently dropped would spoil a measurement. Settings that this server
  * doesn't have but clients send always are taken at the values that change nothing; another value
- * is an error that names the field. n > 1 and several prompts in one request
- * are refused.
+ * is an error that names the field.
  *
- * A prompt has one of OpenAI's four shapes: text, a list of one text, token ids (an exact prompt
- * length), a list of one list of token ids. Beyond OpenAI, "ignore_eos" makes the end token an
- * ordinary one (an exact output length), as in vLLM and its load generator.
+ * A prompt has one of OpenAI's four shapes: text, a list of texts, token ids (an exact prompt
+ * length), a list of lists of token ids. A request with `n` answers for each of its prompts has
+ * n_prompts * n choices; number p * n + k is the k-th of prompt p. Beyond OpenAI, "ignore_eos"
+ * makes the end token an ordinary one (an exact output length), as in vLLM and its load generator.
  */
 #ifndef SERVELAB_SERVE_OPENAI_H
 #define SERVELAB_SERVE_OPENAI_H
@@ -17,6 +17,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "model/sampler.h"
+#include "model/token_scores.h"
 #include "model/tokenizer.h"
 #include "serve/answer.h"
 
@@ -28,8 +29,17 @@ enum openai_api { OPENAI_CHAT, OPENAI_COMPLETIONS };
 
 enum {
     OPENAI_MAX_MESSAGES = 4096,
-    OPENAI_MAX_BIASES = 1024,               /* OpenAI documents 300 */
+    OPENAI_MAX_N = 128,        /* as OpenAI's */
+    OPENAI_MAX_CHOICES = 2048, /* what OpenAI takes as a list; the queue is mostly shorter */
+    OPENAI_MAX_BIASES = 1024,  /* OpenAI documents 300 */
     OPENAI_MAX_PROMPT_IDS = 4 * 1024 * 1024 /* more than any model's context, less than overflow */
+};
+
+struct openai_prompt {
+    const char *text; /* in the request's body; NULL when ids are given */
+    size_t n_text;
+    int32_t *ids; /* (n_ids), owned */
+    int32_t n_ids;
 };
 
 struct openai_request {
@@ -38,13 +48,15 @@ struct openai_request {
     const char *model;             /* as asked for */
     struct chat_message *messages; /* OPENAI_CHAT: (n_messages); owned */
     size_t n_messages;
-    char **joined;      /* (n_messages) contents that came in parts, NULL for the others; owned */
-    const char *prompt; /* OPENAI_COMPLETIONS: text, or NULL when ids are given */
-    int32_t *ids;       /* (n_ids); owned */
-    int32_t n_ids;
+    char **joined; /* (n_messages) contents that came in parts, NULL for the others; owned */
+    struct openai_prompt *prompts; /* OPENAI_COMPLETIONS: (n_prompts); owned */
+    int32_t n_prompts;             /* OPENAI_CHAT: 1, which is the messages */
+    int32_t n, best_of;            /* answers for each prompt; best_of is 0 when it is not given */
     struct answer_stop stops[ANSWER_MAX_STOPS];
     int32_t n_stops;
-    int32_t max_tokens; /* 0: not given */
+    int32_t max_tokens; /* -1: not given; 0 with echo only */
+    bool logprobs, echo;
+    int32_t top_logprobs;
     struct sampler_config sampling;
     bool has_seed;           /* sampling.seed is the client's */
     struct token_bias *bias; /* of sampling.rules; owned */
@@ -78,19 +90,48 @@ struct openai_reply {
     struct openai_usage so_far; /* of what was sent, this chunk included */
 };
 
-/* Server-sent events of a stream. `first`: this is the reply's first chunk, it carries the role. */
-void openai_chunk(struct buffer *b, const struct openai_reply *r, bool first, const char *text,
-                  size_t n);
-void openai_chunk_finish(struct buffer *b, const struct openai_reply *r, bool first,
-                         const char *finish_reason);
+/* One answer, or a part of one. */
+struct openai_choice {
+    int32_t index;
+    bool first;       /* a chunk: the first of this choice, it carries the role */
+    const char *text; /* (n); NULL: no content */
+    size_t n;
+    const char *logprobs;      /* JSON of openai_logprobs, or NULL */
+    const char *finish_reason; /* NULL: the answer goes on */
+};
+
+/* Server-sent events of a stream. */
+void openai_chunk(struct buffer *b, const struct openai_reply *r, const struct openai_choice *c);
 void openai_chunk_usage(struct buffer *b, const struct openai_reply *r, struct openai_usage u);
 void openai_chunk_done(struct buffer *b);
 /* An error inside a stream that has begun. */
 void openai_chunk_error(struct buffer *b, const char *message);
 
-/* A whole reply. */
-void openai_whole(struct buffer *b, const struct openai_reply *r, const char *text, size_t n,
-                  const char *finish_reason, struct openai_usage u);
+/* A whole reply: its beginning, each choice, its end. */
+void openai_whole_begin(struct buffer *b, const struct openai_reply *r);
+void openai_whole_choice(struct buffer *b, const struct openai_reply *r,
+                         const struct openai_choice *c);
+void openai_whole_end(struct buffer *b, struct openai_usage u);
+
+/* Writes the log-probabilities of a choice's tokens, in the order in which it has them: for chat
+ * {"content": [...]}, for completions {"tokens", "token_logprobs", "top_logprobs", "text_offset"}.
+ * text_offset counts characters of the choice's text (with echo: of the prompt too) before the
+ * token; a token that continues a character has the offset of that character. A token that ended
+ * the answer is in the lists, as in vLLM, although it has no text and is in no usage. */
+struct openai_scores {
+    enum openai_api api;
+    const struct tokenizer *tokenizer;
+    int32_t top;             /* each row has 1 + top scores (token_scores.h) */
+    int32_t prompt_rows;     /* so many rows that follow are of the prompt */
+    bool silent_bos;         /* the first of them is a bos that is not in the prompt's text */
+    struct detokenizer held; /* these two say where the next token begins */
+    int32_t chars;
+};
+void openai_logprobs(struct buffer *b, struct openai_scores *s, const struct token_score *rows,
+                     size_t n);
+/* The text of a prompt that came as ids, special tokens by their text, as `echo` gives it back. */
+void openai_prompt_text(struct buffer *b, const struct tokenizer *t, const int32_t *ids,
+                        int32_t n_ids);
 
 /* {"error": {"message", "type", "param", "code"}}; param and code may be NULL. */
 void openai_error(struct buffer *b, const char *type, const char *message, const char *param,

@@ -20,36 +20,37 @@ static void chunk_head(struct buffer *b, const struct openai_reply *r) {
     head(b, r, r->api == OPENAI_CHAT ? "chat.completion.chunk" : "text_completion");
 }
 
-static void finish_reason_or_null(struct buffer *b, const char *reason) {
+static void logprobs_and_end(struct buffer *b, const struct openai_choice *c) {
+    buffer_puts(b, ",\"logprobs\":");
+    buffer_puts(b, c->logprobs ? c->logprobs : "null");
     buffer_puts(b, ",\"finish_reason\":");
-    if (reason)
-        buffer_json_puts(b, reason);
+    if (c->finish_reason)
+        buffer_json_puts(b, c->finish_reason);
     else
         buffer_puts(b, "null");
+    buffer_puts(b, "}");
 }
 
-/* text NULL: no content in this chunk. */
-static void choice(struct buffer *b, const struct openai_reply *r, bool first, const char *text,
-                   size_t n, const char *finish_reason) {
-    buffer_puts(b, ",\"choices\":[{\"index\":0,");
+void openai_chunk(struct buffer *b, const struct openai_reply *r, const struct openai_choice *c) {
+    chunk_head(b, r);
+    buffer_printf(b, ",\"choices\":[{\"index\":%d,", c->index);
     if (r->api == OPENAI_CHAT) {
         buffer_puts(b, "\"delta\":{");
-        if (first) buffer_puts(b, "\"role\":\"assistant\"");
-        if (text) buffer_puts(b, first ? ",\"content\":" : "\"content\":");
-        if (text) buffer_json(b, text, n);
+        if (c->first) buffer_puts(b, "\"role\":\"assistant\"");
+        if (c->text) buffer_puts(b, c->first ? ",\"content\":" : "\"content\":");
+        if (c->text) buffer_json(b, c->text, c->n);
         buffer_puts(b, "}");
     } else {
         buffer_puts(b, "\"text\":");
-        buffer_json(b, text ? text : "", n);
+        buffer_json(b, c->text ? c->text : "", c->n);
     }
-    buffer_puts(b, ",\"logprobs\":null");
-    finish_reason_or_null(b, finish_reason);
-    buffer_puts(b, "}]");
+    logprobs_and_end(b, c);
+    buffer_puts(b, "]");
     if (r->include_usage && r->continuous_usage)
         usage(b, r->so_far);
     else if (r->include_usage)
         buffer_puts(b, ",\"usage\":null");
-    if (r->obfuscate && text) obfuscation(b, n);
+    if (r->obfuscate && c->text) obfuscation(b, c->n);
     buffer_puts(b, "}\n\n");
 }
 
@@ -61,18 +62,6 @@ static void obfuscation(struct buffer *b, size_t n) {
     for (size_t i = 0; i < want; i++) letters[i] = (unsigned char)('a' + letters[i] % 26);
     buffer_puts(b, ",\"obfuscation\":");
     buffer_json(b, (const char *)letters, want);
-}
-
-void openai_chunk(struct buffer *b, const struct openai_reply *r, bool first, const char *text,
-                  size_t n) {
-    chunk_head(b, r);
-    choice(b, r, first, text, n, NULL);
-}
-
-void openai_chunk_finish(struct buffer *b, const struct openai_reply *r, bool first,
-                         const char *finish_reason) {
-    chunk_head(b, r);
-    choice(b, r, first, NULL, 0, finish_reason);
 }
 
 static void usage(struct buffer *b, struct openai_usage u) {
@@ -101,16 +90,23 @@ void openai_chunk_error(struct buffer *b, const char *message) {
     buffer_puts(b, "\n\n");
 }
 
-void openai_whole(struct buffer *b, const struct openai_reply *r, const char *text, size_t n,
-                  const char *finish_reason, struct openai_usage u) {
+void openai_whole_begin(struct buffer *b, const struct openai_reply *r) {
+    head(b, r, r->api == OPENAI_CHAT ? "chat.completion" : "text_completion");
+    buffer_puts(b, ",\"choices\":[");
+}
+
+void openai_whole_choice(struct buffer *b, const struct openai_reply *r,
+                         const struct openai_choice *c) {
     bool chat = r->api == OPENAI_CHAT;
-    head(b, r, chat ? "chat.completion" : "text_completion");
-    buffer_puts(b, ",\"choices\":[{\"index\":0,");
+    buffer_printf(b, "%s{\"index\":%d,", c->index > 0 ? "," : "", c->index);
     buffer_puts(b, chat ? "\"message\":{\"role\":\"assistant\",\"content\":" : "\"text\":");
-    buffer_json(b, text, n);
-    buffer_puts(b, chat ? "},\"logprobs\":null" : ",\"logprobs\":null");
-    finish_reason_or_null(b, finish_reason);
-    buffer_puts(b, "}]");
+    buffer_json(b, c->text, c->n);
+    if (chat) buffer_puts(b, "}");
+    logprobs_and_end(b, c);
+}
+
+void openai_whole_end(struct buffer *b, struct openai_usage u) {
+    buffer_puts(b, "]");
     usage(b, u);
     buffer_puts(b, "}\n");
 }

@@ -10,40 +10,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stream *stream_create(void) {
+static void lock(struct stream *s) {
+    pthread_mutex_lock(&s->link->lock);
+}
+
+static void unlock(struct stream *s) {
+    pthread_mutex_unlock(&s->link->lock);
+}
+
+static struct stream_link *make_link(void) {
+    struct stream_link *l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    pthread_mutex_init(&l->lock, NULL);
+    l->fd = -1;
+    return l;
+}
+
+struct stream *stream_create(struct stream *beside) {
     struct stream *s = calloc(1, sizeof *s);
     if (!s) return NULL;
-    pthread_mutex_init(&s->lock, NULL);
     s->refs = 1;
-    s->fd = -1;
+    s->link = beside ? beside->link : make_link();
+    if (!s->link) {
+        free(s);
+        return NULL;
+    }
+    lock(s);
+    s->next = s->link->first;
+    s->link->first = s;
+    unlock(s);
     return s;
 }
 
 void stream_hold(struct stream *s) {
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     s->refs++;
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
 }
 
 void stream_release(struct stream *s) {
-    pthread_mutex_lock(&s->lock);
+    struct stream_link *l = s->link;
+    pthread_mutex_lock(&l->lock);
     int refs = --s->refs;
-    pthread_mutex_unlock(&s->lock);
     INVARIANT(refs >= 0);
+    struct stream **at = &l->first;
+    while (refs == 0 && *at != s) at = &(*at)->next;
+    if (refs == 0) *at = s->next;
+    bool last = !l->first;
+    pthread_mutex_unlock(&l->lock);
     if (refs > 0) return;
-    pthread_mutex_destroy(&s->lock);
     free(s->text);
     free(s->scores);
     free(s);
+    if (!last) return;
+    pthread_mutex_destroy(&l->lock);
+    free(l);
 }
 
 /* ---- the engine's side ---------------------------------------------------------------------- */
 
+static bool has_news(const struct stream_link *l) {
+    bool open = false, unread = false;
+    for (const struct stream *s = l->first; s; s = s->next) {
+        if (s->state == STREAM_OPEN) open = true;
+        if (s->state != STREAM_OPEN && s->state != STREAM_DONE) return true;
+        if (s->n_pieces > 0 || (s->state == STREAM_DONE && !s->over)) unread = true;
+    }
+    return !open || (unread && !l->whole);
+}
+
 /* Under the lock. Resuming under the same lock as suspending is what makes the wake-up safe. */
 static void wake(struct stream *s) {
-    if (!s->suspended || (s->whole && s->state == STREAM_OPEN)) return;
-    s->suspended = false;
-    MHD_resume_connection(s->connection);
+    struct stream_link *l = s->link;
+    if (!l->suspended || !has_news(l)) return;
+    l->suspended = false;
+    MHD_resume_connection(l->connection);
 }
 
 static bool make_room(struct stream *s, size_t n) {
@@ -72,7 +113,7 @@ static void add_piece(struct stream *s, size_t n, int32_t tokens) {
 }
 
 int stream_push(struct stream *s, const char *text, size_t n, int32_t tokens) {
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     bool room = make_room(s, n);
     if (room) {
         memcpy(s->text + s->begin + s->n_text, text, n);
@@ -80,7 +121,7 @@ int stream_push(struct stream *s, const char *text, size_t n, int32_t tokens) {
         add_piece(s, n, tokens);
         wake(s);
     }
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
     return room ? 0 : -1;
 }
 
@@ -99,19 +140,19 @@ static bool make_score_room(struct stream *s, size_t n) {
 }
 
 int stream_push_scores(struct stream *s, const struct token_score *scores, size_t n) {
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     bool room = make_score_room(s, n);
     if (room) {
         memcpy(s->scores + s->begin_score + s->n_scores, scores, n * sizeof *scores);
         s->n_scores += n;
     }
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
     return room ? 0 : -1;
 }
 
 void stream_finish(struct stream *s, const char *finish_reason, int32_t output_tokens,
                    int32_t closing_tokens, int32_t cached_tokens) {
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     if (s->state == STREAM_OPEN) {
         s->state = STREAM_DONE;
         text_cut(s->finish_reason, sizeof s->finish_reason, finish_reason);
@@ -120,60 +161,67 @@ void stream_finish(struct stream *s, const char *finish_reason, int32_t output_t
         s->cached_tokens = cached_tokens;
         wake(s);
     }
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
 }
 
 void stream_abort(struct stream *s, enum stream_state how, const char *error) {
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     if (s->state == STREAM_OPEN) {
         s->state = how;
         text_cut(s->error, sizeof s->error, error);
         wake(s);
     }
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
 }
 
 bool stream_client_gone(struct stream *s) {
-    pthread_mutex_lock(&s->lock);
-    struct pollfd p = {.fd = s->fd, .events = POLLRDHUP};
+    lock(s);
+    struct pollfd p = {.fd = s->link->fd, .events = POLLRDHUP};
     /* the lock keeps the descriptor open: stream_detach comes before the socket is closed */
-    bool gone = s->fd >= 0 && poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
-    pthread_mutex_unlock(&s->lock);
+    bool gone =
+        s->link->fd >= 0 && poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+    unlock(s);
     return gone;
 }
 
 /* ---- the connection's side ------------------------------------------------------------------ */
 
 void stream_attach(struct stream *s, struct MHD_Connection *c, int fd, bool whole) {
-    pthread_mutex_lock(&s->lock);
-    s->connection = c;
-    s->fd = fd;
-    s->whole = whole;
-    pthread_mutex_unlock(&s->lock);
+    lock(s);
+    s->link->connection = c;
+    s->link->fd = fd;
+    s->link->whole = whole;
+    unlock(s);
 }
 
 void stream_detach(struct stream *s) {
-    pthread_mutex_lock(&s->lock);
-    INVARIANT(!s->suspended); /* a suspended connection can't be the one that ends */
-    s->connection = NULL;
-    s->fd = -1;
-    pthread_mutex_unlock(&s->lock);
+    lock(s);
+    INVARIANT(!s->link->suspended); /* a suspended connection can't be the one that ends */
+    s->link->connection = NULL;
+    s->link->fd = -1;
+    unlock(s);
 }
 
 bool stream_ready_or_suspend(struct stream *s) {
-    pthread_mutex_lock(&s->lock);
-    bool ready = s->state != STREAM_OPEN || (s->n_pieces > 0 && !s->whole);
-    if (!ready && s->connection) {
-        s->suspended = true;
-        MHD_suspend_connection(s->connection);
+    lock(s);
+    bool ready = has_news(s->link);
+    if (!ready && s->link->connection) {
+        s->link->suspended = true;
+        MHD_suspend_connection(s->link->connection);
     }
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
     return ready;
+}
+
+void stream_over(struct stream *s) {
+    lock(s);
+    s->over = true;
+    unlock(s);
 }
 
 int stream_take(struct stream *s, struct buffer *text, int32_t *tokens) {
     int rc = 1;
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     if (s->n_pieces == 0 || s->state == STREAM_CANCELLED) {
         rc = s->state == STREAM_OPEN ? 0 : -1;
         goto out;
@@ -187,27 +235,27 @@ int stream_take(struct stream *s, struct buffer *text, int32_t *tokens) {
     *tokens = piece.tokens;
     if (text->failed) rc = -1;
 out:
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
     return rc;
 }
 
 void stream_take_scores(struct stream *s, struct buffer *to, size_t n) {
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     if (n > s->n_scores) n = s->n_scores;
     if (n > 0) buffer_add(to, (const char *)(s->scores + s->begin_score), n * sizeof *s->scores);
     s->begin_score += n;
     s->n_scores -= n;
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
 }
 
 struct stream_end stream_end_of(struct stream *s) {
-    pthread_mutex_lock(&s->lock);
+    lock(s);
     struct stream_end end = {.state = s->state,
                              .output_tokens = s->output_tokens,
                              .closing_tokens = s->closing_tokens,
                              .cached_tokens = s->cached_tokens};
     memcpy(end.finish_reason, s->finish_reason, sizeof end.finish_reason);
     memcpy(end.error, s->error, sizeof end.error);
-    pthread_mutex_unlock(&s->lock);
+    unlock(s);
     return end;
 }

@@ -3,7 +3,8 @@
  *
  * The engine pushes pieces of text and closes the stream with how the answer ended. The connection
  * takes one piece after the other. When it finds none, it suspends itself under the stream's lock,
- * and the next push resumes it under the same lock, so no wake-up is lost. The pieces of a slow
+ * and the next push resumes it under the same lock, so no wake-up is lost. The streams of a request
+ * for several answers share one link to their connection, and its lock. The pieces of a slow
  * reader are joined; past STREAM_MAX_BYTES its answer is dropped. The last of the two sides to
  * release the stream frees it.
  *
@@ -39,8 +40,19 @@ struct stream_piece {
 
 struct MHD_Connection;
 
+/* What the streams of one request share. */
+struct stream_link {
+    pthread_mutex_t lock; /* guards all below, and the streams */
+    struct stream *first; /* a list of the streams that are not freed */
+    bool whole;           /* the reader wants complete answers: resume it at the end only */
+    struct MHD_Connection *connection; /* NULL: none (in tests), or closed */
+    int fd;                            /* its socket; -1: none */
+    bool suspended;                    /* the connection is suspended until the next change */
+};
+
 struct stream {
-    pthread_mutex_t lock; /* guards all below */
+    struct stream_link *link; /* its lock guards all below */
+    struct stream *next;      /* in the link's list */
     int refs;
     char *text; /* (n_text) bytes not yet taken, from `begin` */
     size_t begin, n_text, cap_text;
@@ -49,19 +61,17 @@ struct stream {
     struct token_score *scores; /* (n_scores) not yet taken, from begin_score */
     size_t begin_score, n_scores, cap_scores;
     enum stream_state state;
+    bool over; /* the reader knows that it is closed, and has taken all of it */
     char finish_reason[16];
     char error[160];
     int32_t closing_tokens; /* tokens that are in no piece (a stop string's) */
     int32_t output_tokens;  /* of the whole answer; set when it is closed */
     int32_t cached_tokens;  /* of the prompt, found in the KV cache; -1: reuse is off */
-    bool whole;             /* the reader wants the complete answer: resume it at the end only */
-    struct MHD_Connection *connection; /* NULL: none (in tests), or closed */
-    int fd;                            /* its socket; -1: none */
-    bool suspended;                    /* the connection is suspended until the next change */
 };
 
-/* Returns one reference. NULL when memory is out. */
-struct stream *stream_create(void);
+/* Returns one reference. `beside` NULL: a stream with a link of its own; else one that shares the
+ * link of that stream. NULL when memory is out. */
+struct stream *stream_create(struct stream *beside);
 /* One reference more; one fewer, and the last one frees the stream. */
 void stream_hold(struct stream *s);
 void stream_release(struct stream *s);
@@ -86,13 +96,17 @@ bool stream_client_gone(struct stream *s);
 
 /* ---- the connection's side ------------------------------------------------------------------ */
 
-/* Ties the stream to its connection, and unties it before the connection's socket is closed. */
+/* Ties the stream's link to its connection, and unties it before the connection's socket is closed.
+ */
 void stream_attach(struct stream *s, struct MHD_Connection *c, int fd, bool whole);
 void stream_detach(struct stream *s);
 
-/* Is there a piece to take (not with `whole`), or is the stream closed? Otherwise suspends the
- * connection until that is so, and returns false. */
+/* Is there news in one of the link's streams? That is a piece, or the end of a stream that isn't
+ * over. With `whole`: every stream is closed, or one of them without being complete. Otherwise
+ * suspends the connection until there is, and returns false. */
 bool stream_ready_or_suspend(struct stream *s);
+/* The reader knows how the stream ended. */
+void stream_over(struct stream *s);
 
 /* Takes the next piece: appends its bytes to *text and sets *tokens. 1: a piece; 0: none now; -1:
  * none any more, because the stream is closed and empty, or memory is out. */

@@ -115,7 +115,7 @@ static void end_flight(struct virtual *v, struct flight *f) {
 }
 
 static int submit(struct virtual *v, const struct sim_request *q, struct err *e) {
-    struct flight f = {.request = q, .stream = stream_create()};
+    struct flight f = {.request = q, .stream = stream_create(NULL)};
     if (!f.stream) return err_set(e, "out of memory");
     f.live = records_open(v->records, NULL, 0, e);
     if (!f.live) {

@@ -13,15 +13,19 @@ static void check(const struct openai_request *r) {
     INVARIANT(isfinite(r->sampling.temperature) && r->sampling.temperature >= 0 &&
               r->sampling.temperature <= 2);
     INVARIANT(r->sampling.top_p > 0 && r->sampling.top_p <= 1);
-    INVARIANT(r->max_tokens >= 0);
+    INVARIANT(r->max_tokens >= (r->echo ? 0 : 1) || r->max_tokens == -1);
     INVARIANT(r->n_stops >= 0 && r->n_stops <= ANSWER_MAX_STOPS);
     for (int32_t i = 0; i < r->n_stops; i++) {
         size_t n = r->stops[i].n;
         INVARIANT(n >= 1 && n <= ANSWER_MAX_STOP_BYTES);
     }
     if (r->api == OPENAI_COMPLETIONS) {
-        INVARIANT(!r->prompt != !r->ids);
-        for (int32_t i = 0; i < r->n_ids; i++) INVARIANT(r->ids[i] >= 0 && r->ids[i] < VOCAB);
+        INVARIANT(r->n_prompts >= 1 && r->n * r->n_prompts <= OPENAI_MAX_CHOICES);
+        for (int32_t k = 0; k < r->n_prompts; k++) {
+            const struct openai_prompt *p = &r->prompts[k];
+            INVARIANT(!p->text != !p->ids);
+            for (int32_t i = 0; i < p->n_ids; i++) INVARIANT(p->ids[i] >= 0 && p->ids[i] < VOCAB);
+        }
         return;
     }
     INVARIANT(r->n_messages >= 1 && r->n_messages <= OPENAI_MAX_MESSAGES);

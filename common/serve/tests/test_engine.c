@@ -56,7 +56,7 @@ struct request {
 
 static struct request submit_ids(const int32_t *ids, int32_t n, int32_t max_output,
                                  const char *stop, bool ignore_end, enum engine_submit want) {
-    struct request r = {.stream = stream_create(), .id = -1};
+    struct request r = {.stream = stream_create(NULL), .id = -1};
     struct err e;
     r.live = records_open(records, NULL, 0, &e);
     ck_assert(r.live && r.stream);

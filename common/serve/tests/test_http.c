@@ -33,7 +33,8 @@ struct server {
 
 static void start(struct server *s, int32_t max_waiting, int log_fd, int header_s) {
     struct err e;
-    s->fake = fake_create(1, 32, 256, 32);
+    const char *positions = getenv("FAKE_POSITIONS"); /* of the batch */
+    s->fake = fake_create(positions ? atoi(positions) : 1, 32, 256, 32);
     s->tokenizer = fake_tokenizer();
     s->records = records_create(log_fd, 600 * NS_PER_S, clock_monotonic(), &e);
     INVARIANT(s->records && !records_keep_log(s->records, &e));

@@ -43,10 +43,16 @@ static const struct refusal {
     {OPENAI_COMPLETIONS, "{" P "\"min_p\":false}", "min_p", "a number, not true"},
     {OPENAI_COMPLETIONS, "{" P "\"max_tokens\":2,\"min_tokens\":3}", "min_tokens",
      "max_tokens only 2"},
-    {OPENAI_COMPLETIONS, "{" P "\"best_of\":2}", "best_of", "value of [1]"},
-    {OPENAI_COMPLETIONS, "{" P "\"logprobs\":0}", "logprobs", "value of [false]"},
-    {OPENAI_CHAT, "{" MS "\"logprobs\":true}", "logprobs", "value of [false]"},
-    {OPENAI_COMPLETIONS, "{" P "\"echo\":true}", "echo", "value of [false]"},
+    {OPENAI_COMPLETIONS, "{" P "\"best_of\":2}", "best_of", "must equal n, which is 1"},
+    {OPENAI_COMPLETIONS, "{" P "\"best_of\":2,\"n\":3}", "best_of", "must equal n, which is 3"},
+    {OPENAI_COMPLETIONS, "{" P "\"logprobs\":21}", "logprobs", "between 0 and 20"},
+    {OPENAI_COMPLETIONS, "{" P "\"logprobs\":true}", "logprobs", "a whole number, not true"},
+    {OPENAI_CHAT, "{" MS "\"logprobs\":1}", "logprobs", "true or false"},
+    {OPENAI_CHAT, "{" MS "\"top_logprobs\":2}", "top_logprobs", "only with \"logprobs\""},
+    {OPENAI_CHAT, "{" MS "\"logprobs\":true,\"top_logprobs\":21}", "top_logprobs", "and 20"},
+    {OPENAI_CHAT, "{" MS "\"echo\":true}", "echo", "unknown field"},
+    {OPENAI_COMPLETIONS, "{" P "\"echo\":1}", "echo", "true or false"},
+    {OPENAI_CHAT, "{" MS "\"max_tokens\":0}", "max_tokens", "between 1"},
     {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"5\":101}}", "logit_bias.5", "-100 and 100"},
     {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"05\":1}}", "logit_bias.05", "a token id"},
     {OPENAI_COMPLETIONS, "{" P "\"logit_bias\":{\"1000\":1}}", "logit_bias.1000", "below 1000"},
@@ -77,7 +83,10 @@ static const struct refusal {
     {OPENAI_COMPLETIONS, "{" P "\"seed\":0.5}", "seed", "whole number"},
     {OPENAI_COMPLETIONS, "{" P "\"seed\":9007199254740993}", "seed",
      "whole number between -9007199254740992 and 9007199254740992"},
-    {OPENAI_COMPLETIONS, "{" P "\"n\":2}", "n", "one answer"},
+    {OPENAI_COMPLETIONS, "{" P "\"n\":0}", "n", "between 1 and 128"},
+    {OPENAI_COMPLETIONS, "{" P "\"n\":129}", "n", "between 1 and 128"},
+    {OPENAI_CHAT, "{" MS "\"n\":\"2\"}", "n", "a whole number, not a string"},
+    {OPENAI_COMPLETIONS, "{" M "\"n\":128,\"prompt\":[" S16 "\"q\"]}", "n", "more than 2048"},
     {OPENAI_COMPLETIONS, "{" P "\"user\":7}", "user", "a string"},
     {OPENAI_COMPLETIONS, "{" P "\"ignore_eos\":\"yes\"}", "ignore_eos", "true or false"},
     {OPENAI_COMPLETIONS, "{" P "\"stop\":\"\"}", "stop", "empty"},
@@ -96,14 +105,14 @@ static const struct refusal {
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":7}", "prompt", "token ids, not a number"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[]}", "prompt", "is empty"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[]]}", "prompt[0]", "is empty"},
-    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1],[2]]}", "prompt", "one prompt a request, not 2"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1],[]]}", "prompt[1]", "is empty"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1,[2]]]}", "prompt[0][1]", "not an array"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1,1000]]}", "prompt[0][1]", "vocabulary of 1000"},
-    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[{}]}", "prompt[0]", "token ids, not an object"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[\"a\",{}]}", "prompt[1]", "token ids, not an object"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":null}", "prompt", "is missing"},
     {OPENAI_CHAT, "{" M "\"messages\":[{\"role\":\"user\",\"content\":null}]}",
      "messages[0].content", "missing"},
-    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[\"a\",\"b\"]}", "prompt", "one prompt"},
+    {OPENAI_COMPLETIONS, "{" M "\"prompt\":[\"a\",7]}", "prompt[1]", "token ids, not a number"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,2.5]}", "prompt[1]", "whole number"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,-2]}", "prompt[1]", "between 0"},
     {OPENAI_COMPLETIONS, "{" M "\"prompt\":[1,\"a\"]}", "prompt[1]", "not a string"},
@@ -188,7 +197,7 @@ START_TEST(null_is_as_if_left_out) {
     ck_assert_msg(!parse(&r, OPENAI_COMPLETIONS, body, &e), "%s: %s", e.field, e.text);
     ck_assert(r.sampling.temperature == 1 && r.sampling.top_p == 1 && !r.has_seed && !r.stream &&
               !r.ignore_eos);
-    ck_assert_int_eq(r.max_tokens, 0);
+    ck_assert_int_eq(r.max_tokens, -1);
     openai_request_release(&r);
     const char *chat =
         "{" M "\"stream\":true,\"stream_options\":{\"include_usage\":null,\"x\":null},"
@@ -204,19 +213,24 @@ START_TEST(prompts_of_four_shapes) {
     struct openai_request r;
     struct err e = {0};
     ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":[\"one\"]}", &e));
-    ck_assert_str_eq(r.prompt, "one");
+    ck_assert_str_eq(r.prompts[0].text, "one");
     openai_request_release(&r);
     ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":[0,999,7]}", &e));
-    ck_assert_int_eq(r.n_ids, 3);
-    ck_assert_int_eq(r.ids[1], 999);
-    ck_assert_ptr_null(r.prompt);
+    ck_assert_int_eq(r.prompts[0].n_ids, 3);
+    ck_assert_int_eq(r.prompts[0].ids[1], 999);
+    ck_assert_ptr_null(r.prompts[0].text);
     openai_request_release(&r);
     ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":[[1,2,3]]}", &e));
-    ck_assert(r.n_ids == 3 && r.ids[2] == 3 && !r.prompt);
+    ck_assert(r.prompts[0].n_ids == 3 && r.prompts[0].ids[2] == 3 && !r.prompts[0].text);
+    openai_request_release(&r);
+    ck_assert(!parse(&r, OPENAI_COMPLETIONS,
+                     "{" M "\"n\":2,\"best_of\":2,\"prompt\":[\"x\",[4,5],\"yz\"]}", &e));
+    ck_assert(r.n == 2 && r.n_prompts == 3 && r.prompts[2].n_text == 2);
+    ck_assert(r.prompts[1].n_ids == 2 && !strcmp(r.prompts[0].text, "x"));
     openai_request_release(&r);
     /* an empty prompt is refused later, where it is tokenized */
     ck_assert(!parse(&r, OPENAI_COMPLETIONS, "{" M "\"prompt\":\"\"}", &e));
-    ck_assert_str_eq(r.prompt, "");
+    ck_assert_str_eq(r.prompts[0].text, "");
     openai_request_release(&r);
 }
 END_TEST
@@ -306,13 +320,14 @@ START_TEST(only_the_first_chunk_carries_the_role) {
     struct buffer b = {0};
     struct openai_reply r = {
         .api = OPENAI_CHAT, .request_id = "r-1", .model = "m\"x", .created_s = 5};
-    openai_chunk(&b, &r, true, "a\nb\0c", 5);
+    openai_chunk(&b, &r, &(struct openai_choice){.first = true, .text = "a\nb\0c", .n = 5});
     ck_assert_ptr_nonnull(
         strstr(b.bytes, "{\"role\":\"assistant\",\"content\":\"a\\nb\\u0000c\"}"));
     ck_assert_ptr_nonnull(strstr(b.bytes, "\"model\":\"m\\\"x\""));
     ck_assert_ptr_null(strstr(b.bytes, "usage"));
     buffer_clear(&b);
-    openai_chunk(&b, &r, false, "a", 1);
+    openai_chunk(&b, &r, &(struct openai_choice){.index = 7, .text = "a", .n = 1});
+    ck_assert_ptr_nonnull(strstr(b.bytes, "\"index\":7,"));
     ck_assert_ptr_nonnull(strstr(b.bytes, "\"delta\":{\"content\":\"a\"}"));
     cJSON_Delete(event(&b));
     buffer_release(&b);
@@ -333,7 +348,7 @@ START_TEST(usage_comes_in_a_chunk_without_choices) {
     ck_assert_int_eq(cJSON_GetObjectItem(usage, "total_tokens")->valueint, 7);
     cJSON_Delete(tree);
     buffer_clear(&b);
-    openai_chunk(&b, &r, true, "a", 1);
+    openai_chunk(&b, &r, &(struct openai_choice){.first = true, .text = "a", .n = 1});
     ck_assert_ptr_nonnull(strstr(b.bytes, "\"usage\":null"));
     buffer_release(&b);
 }

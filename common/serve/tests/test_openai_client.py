@@ -87,14 +87,25 @@ def errors_are_the_clients_own():
     e = raises(openai.BadRequestError, lambda: C.chat.completions.create(model="fake", messages=user("p"), top_p=7))
     equal((e.status_code, e.param, e.type), (400, "top_p", "invalid_request_error"))
     assert "top_p" in e.message
-    e = raises(openai.BadRequestError, lambda: C.chat.completions.create(model="fake", messages=user("p"), logprobs=True))
-    equal(e.param, "logprobs")
+    e = raises(openai.BadRequestError, lambda: C.chat.completions.create(model="fake", messages=user("p"), top_logprobs=2))
+    equal(e.param, "top_logprobs")
     e = raises(openai.BadRequestError, lambda: C.completions.create(model="fake", prompt="x" * 500))
     equal(e.code, "context_length_exceeded")
     raises(openai.NotFoundError, lambda: C.completions.create(model="gpt-9", prompt="x"))
     raises(openai.NotFoundError, lambda: C.models.retrieve("nope"))
     S.tell("fail 1")
     raises(openai.InternalServerError, lambda: C.completions.create(model="fake", prompt="x"))
+
+
+def several_answers_with_their_logprobs():
+    r = C.chat.completions.create(model="fake", messages=user("p"), n=2, logprobs=True, top_logprobs=1, temperature=0)
+    for choice in r.choices:
+        tokens = choice.logprobs.content
+        equal("".join(t.token for t in tokens[:5]), "hello")
+        assert all(t.logprob == t.top_logprobs[0].logprob for t in tokens)
+    r = C.completions.create(model="fake", prompt=["x", "y"], logprobs=1, temperature=0)
+    equal([(c.index, c.text, c.logprobs.text_offset) for c in r.choices],
+          [(i, "hello", [0, 1, 2, 3, 4, 5]) for i in range(2)])
 
 
 def error_within_a_stream_is_raised():
@@ -153,7 +164,7 @@ def the_embedded_model_streams():
 
 
 FAKE = [chat_whole, chat_stream, chat_stream_with_usage, chat_stream_helper, completions, content_parts_and_roles, models,
-        errors_are_the_clients_own, error_within_a_stream_is_raised, retries_are_attempts, cancel_in_the_middle]
+        errors_are_the_clients_own, several_answers_with_their_logprobs, error_within_a_stream_is_raised, retries_are_attempts, cancel_in_the_middle]
 REAL = [seeds_repeat_an_answer, the_embedded_model_streams]
 
 if __name__ == "__main__":

@@ -333,7 +333,7 @@ END_TEST
 /* ---- stream ---------------------------------------------------------------------------------- */
 
 START_TEST(pieces_of_a_slow_reader_are_joined_with_their_tokens) {
-    struct stream *s = stream_create();
+    struct stream *s = stream_create(NULL);
     struct buffer all = {0};
     int32_t tokens, sum = 0, pieces = 0;
     for (int i = 0; i < 100; i++) ck_assert_int_eq(stream_push(s, "ab", 2, 2), 0);
@@ -353,7 +353,7 @@ START_TEST(pieces_of_a_slow_reader_are_joined_with_their_tokens) {
 END_TEST
 
 START_TEST(a_stream_is_bounded) {
-    struct stream *s = stream_create();
+    struct stream *s = stream_create(NULL);
     static char half[STREAM_MAX_BYTES / 2];
     ck_assert_int_eq(stream_push(s, half, sizeof half, 1), 0);
     ck_assert_int_eq(stream_push(s, half, sizeof half, 1), 0);

@@ -111,7 +111,7 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
     struct stream *streams[PROMPTS];
     struct live_record *live[PROMPTS];
     for (int i = 0; i < PROMPTS; i++) {
-        streams[i] = stream_create();
+        streams[i] = stream_create(NULL);
         live[i] = records_open(records, NULL, 0, &e);
         struct engine_request q = {.prompt = prompts[i],
                                    .n_prompt = lengths[i],
