@@ -50,19 +50,69 @@ static int attach_literals(cJSON *root, const char *text, const struct json_scan
     return 0;
 }
 
+static cJSON *parse(const char *text, size_t n, int first_line, bool takes_nul, struct err *e);
+
 cJSON *json_parse(const char *text, size_t n, int first_line, struct err *e) {
+    return parse(text, n, first_line, false, e);
+}
+
+cJSON *json_parse_with_nul(const char *text, size_t n, int first_line, struct err *e) {
+    return parse(text, n, first_line, true, e);
+}
+
+/* A copy of a scanned text with JSON_NUL for each \u0000; its length in *n. NULL: memory is out. */
+static char *replace_nul(const char *text, size_t *n) {
+    char *copy = malloc(*n + 1), *to = copy;
+    for (size_t i = 0; copy && i < *n;) {
+        bool escape = text[i] == '\\';
+        if (escape && !memcmp(text + i + 1, "u0000", 5)) {
+            to = mempcpy(to, JSON_NUL, 2);
+            i += 6;
+            continue;
+        }
+        *to++ = text[i++];
+        if (escape) *to++ = text[i++]; /* what it escapes may be a backslash */
+    }
+    if (copy) *n = (size_t)(to - copy);
+    return copy;
+}
+
+static cJSON *parse(const char *text, size_t n, int first_line, bool takes_nul, struct err *e) {
     struct json_scan_result scan;
-    if (json_scan(text, n, first_line, &scan, e)) return NULL;
-    /* cJSON skips a byte order mark too, but not in a text of 4 bytes. */
-    size_t mark = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
-    cJSON *root = cJSON_ParseWithLength(text + mark, n - mark);
+    if (json_scan_strings(text, n, first_line, takes_nul, &scan, e)) return NULL;
+    bool replace = takes_nul && memmem(text, n, "\\u0000", 6);
+    size_t length = n;
+    char *copy = replace ? replace_nul(text, &length) : NULL;
+    const char *from = replace ? copy : text;
+    cJSON *root = NULL;
+    if (from) {
+        /* cJSON skips a byte order mark too, but not in a text of 4 bytes. */
+        size_t mark = length >= 3 && !memcmp(from, "\xef\xbb\xbf", 3) ? 3 : 0;
+        root = cJSON_ParseWithLength(from + mark, length - mark);
+    }
     if (root && attach_literals(root, text, &scan)) {
         cJSON_Delete(root);
         root = NULL;
     }
+    free(copy);
     free(scan.literals);
     if (!root) err_at(e, first_line, NULL, "memory is out reading %zu bytes of JSON", n);
     return root;
+}
+
+bool json_has_nul(const char *string) {
+    return strstr(string, JSON_NUL) != NULL;
+}
+
+size_t json_restore_nul(char *string) {
+    char *to = string;
+    for (const char *from = string; *from; to++) {
+        bool nul = !strncmp(from, JSON_NUL, 2);
+        *to = nul ? '\0' : *from;
+        from += nul ? 2 : 1;
+    }
+    *to = '\0';
+    return (size_t)(to - string);
 }
 
 static char *read_all(int fd, size_t size, size_t *n, struct err *e) {

@@ -36,6 +36,16 @@ enum {
  */
 cJSON *json_parse(const char *text, size_t n, int first_line, struct err *e);
 
+/* The same, for texts that may hold NUL. A string value (not a key) may contain \u0000, which the
+ * tree has as the two bytes JSON_NUL, as Java does; they are in no valid UTF-8. */
+#define JSON_NUL "\xc0\x80"
+cJSON *json_parse_with_nul(const char *text, size_t n, int first_line, struct err *e);
+/* Whether a string of such a tree holds NUL. */
+bool json_has_nul(const char *string);
+/* Turns each JSON_NUL of the string into a NUL byte, in place. Returns the string's length, those
+ * NULs counted. */
+size_t json_restore_nul(char *string);
+
 /* Reads a whole regular file of at most JSON_MAX_BYTES and parses it. NULL and *e set otherwise. */
 cJSON *json_parse_file(const char *path, struct err *e);
 

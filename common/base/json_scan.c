@@ -42,6 +42,7 @@ struct scan {
     size_t n, pos;
     int line;
     struct err *e;
+    bool takes_nul; /* \u0000 is a character of a string; never of a key */
     struct frame stack[JSON_MAX_DEPTH];
     int depth;
     struct key *keys; /* of the open objects only */
@@ -185,7 +186,8 @@ static int scan_escape(struct scan *s, uint32_t *code) {
     if (left < 6) return fail_cut_off(s, "a string");
     int high = hex4(p + 2);
     if (high < 0) return fail(s, "\\u needs four hexadecimal digits");
-    if (high == 0) return fail(s, "\\u0000 in a string: NUL is refused, C strings would end there");
+    if (high == 0 && !s->takes_nul)
+        return fail(s, "\\u0000 in a string: NUL is refused, C strings would end there");
     *code = (uint32_t)high;
     s->pos += 6;
     if (high < 0xd800 || high > 0xdfff) return 0;
@@ -333,8 +335,10 @@ static int scan_key(struct scan *s) {
     if (s->text[s->pos] == '}') return fail(s, "a comma before '}'; remove it");
     if (s->text[s->pos] != '"') return fail_unexpected(s, "a key in double quotes");
     size_t from = s->pos + 1;
-    bool escaped;
+    bool escaped, takes_nul = s->takes_nul;
+    s->takes_nul = false;
     if (scan_string(s, &escaped)) return -1;
+    s->takes_nul = takes_nul;
     struct key k = {.offset = from, .length = (uint32_t)(s->pos - 1 - from), .line = s->line};
     if (escaped && decode_key(s, from, s->pos - 1, &k)) return -1;
     k.position = (uint32_t)(s->n_keys - f->first_key);
@@ -572,8 +576,18 @@ static int scan_document(struct scan *s) {
 
 int json_scan(const char *text, size_t n, int first_line, struct json_scan_result *out,
               struct err *e) {
+    return json_scan_strings(text, n, first_line, false, out, e);
+}
+
+int json_scan_strings(const char *text, size_t n, int first_line, bool takes_nul,
+                      struct json_scan_result *out, struct err *e) {
     struct err unread;
-    struct scan s = {.text = text, .n = n, .line = first_line, .e = e ? e : &unread, .out = out};
+    struct scan s = {.text = text,
+                     .n = n,
+                     .line = first_line,
+                     .e = e ? e : &unread,
+                     .takes_nul = takes_nul,
+                     .out = out};
     *out = (struct json_scan_result){0};
     int status = scan_document(&s);
     free(s.keys);

@@ -34,6 +34,10 @@ struct json_scan_result {
 int json_scan(const char *text, size_t n, int first_line, struct json_scan_result *out,
               struct err *e);
 
+/* The same; with takes_nul, \u0000 is a character of a string like any other, but not of a key. */
+int json_scan_strings(const char *text, size_t n, int first_line, bool takes_nul,
+                      struct json_scan_result *out, struct err *e);
+
 /* The integer value of an RFC 8259 number literal, computed in integers. *out is set only for
  * LITERAL_INT. */
 enum literal_kind { LITERAL_INT, LITERAL_FRACTION, LITERAL_BEYOND /* past +-2^53 */ };

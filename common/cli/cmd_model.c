@@ -376,7 +376,7 @@ static int tokenize(const struct options *o, const struct tokenizer *t, struct e
     if (text && o->chat && memchr(text, '\0', n)) {
         err_set(e, "a message can't hold a NUL byte");
     } else if (text && o->chat) {
-        struct chat_message m = {"user", text};
+        struct chat_message m = {.role = "user", .content = text};
         n_ids = tokenizer_encode_chat(t, &m, 1, &ids, e);
     } else if (text) {
         n_ids = tokenizer_encode(t, text, n, o->special, &ids, e);

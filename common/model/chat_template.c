@@ -119,13 +119,18 @@ static void trim(const char **s, size_t *n) {
     }
 }
 
-static int render_chatml(const char *role, const char *content, const struct chat_sink *out) {
-    return out->marker(out->ctx, "<|im_start|>") || put(out, role) || put(out, "\n") ||
-           put(out, content) || out->marker(out->ctx, "<|im_end|>") || put(out, "\n");
+static size_t content_bytes(const struct chat_message *m) {
+    return m->content_bytes > 0 ? m->content_bytes : strlen(m->content);
 }
 
-static int render_llama3(const char *role, const char *content, const struct chat_sink *out) {
-    size_t n = strlen(content);
+static int render_chatml(const char *role, const char *content, size_t n,
+                         const struct chat_sink *out) {
+    return out->marker(out->ctx, "<|im_start|>") || put(out, role) || put(out, "\n") ||
+           out->text(out->ctx, content, n) || out->marker(out->ctx, "<|im_end|>") || put(out, "\n");
+}
+
+static int render_llama3(const char *role, const char *content, size_t n,
+                         const struct chat_sink *out) {
     trim(&content, &n);
     return out->marker(out->ctx, "<|start_header_id|>") || put(out, role) ||
            out->marker(out->ctx, "<|end_header_id|>") || put(out, "\n\n") ||
@@ -145,8 +150,9 @@ static int check_messages(const struct chat_template *c, const struct chat_messa
     for (size_t i = 0; i < n; i++) {
         const char *role = messages[i].role;
         if (strcmp(role, "system") != 0 && strcmp(role, "user") != 0 &&
-            strcmp(role, "assistant") != 0)
-            return err_at(e, 0, "messages.role", "'%.32s' is not system, user or assistant", role);
+            strcmp(role, "assistant") != 0 && strcmp(role, "tool") != 0)
+            return err_at(e, 0, "messages.role", "'%.32s' is not system, user, assistant or tool",
+                          role);
     }
     return 0;
 }
@@ -156,13 +162,14 @@ int chat_template_render(const struct chat_template *c, const struct chat_messag
     if (check_messages(c, messages, n_messages, e)) return -1;
     if (c->starts_with_bos && out->marker(out->ctx, "bos")) return -1;
     if (c->default_system[0] && strcmp(messages[0].role, "system") != 0 &&
-        render_chatml("system", c->default_system, out))
+        render_chatml("system", c->default_system, strlen(c->default_system), out))
         return -1;
     for (size_t i = 0; i < n_messages; i++) {
         const struct chat_message *m = &messages[i];
-        int rc = c->family == CHAT_CHATML   ? render_chatml(m->role, m->content, out)
-                 : c->family == CHAT_LLAMA3 ? render_llama3(m->role, m->content, out)
-                                            : put(out, m->content);
+        size_t n = content_bytes(m);
+        int rc = c->family == CHAT_CHATML   ? render_chatml(m->role, m->content, n, out)
+                 : c->family == CHAT_LLAMA3 ? render_llama3(m->role, m->content, n, out)
+                                            : out->text(out->ctx, m->content, n);
         if (rc) return -1;
     }
     /* The opening of the assistant's turn. */

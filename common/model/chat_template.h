@@ -32,7 +32,8 @@ void chat_template_recognise(struct chat_template *c, const char *text, size_t n
 
 /* Renders the messages as a sequence of calls: `marker` for the text of a special token ("bos" for
  * the model's bos), `text` for ordinary text. 0, or -1 when a call returned non-zero, a role is not
- * "system", "user" or "assistant", there is no message, or the family is CHAT_NONE or CHAT_OTHER
+ * "system", "user", "assistant" or "tool" (these templates write a role as it is), there is no
+ * message, or the family is CHAT_NONE or CHAT_OTHER
  * (*e).
  */
 struct chat_sink {

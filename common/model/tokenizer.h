@@ -57,8 +57,9 @@ int32_t tokenizer_encode_prompt(const struct tokenizer *t, const char *text, siz
                                 int32_t **ids, struct err *e);
 
 struct chat_message {
-    const char *role;    /* "system", "user", "assistant" */
-    const char *content; /* NUL-terminated UTF-8 */
+    const char *role;     /* "system", "user", "assistant", "tool" */
+    const char *content;  /* UTF-8 with a NUL behind it */
+    size_t content_bytes; /* its length where it holds NULs itself; 0: up to its NUL */
 };
 
 /* Applies the model's chat template and encodes: markers as special tokens, contents as ordinary

@@ -46,7 +46,7 @@ static int encode_prompt(const struct evaluator *v, const struct question_log *l
     INVARIANT(text);
     memcpy(text, log->text, n);
     memcpy(text + n, r->q.tail, m + 1);
-    struct chat_message message = {"user", text};
+    struct chat_message message = {.role = "user", .content = text};
     int32_t count = tokenizer_encode_chat(v->t, &message, 1, &r->prompt, e);
     free(text);
     if (count < 0) return -1;
@@ -78,7 +78,7 @@ static int find_record_block(const struct evaluator *v, const struct question_lo
     char *text = strndup(log->text, log->records[r->q.record].end);
     INVARIANT(text);
     int32_t *ids = NULL, shared = 0;
-    struct chat_message message = {"user", text};
+    struct chat_message message = {.role = "user", .content = text};
     int32_t n = tokenizer_encode_chat(v->t, &message, 1, &ids, e);
     while (shared < n && ids[shared] == r->prompt[shared]) shared++;
     free(ids);

@@ -137,7 +137,7 @@ static int32_t count_on_new_line(const struct tokenizer *t, const char *text, st
 }
 
 static int32_t count_chat(const struct tokenizer *t, const char *text, struct err *e) {
-    struct chat_message m = {"user", text};
+    struct chat_message m = {.role = "user", .content = text};
     int32_t *ids = NULL;
     int32_t n = tokenizer_encode_chat(t, &m, 1, &ids, e);
     free(ids);

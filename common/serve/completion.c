@@ -118,7 +118,7 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
                         const char *field, struct err *e);
 static void describe(struct exchange *x, struct live_record *live, const struct openai_request *r,
                      int32_t n_prompt);
-static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *r,
+static enum MHD_Result enqueue(struct exchange *x, struct openai_request *r,
                                const struct prompt *prompts);
 
 enum MHD_Result completion_start(struct exchange *x) {
@@ -270,9 +270,11 @@ static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
 }
 
 /* Hands every choice to the engine, or replies with the reason why the engine can't take them. */
-static enum MHD_Result enqueue(struct exchange *x, const struct openai_request *r,
+static enum MHD_Result enqueue(struct exchange *x, struct openai_request *r,
                                const struct prompt *prompts) {
     struct err e;
+    if (r->n_tools > 0 && !r->no_tools)
+        x->tools = cJSON_DetachItemFromObjectCaseSensitive(r->body, "tools");
     x->streamed = r->stream;
     x->logprobs = r->logprobs;
     x->n_per_prompt = r->n;

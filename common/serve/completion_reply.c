@@ -99,7 +99,7 @@ enum { ALL_ROWS = 1 << 30 };
 static bool add_whole_choice(struct exchange *x, int32_t index) {
     struct choice *c = &x->choices[index];
     struct stream_end end = stream_end_of(c->stream);
-    struct buffer text = {0}, logprobs = {0};
+    struct buffer text = {0}, logprobs = {0}, calls = {0};
     int32_t piece;
     c->out_tokens = end.closing_tokens;
     buffer_puts(&text, "");
@@ -110,11 +110,16 @@ static bool add_whole_choice(struct exchange *x, int32_t index) {
                                 .n = text.n,
                                 .logprobs = logprobs_of(x, c, ALL_ROWS, &logprobs),
                                 .finish_reason = end.finish_reason};
+    if (x->tools && openai_tool_call(&calls, x->tools, c->live->id, false, text.bytes, text.n)) {
+        out.tool_calls = calls.bytes;
+        out.finish_reason = "tool_calls";
+    }
     openai_whole_choice(&x->out, &x->reply, &out);
     if (x->check[0] && index == 0) buffer_add(&x->answer, text.bytes, text.n);
-    bool failed = text.failed || logprobs.failed || x->out.failed;
+    bool failed = text.failed || logprobs.failed || calls.failed || x->out.failed;
     buffer_release(&text);
     buffer_release(&logprobs);
+    buffer_release(&calls);
     return !failed;
 }
 
@@ -182,6 +187,8 @@ static void stamp_sent(struct exchange *x) {
 static void put_chunk(struct exchange *x, struct choice *c, const struct buffer *text, size_t rows,
                       const char *finish_reason);
 static void put_echo(struct exchange *x, struct choice *c);
+static int put_text(struct exchange *x, struct choice *c, const struct buffer *text,
+                    int32_t tokens);
 static int put_end(struct exchange *x, struct choice *c);
 
 /* Makes the next part of one choice: 1 it is in x->out, 0 there is none yet, -1 the reply ends here
@@ -193,10 +200,8 @@ static int choice_part(struct exchange *x, struct choice *c) {
     int rc = stream_take(c->stream, &text, &tokens);
     if (rc == 1) {
         put_echo(x, c);
-        c->out_tokens = tokens;
-        c->sent_tokens += tokens;
-        put_chunk(x, c, &text, (size_t)tokens, NULL);
         if (x->check[0] && c == x->choices) buffer_add(&x->answer, text.bytes, text.n);
+        rc = put_text(x, c, &text, tokens);
     }
     buffer_release(&text);
     return rc < 0 ? put_end(x, c) : rc;
@@ -216,6 +221,46 @@ static int next_part(struct exchange *x) {
         }
     while (stream_ready_or_suspend(x->choices[0].stream));
     return 0;
+}
+
+/* A piece of text; 0 where it is held back, because it may be the beginning of a tool call. */
+static int put_text(struct exchange *x, struct choice *c, const struct buffer *text,
+                    int32_t tokens) {
+    c->held_tokens += tokens;
+    c->sent_tokens += tokens;
+    if (x->tools && !c->is_text) {
+        buffer_add(&c->held, text->bytes, text->n);
+        if (openai_may_be_tool_call(c->held.bytes, c->held.n)) return 0;
+        text = &c->held;
+        c->is_text = true;
+    }
+    put_chunk(x, c, text, (size_t)c->held_tokens, NULL);
+    c->out_tokens = c->held_tokens;
+    c->held_tokens = 0;
+    buffer_release(&c->held);
+    return 1;
+}
+
+/* At the end of an answer that was held back: the tool call that it is, or its text. */
+static const char *put_held(struct exchange *x, struct choice *c, const char *finish_reason) {
+    struct buffer calls = {0}, logprobs = {0};
+    struct openai_choice out = {.index = (int32_t)(c - x->choices),
+                                .first = !c->began,
+                                .logprobs = logprobs_of(x, c, (size_t)c->held_tokens, &logprobs)};
+    if (openai_tool_call(&calls, x->tools, c->live->id, true, c->held.bytes, c->held.n)) {
+        out.tool_calls = calls.bytes;
+        finish_reason = "tool_calls";
+    } else {
+        out.text = c->held.bytes;
+        out.n = c->held.n;
+    }
+    openai_chunk(&x->out, &x->reply, &out);
+    x->out.failed |= calls.failed || logprobs.failed || c->held.failed;
+    c->began = true;
+    buffer_release(&calls);
+    buffer_release(&logprobs);
+    buffer_release(&c->held);
+    return finish_reason;
 }
 
 static void put_chunk(struct exchange *x, struct choice *c, const struct buffer *text, size_t rows,
@@ -256,9 +301,11 @@ static int put_end(struct exchange *x, struct choice *c) {
         return 1;
     }
     put_echo(x, c);
-    c->out_tokens = end.closing_tokens; /* a stop string's tokens count here */
+    c->out_tokens = c->held_tokens + end.closing_tokens; /* a stop string's tokens count here */
     c->sent_tokens = end.output_tokens;
-    put_chunk(x, c, NULL, ALL_ROWS, end.finish_reason);
+    x->reply.so_far = (struct openai_usage){c->prompt_tokens, c->sent_tokens, -1};
+    const char *why = c->held.n > 0 ? put_held(x, c, end.finish_reason) : end.finish_reason;
+    put_chunk(x, c, NULL, ALL_ROWS, why);
     for (int32_t i = 0; i < x->n_choices; i++)
         if (!x->choices[i].ended) return 1;
     x->ended = true;
@@ -313,9 +360,11 @@ void completion_end(struct exchange *x, bool ok) {
         struct choice *c = &x->choices[i];
         if (c->stream) stream_release(c->stream);
         buffer_release(&c->echo);
+        buffer_release(&c->held);
         if (c->live && i > 0) live_end(h->o.records, c->live);
     }
     free(x->choices);
+    cJSON_Delete(x->tools);
     live_end(h->o.records, x->live);
     pthread_mutex_lock(&h->lock);
     h->active--;

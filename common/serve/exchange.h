@@ -62,8 +62,11 @@ struct choice {
     int32_t prompt_tokens, sent_tokens;
     struct buffer echo;          /* the prompt's text, sent before the answer's; empty for none */
     struct openai_scores scores; /* for log-probabilities, where they are asked for */
-    int32_t out_tokens;          /* so many of its tokens are in the exchange's `out` */
-    bool began, ended;           /* its first chunk was made; its last */
+    struct buffer held;          /* text that may become a tool call, of held_tokens tokens */
+    int32_t held_tokens;
+    bool is_text;       /* it is none */
+    int32_t out_tokens; /* so many of its tokens are in the exchange's `out` */
+    bool began, ended;  /* its first chunk was made; its last */
 };
 
 struct exchange {
@@ -86,6 +89,7 @@ struct exchange {
     int32_t n_choices, n_per_prompt, turn; /* turn: whose part is looked for next */
     bool streamed;                         /* the client asked for a stream */
     bool logprobs;
+    cJSON *tools; /* an answer may be a call of one of these; owned, or NULL */
     struct openai_reply reply;
     struct buffer out; /* bytes for the library from out_sent on */
     size_t out_sent;

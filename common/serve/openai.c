@@ -12,7 +12,7 @@
 #include <string.h>
 
 static int read_model(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
-    if (!cJSON_IsString(v)) return field_wrong_type(v, name, "a string", e);
+    if (field_string(v, name, e)) return -1;
     r->model = v->valuestring;
     return 0;
 }
@@ -85,7 +85,7 @@ static int read_user(struct openai_request *r, const cJSON *v, const char *name,
 
 static int add_stop(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
     if (!cJSON_IsString(v)) return field_wrong_type(v, name, "a string", e);
-    size_t n = strlen(v->valuestring);
+    size_t n = json_restore_nul(v->valuestring);
     if (n == 0) return err_at(e, 0, name, "a stop string can't be empty");
     if (n > ANSWER_MAX_STOP_BYTES)
         return err_at(e, 0, name, "a stop string has at most %d bytes, not %zu",
@@ -130,115 +130,6 @@ static int read_stream_options(struct openai_request *r, const cJSON *v, const c
     return 0;
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
-
-static int count_members(const cJSON *obj) {
-    int n = 0;
-    for (const cJSON *m = obj->child; m; m = m->next) n += !cJSON_IsNull(m);
-    return n;
-}
-
-/* Joins a content in parts: [{"type": "text", "text": "..."}]. */
-static int join_parts(const cJSON *parts, const char *name, char **out, struct err *e) {
-    struct buffer b = {0};
-    int i = 0;
-    buffer_puts(&b, "");
-    for (const cJSON *p = parts->child; p; p = p->next, i++) {
-        const cJSON *type = cJSON_GetObjectItemCaseSensitive(p, "type");
-        const cJSON *text = cJSON_GetObjectItemCaseSensitive(p, "text");
-        if (!cJSON_IsString(type) || strcmp(type->valuestring, "text") || !cJSON_IsString(text) ||
-            count_members(p) != 2) {
-            char place[120];
-            snprintf(place, sizeof place, "%s[%d]", name, i);
-            buffer_release(&b);
-            return err_at(e, 0, place,
-                          "must be {\"type\": \"text\", \"text\": \"...\"}; this model "
-                          "reads text only");
-        }
-        buffer_puts(&b, text->valuestring);
-    }
-    if (b.failed) {
-        buffer_release(&b);
-        return err_at(e, 0, name, "no memory for this content");
-    }
-    *out = b.bytes;
-    return 0;
-}
-
-static int read_content(struct openai_request *r, size_t i, const cJSON *v, const char *name,
-                        struct err *e) {
-    if (cJSON_IsString(v)) {
-        r->messages[i].content = v->valuestring;
-        return 0;
-    }
-    if (!cJSON_IsArray(v))
-        return field_wrong_type(v, name, "a string or an array of text parts", e);
-    if (join_parts(v, name, &r->joined[i], e)) return -1;
-    r->messages[i].content = r->joined[i];
-    return 0;
-}
-
-static int read_role(struct openai_request *r, size_t i, const cJSON *v, const char *name,
-                     struct err *e) {
-    static const char *const roles[][2] = {{"system", "system"},
-                                           {"developer", "system"}, /* OpenAI's newer word */
-                                           {"user", "user"},
-                                           {"assistant", "assistant"}};
-    if (!cJSON_IsString(v)) return field_wrong_type(v, name, "a string", e);
-    for (size_t k = 0; k < sizeof roles / sizeof *roles; k++)
-        if (!strcmp(roles[k][0], v->valuestring)) r->messages[i].role = roles[k][1];
-    if (r->messages[i].role) return 0;
-    return err_at(e, 0, name,
-                  "must be \"system\", \"developer\", \"user\" or \"assistant\", not \"%.40s\"",
-                  v->valuestring);
-}
-
-/* An answer of the assistant may have a refusal as its text, or no text at all. */
-static void fill_content(struct chat_message *m, const cJSON *v) {
-    const cJSON *refusal = cJSON_GetObjectItemCaseSensitive(v, "refusal");
-    if (!m->role || strcmp(m->role, "assistant") || m->content) return;
-    if (cJSON_IsString(refusal))
-        m->content = refusal->valuestring;
-    else if (cJSON_HasObjectItem(v, "content"))
-        m->content = "";
-}
-
-static int read_message(struct openai_request *r, size_t i, const cJSON *v, struct err *e) {
-    char place[96];
-    snprintf(place, sizeof place, "messages[%zu]", i);
-    if (!cJSON_IsObject(v)) return field_wrong_type(v, place, "an object", e);
-    for (const cJSON *m = v->child; m; m = m->next) {
-        if (cJSON_IsNull(m)) continue;
-        snprintf(place, sizeof place, "messages[%zu].%s", i, m->string);
-        int rc = !strcmp(m->string, "role")      ? read_role(r, i, m, place, e)
-                 : !strcmp(m->string, "content") ? read_content(r, i, m, place, e)
-                 : !strcmp(m->string, "name")    ? field_string(m, place, e)
-                 : !strcmp(m->string, "refusal") ? field_string(m, place, e)
-                                                 : err_at(e, 0, place, "unknown field");
-        if (rc) return -1;
-    }
-    fill_content(&r->messages[i], v);
-    snprintf(place, sizeof place, "messages[%zu].%s", i, r->messages[i].role ? "content" : "role");
-    if (!r->messages[i].role || !r->messages[i].content) return err_at(e, 0, place, "is missing");
-    return 0;
-}
-
-static int read_messages(struct openai_request *r, const cJSON *v, const char *name,
-                         struct err *e) {
-    if (!cJSON_IsArray(v)) return field_wrong_type(v, name, "an array of messages", e);
-    int n = cJSON_GetArraySize(v);
-    if (n < 1 || n > OPENAI_MAX_MESSAGES)
-        return err_at(e, 0, name, "must have 1 to %d messages, not %d", OPENAI_MAX_MESSAGES, n);
-    r->n_messages = (size_t)n;
-    r->messages = calloc(r->n_messages, sizeof *r->messages);
-    r->joined = calloc(r->n_messages, sizeof *r->joined);
-    if (!r->messages || !r->joined) return err_at(e, 0, name, "no memory for %d messages", n);
-    size_t i = 0;
-    for (const cJSON *m = v->child; m; m = m->next)
-        if (read_message(r, i++, m, e)) return -1;
-    return 0;
-}
-
 /* ---- prompt ---------------------------------------------------------------------------------- */
 
 static int read_ids(struct openai_request *r, struct openai_prompt *p, const cJSON *v,
@@ -270,7 +161,7 @@ static int read_one_prompt(struct openai_request *r, const cJSON *v, const char 
     if (!cJSON_IsString(v))
         return field_wrong_type(v, name, "a string or an array of token ids", e);
     p->text = v->valuestring;
-    p->n_text = strlen(v->valuestring);
+    p->n_text = json_restore_nul(v->valuestring);
     return 0;
 }
 
@@ -302,9 +193,7 @@ static const struct neutral {
 } neutrals[] = {
     {"length_penalty", "[1]", true, true},
     {"suffix", "[\"\"]", false, true},
-    {"tools", "[[]]", true, false},
     {"functions", "[[]]", true, false},
-    {"tool_choice", "[\"none\", \"auto\"]", true, false},
     {"parallel_tool_calls", "[true, false]", true, false},
     {"response_format", "[{\"type\": \"text\"}]", true, true},
     {"modalities", "[[\"text\"]]", true, false},
@@ -344,6 +233,8 @@ static const struct field {
     {"model", read_model, true, true},
     {"messages", read_messages, true, false},
     {"prompt", read_prompt, false, true},
+    {"tools", read_tools, true, false},
+    {"tool_choice", read_tool_choice, true, false},
     {"stream", read_stream, true, true},
     {"stream_options", read_stream_options, true, true},
     {"stop", read_stop, true, true},
@@ -427,7 +318,7 @@ int openai_parse(struct openai_request *r, enum openai_api api, const char *body
                                  .n_prompts = api == OPENAI_CHAT,
                                  .max_tokens = -1,
                                  .sampling = {.temperature = 1, .top_p = 1}};
-    r->body = json_parse(body, n, 1, e);
+    r->body = json_parse_with_nul(body, n, 1, e);
     if (!r->body) return -1;
     int rc = cJSON_IsObject(r->body)
                  ? read_fields(r, e)

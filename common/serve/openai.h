@@ -6,6 +6,10 @@
  * doesn't have but clients send always are taken at the values that change nothing; another value
  * is an error that names the field.
  *
+ * The tools of a request are not shown to the model: no chat template here has a place for them.
+ * The embedded model has learnt the tools of the check tool-call/1 (quality/checks.h). An answer in
+ * that form is given as a tool call; it can't be forced.
+ *
  * A prompt has one of OpenAI's four shapes: text, a list of texts, token ids (an exact prompt
  * length), a list of lists of token ids. A request with `n` answers for each of its prompts has
  * n_prompts * n choices; number p * n + k is the k-th of prompt p. Beyond OpenAI, "ignore_eos"
@@ -29,6 +33,7 @@ enum openai_api { OPENAI_CHAT, OPENAI_COMPLETIONS };
 
 enum {
     OPENAI_MAX_MESSAGES = 4096,
+    OPENAI_MAX_TOOLS = 128,    /* as OpenAI's */
     OPENAI_MAX_N = 128,        /* as OpenAI's */
     OPENAI_MAX_CHOICES = 2048, /* what OpenAI takes as a list; the queue is mostly shorter */
     OPENAI_MAX_BIASES = 1024,  /* OpenAI documents 300 */
@@ -60,6 +65,8 @@ struct openai_request {
     struct sampler_config sampling;
     bool has_seed;           /* sampling.seed is the client's */
     struct token_bias *bias; /* of sampling.rules; owned */
+    int32_t n_tools;         /* body's "tools" has been checked */
+    bool no_tools;           /* tool_choice "none" */
     bool stream, has_stream_options, include_usage, continuous_usage, obfuscate, ignore_eos;
     int32_t vocab_size; /* ids must be below it */
 };
@@ -97,6 +104,7 @@ struct openai_choice {
     const char *text; /* (n); NULL: no content */
     size_t n;
     const char *logprobs;      /* JSON of openai_logprobs, or NULL */
+    const char *tool_calls;    /* JSON of openai_tool_call, instead of text; or NULL */
     const char *finish_reason; /* NULL: the answer goes on */
 };
 
@@ -132,6 +140,15 @@ void openai_logprobs(struct buffer *b, struct openai_scores *s, const struct tok
 /* The text of a prompt that came as ids, special tokens by their text, as `echo` gives it back. */
 void openai_prompt_text(struct buffer *b, const struct tokenizer *t, const int32_t *ids,
                         int32_t n_ids);
+
+/* The tool call that an answer is: {"tool": NAME, "args": [...]} as the embedded model writes it,
+ * where NAME is one of the request's tools and the arguments have the number and the types of its
+ * parameters, in their order. Writes OpenAI's list of tool calls, for a chunk with "index". False
+ * for any other answer, which stays text. `id`: of the answer's record. */
+bool openai_tool_call(struct buffer *b, const cJSON *tools, const char *id, bool chunk,
+                      const char *text, size_t n);
+/* Can an answer that begins with this text still become one? */
+bool openai_may_be_tool_call(const char *text, size_t n);
 
 /* {"error": {"message", "type", "param", "code"}}; param and code may be NULL. */
 void openai_error(struct buffer *b, const char *type, const char *message, const char *param,

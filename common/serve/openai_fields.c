@@ -1,6 +1,8 @@
 /* openai_fields.c: typed reading of a request's fields. See openai_fields.h. */
 #include "serve/openai_fields.h"
 
+#include "base/json.h"
+
 #include <math.h>
 
 const char *field_type(const cJSON *v) {
@@ -45,5 +47,6 @@ int field_real(const cJSON *v, const char *name, double lo, double hi, double *o
 }
 
 int field_string(const cJSON *v, const char *name, struct err *e) {
-    return cJSON_IsString(v) ? 0 : field_wrong_type(v, name, "a string", e);
+    if (!cJSON_IsString(v)) return field_wrong_type(v, name, "a string", e);
+    return json_has_nul(v->valuestring) ? err_at(e, 0, name, "can't contain NUL") : 0;
 }

@@ -17,7 +17,11 @@ int field_bool(const cJSON *v, const char *name, bool *out, struct err *e);
 int field_int(const cJSON *v, const char *name, int64_t lo, int64_t hi, int64_t *out,
               struct err *e);
 int field_real(const cJSON *v, const char *name, double lo, double hi, double *out, struct err *e);
+/* A string without NUL. */
 int field_string(const cJSON *v, const char *name, struct err *e);
+
+field_reader read_messages;                /* openai_messages.c */
+field_reader read_tools, read_tool_choice; /* openai_tools.c */
 
 /* How tokens are chosen (openai_sampling.c). */
 field_reader read_temperature, read_top_p, read_top_k, read_min_p, read_seed, read_min_tokens,

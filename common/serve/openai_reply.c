@@ -39,6 +39,9 @@ void openai_chunk(struct buffer *b, const struct openai_reply *r, const struct o
         if (c->first) buffer_puts(b, "\"role\":\"assistant\"");
         if (c->text) buffer_puts(b, c->first ? ",\"content\":" : "\"content\":");
         if (c->text) buffer_json(b, c->text, c->n);
+        if (c->tool_calls)
+            buffer_puts(b, c->first ? ",\"content\":null,\"tool_calls\":" : "\"tool_calls\":");
+        if (c->tool_calls) buffer_puts(b, c->tool_calls);
         buffer_puts(b, "}");
     } else {
         buffer_puts(b, "\"text\":");
@@ -100,7 +103,12 @@ void openai_whole_choice(struct buffer *b, const struct openai_reply *r,
     bool chat = r->api == OPENAI_CHAT;
     buffer_printf(b, "%s{\"index\":%d,", c->index > 0 ? "," : "", c->index);
     buffer_puts(b, chat ? "\"message\":{\"role\":\"assistant\",\"content\":" : "\"text\":");
-    buffer_json(b, c->text, c->n);
+    if (c->tool_calls) {
+        buffer_puts(b, "null,\"tool_calls\":");
+        buffer_puts(b, c->tool_calls);
+    } else {
+        buffer_json(b, c->text, c->n);
+    }
     if (chat) buffer_puts(b, "}");
     logprobs_and_end(b, c);
 }

@@ -68,6 +68,26 @@ static const struct refused refused[] = {
     {"{\"odd key\":{\"a.b\":nan}}", 1, "[\"odd key\"][\"a.b\"]", "NaN"},
 };
 
+START_TEST(nul_is_a_character_where_it_is_allowed) {
+    struct err e = {0};
+    static const char text[] = "{\"a\":\"x\\u0000\\\\u0000y\\u0000\",\"b\":9007199254740993}";
+    cJSON *tree = json_parse_with_nul(text, sizeof text - 1, 1, &e);
+    ck_assert_msg(tree != NULL, "%s", e.text);
+    char *a = tree->child->valuestring;
+    ck_assert(json_has_nul(a));
+    ck_assert_uint_eq(json_restore_nul(a), 10);
+    ck_assert_mem_eq(a, "x\0\\u0000y\0", 11);
+    ck_assert_str_eq(tree->child->next->valuestring, "9007199254740993");
+    cJSON_Delete(tree);
+    static const char *const bad[] = {"{\"\\u0000\":1}", "[\"\\uD800\"]", "[\"\xc0\x80\"]",
+                                      "\"\\u000\""};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_ptr_null(json_parse_with_nul(bad[i], strlen(bad[i]), 1, &e));
+    ck_assert_ptr_null(json_parse(text, sizeof text - 1, 1, &e));
+    ck_assert(!json_has_nul("x\xc0y") && !json_has_nul(""));
+}
+END_TEST
+
 START_TEST(refuses_with_line_and_field) {
     const struct refused *c = &refused[_i];
     struct err e;
@@ -327,6 +347,7 @@ int main(void) {
     Suite *suite = suite_create("json");
     TCase *t = tcase_create("json");
     tcase_add_loop_test(t, refuses_with_line_and_field, 0, sizeof refused / sizeof *refused);
+    tcase_add_test(t, nul_is_a_character_where_it_is_allowed);
     tcase_add_test(t, every_beginning_is_cut_off);
     tcase_add_test(t, accepts_what_rfc_8259_asks_for);
     tcase_add_test(t, depth_is_bounded_without_recursion);

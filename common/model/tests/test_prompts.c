@@ -25,12 +25,12 @@ static void expect_chat(const struct tokenizer *t, const struct chat_message *m,
 START_TEST(chatml_as_the_template_says) {
     struct tokenizer *t = make();
     ck_assert_str_eq(tokenizer_chat_family(t), "chatml");
-    struct chat_message hi = {"user", "hello"};
+    struct chat_message hi = {.role = "user", .content = "hello"};
     expect_chat(t, &hi, 1,
                 "<|im_start|>system\nhello<|im_end|>\n<|im_start|>user\nhello<|im_end|>\n"
                 "<|im_start|>assistant\n");
     struct chat_message turns[] = {
-        {"system", "a"}, {"user", ""}, {"assistant", " b"}, {"user", "\n\nx"}};
+        {"system", "a", 0}, {"user", "", 0}, {"assistant", " b", 0}, {"user", "\n\nx", 0}};
     expect_chat(t, turns, 4,
                 "<|im_start|>system\na<|im_end|>\n<|im_start|>user\n<|im_end|>\n"
                 "<|im_start|>assistant\n b<|im_end|>\n<|im_start|>user\n\n\nx<|im_end|>\n"
@@ -43,7 +43,7 @@ END_TEST
 START_TEST(markers_in_a_message_are_text) {
     struct tokenizer *t = make_with("smollm", PLAIN_LIKE, -1);
     ck_assert_str_eq(tokenizer_chat_family(t), "plain");
-    struct chat_message m = {"user", "<|im_end|>"};
+    struct chat_message m = {.role = "user", .content = "<|im_end|>"};
     struct err e;
     int32_t *ids, n = tokenizer_encode_chat(t, &m, 1, &ids, &e);
     ck_assert_int_eq(n, 10);
@@ -92,7 +92,7 @@ END_TEST
 
 START_TEST(plain_joins_contents_and_bos_comes_once) {
     struct tokenizer *t = make_with("smollm", PLAIN_LIKE, 1);
-    struct chat_message m[] = {{"system", "hel"}, {"user", "lo"}};
+    struct chat_message m[] = {{"system", "hel", 0}, {"user", "lo", 0}};
     expect_chat(t, m, 2, "<|endoftext|>hello"); /* one text: it merges across the seam */
     tokenizer_free(t);
     t = make_with("smollm", "{{ bos_token }}" PLAIN_LIKE, 1);
@@ -108,9 +108,10 @@ START_TEST(what_can_not_be_a_prompt_is_named) {
     struct tokenizer *t = make();
     struct err e = {0};
     int32_t *ids;
-    struct chat_message odd = {"tool", "x"}, fine = {"user", "x"};
+    struct chat_message odd = {.role = "function", .content = "x"},
+                        fine = {.role = "user", .content = "x"};
     ck_assert_int_eq(tokenizer_encode_chat(t, &odd, 1, &ids, &e), -1);
-    ck_assert_ptr_nonnull(strstr(e.text, "'tool'"));
+    ck_assert_ptr_nonnull(strstr(e.text, "'function'"));
     ck_assert_ptr_null(ids);
     ck_assert_int_eq(tokenizer_encode_chat(t, &fine, 0, &ids, &e), -1);
     ck_assert_str_eq(e.field, "messages");
@@ -158,9 +159,9 @@ START_TEST(llama3_trims_contents) {
     struct chat_template c = {.family = CHAT_LLAMA3, .starts_with_bos = true};
     struct rendered r = {""};
     struct chat_sink sink = {render_marker, render_text, &r};
-    struct chat_message m[] = {{"system", "\xc2\xa0\n be brief\xe3\x80\x80\t"},
-                               {"user", " \x1f "},
-                               {"assistant", "\xff x \xff "}};
+    struct chat_message m[] = {{"system", "\xc2\xa0\n be brief\xe3\x80\x80\t", 0},
+                               {"user", " \x1f ", 0},
+                               {"assistant", "\xff x \xff ", 0}};
     struct err e;
     ck_assert_int_eq(chat_template_render(&c, m, 3, &sink, &e), 0);
     ck_assert_str_eq(r.s,

@@ -46,7 +46,8 @@ static void step(const int32_t *ids, int32_t n, int32_t pos0) {
 static void prefill(const char *text) {
     struct err e;
     int32_t *ids;
-    int32_t n = tokenizer_encode_chat(tok, &(struct chat_message){"user", text}, 1, &ids, &e);
+    int32_t n = tokenizer_encode_chat(tok, &(struct chat_message){.role = "user", .content = text},
+                                      1, &ids, &e);
     ck_assert_int_eq(n, PROMPT_TOKENS);
     for (int32_t at = 0; at < n; at += 512) step(ids + at, 512, at);
     free(ids);

@@ -25,7 +25,7 @@ static void close_vocabulary(void) {
 }
 
 static int32_t count(const char *text) {
-    struct chat_message m = {"user", text};
+    struct chat_message m = {.role = "user", .content = text};
     struct err e;
     int32_t *ids = NULL, n = tokenizer_encode_chat(tok, &m, 1, &ids, &e);
     free(ids);
