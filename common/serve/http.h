@@ -10,10 +10,11 @@
  *   GET  /, /FILE                                the classroom page (http_files.c)
  *
  * A completion passes http.c, http_router.c, completion.c, openai.c, engine.c and engine_step.c, in
- * this order. Text comes back through the stream (stream.h). One thread of the library serves all
- * connections. A request that waits for the engine is suspended and takes no time of that thread.
- * Nothing of a reply is sent before the first generated text is there, so an error up to then has
- * its own HTTP status.
+ * this order. A request for several answers has a record for each: ID, ID-1, ID-2, ...
+ * (completion.c). Text comes back through the stream (stream.h). One thread of the library serves
+ * all connections. A request that waits for the engine is suspended and takes no time of that
+ * thread. Nothing of a reply is sent before the first generated text is there, so an error up to
+ * then has its own HTTP status.
  *
  * Every error that this code reports is OpenAI's JSON object. The library itself answers, with a
  * page of HTML: a request line, header or length that can't be parsed (400), a body whose announced

@@ -129,9 +129,10 @@ void openai_whole_end(struct buffer *b, struct openai_usage u);
 struct openai_scores {
     enum openai_api api;
     const struct tokenizer *tokenizer;
-    int32_t top;             /* each row has 1 + top scores (token_scores.h) */
-    int32_t prompt_rows;     /* so many rows that follow are of the prompt */
-    bool silent_bos;         /* the first of them is a bos that is not in the prompt's text */
+    int32_t top;         /* each row has 1 + top scores (token_scores.h) */
+    int32_t prompt_rows; /* so many rows that follow are of the prompt */
+    bool silent_bos;     /* the first of them is a bos that the prompt's text doesn't have: it is
+                            left out, so that the tokens of an echo are those of its text */
     struct detokenizer held; /* these two say where the next token begins */
     int32_t chars;
 };

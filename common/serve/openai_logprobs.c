@@ -15,6 +15,12 @@ static void text_offsets(struct buffer *b, struct openai_scores *s, const struct
 
 void openai_logprobs(struct buffer *b, struct openai_scores *s, const struct token_score *rows,
                      size_t n) {
+    if (s->silent_bos) {
+        rows += 1 + s->top;
+        n--;
+        s->prompt_rows--;
+    }
+    s->silent_bos = false;
     if (s->api == OPENAI_CHAT) {
         chat_tokens(b, s, rows, n);
         return;
@@ -140,8 +146,6 @@ static void advance(struct openai_scores *s, int32_t id) {
     size_t n;
     bool prompt = s->prompt_rows > 0;
     const char *bytes = tokenizer_token_bytes(s->tokenizer, id, prompt, &n);
-    if (s->silent_bos) n = 0;
-    s->silent_bos = false;
     for (size_t i = 0; i < n; i++) {
         size_t k = utf8_stream(s->held.held, &s->held.n_held, (unsigned char)bytes[i], out);
         while (k-- > 0) s->chars += ((unsigned char)out[k] & 0xc0) != 0x80;

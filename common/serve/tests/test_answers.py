@@ -9,6 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_http_shapes import CLIENT_EVENTS, completion_reason  # noqa: E402
 from harness import FakeServer, RealServer, equal, names, read_until, run_tests, stamps, wait_until  # noqa: E402
 
 QUESTION = "key K7Q2 4815\n07:32 warn disk read 120 ms\n? K7Q2"
@@ -176,6 +177,9 @@ def each_answer_has_its_record():
             equal(names(record)[0], "request_accepted")
             equal(names(record)[-1], "response_finished")
         equal(len({stamps(r, "request_accepted")[0]["t_ns"] for r in records}), 1)
+        assert "delivered" not in [completion_reason(r) for r in records], "valid, and without the client's half"
+        equal(S.post(f"/v1/records/{name}/events", {"events": CLIENT_EVENTS}).status, 200)
+        equal(completion_reason(S.record(name)), "delivered", "the client's half belongs to the first")
     r = S.complete(n=2, headers={"X-Request-Id": "x" * 62})
     equal((r.status, r.error()["param"]), (409, "X-Request-Id"))
 
@@ -224,8 +228,9 @@ def echoed_scores_are_those_of_generation():
     equal(again["logprobs"]["tokens"][-n:], made["logprobs"]["tokens"])
     equal(again["logprobs"]["token_logprobs"][-n:], made["logprobs"]["token_logprobs"])
     equal(again["logprobs"]["top_logprobs"][-n:], made["logprobs"]["top_logprobs"])
+    equal("".join(again["logprobs"]["tokens"]), QUESTION + made["text"], "without the bos that the server added")
     for token, offset in zip(again["logprobs"]["tokens"], again["logprobs"]["text_offset"]):
-        assert again["text"].startswith(token, offset) or token.startswith("<|"), (token, offset)
+        assert again["text"].startswith(token, offset), (token, offset)
     for likely, p, top in zip(made["logprobs"]["tokens"], made["logprobs"]["token_logprobs"],
                               made["logprobs"]["top_logprobs"]):
         equal((max(top, key=top.get), max(top.values())), (likely, p), "greedy takes the likeliest")

@@ -108,6 +108,20 @@ def several_answers_with_their_logprobs():
           [(i, "hello", [0, 1, 2, 3, 4, 5]) for i in range(2)])
 
 
+def a_tool_is_called():
+    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {
+        "a": {"type": "integer"}, "b": {"type": "integer"}}}}}
+    S.tell('say {"tool":"add","args":[1,2]}')
+    ask = dict(model="fake", messages=user("p"), tools=[tool])
+    made = C.chat.completions.create(**ask).choices[0]
+    equal((made.finish_reason, made.message.tool_calls[0].function.arguments), ("tool_calls", '{"a":1,"b":2}'))
+    with C.chat.completions.stream(**ask) as stream:
+        equal(stream.get_final_completion().choices[0].message.tool_calls[0].function.name, "add")
+    S.tell("say hello")
+    messages = user("p") + [made.message, {"role": "tool", "tool_call_id": made.message.tool_calls[0].id, "content": "3"}]
+    equal(C.chat.completions.create(model="fake", messages=messages, tools=[tool]).choices[0].message.content, "hello")
+
+
 def error_within_a_stream_is_raised():
     S.tell("allow 2")
     stream = iter(C.chat.completions.create(model="fake", messages=user("p"), stream=True))
@@ -164,7 +178,8 @@ def the_embedded_model_streams():
 
 
 FAKE = [chat_whole, chat_stream, chat_stream_with_usage, chat_stream_helper, completions, content_parts_and_roles, models,
-        errors_are_the_clients_own, several_answers_with_their_logprobs, error_within_a_stream_is_raised, retries_are_attempts, cancel_in_the_middle]
+        errors_are_the_clients_own, several_answers_with_their_logprobs, a_tool_is_called,
+        error_within_a_stream_is_raised, retries_are_attempts, cancel_in_the_middle]
 REAL = [seeds_repeat_an_answer, the_embedded_model_streams]
 
 if __name__ == "__main__":
