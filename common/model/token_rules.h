@@ -1,7 +1,7 @@
 /* token_rules.h: changes a vector of logits before a token is chosen from it: a minimum length,
  * biases, and penalties for tokens that were used before.
  *
- * The rules apply in vLLM's order (vllm/v1/sample/sampler.py, version 0.11):
+ * The rules apply in vLLM's order (vllm/v1/sample/sampler.py, version 0.33.0):
  *
  *   min_tokens          while fewer tokens were chosen, no token of `ends` can be chosen
  *   logit_bias          logit += bias (OpenAI's API reference)

@@ -288,7 +288,10 @@ static enum MHD_Result enqueue(struct exchange *x, struct openai_request *r,
     x->choices = calloc((size_t)(r->n * r->n_prompts), sizeof *x->choices);
     if (!x->choices) return refused(x, SUBMIT_NO_MEMORY);
     x->n_choices = r->n * r->n_prompts;
-    if (make_choices(x, r, prompts, &e)) return reject_err(x, e.field[0] ? 409 : 500, &e);
+    if (make_choices(x, r, prompts, &e)) {
+        int conflict = strcmp(e.field, "X-Attempt") ? 400 : 409;
+        return reject_err(x, e.field[0] ? conflict : 500, &e);
+    }
     int fd = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     stream_attach(x->choices[0].stream, x->connection, fd, !r->stream);
     enum engine_submit rc = submit(x, r, prompts);

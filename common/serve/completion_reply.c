@@ -272,7 +272,8 @@ static void put_chunk(struct exchange *x, struct choice *c, const struct buffer 
                                 .n = text ? text->n : 0,
                                 .logprobs = logprobs_of(x, c, rows, &logprobs),
                                 .finish_reason = finish_reason};
-    x->reply.so_far = (struct openai_usage){c->prompt_tokens, c->sent_tokens, -1};
+    int32_t cached = c->ended ? stream_end_of(c->stream).cached_tokens : -1;
+    x->reply.so_far = (struct openai_usage){c->prompt_tokens, c->sent_tokens, cached};
     openai_chunk(&x->out, &x->reply, &out);
     x->out.failed |= logprobs.failed;
     buffer_release(&logprobs);

@@ -84,7 +84,7 @@ static int put_call(struct buffer *b, const cJSON *call, const char *name, struc
     const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
     const cJSON *tool = cJSON_GetObjectItemCaseSensitive(function, "name");
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(function, "arguments");
-    if (!cJSON_IsString(tool) || !cJSON_IsString(text))
+    if (!cJSON_IsString(tool) || json_has_nul(tool->valuestring) || !cJSON_IsString(text))
         return err_at(e, 0, name,
                       "must be {\"id\": \"...\", \"type\": \"function\", \"function\": {\"name\": "
                       "\"...\", \"arguments\": \"{...}\"}}");

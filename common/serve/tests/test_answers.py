@@ -181,7 +181,10 @@ def each_answer_has_its_record():
         equal(S.post(f"/v1/records/{name}/events", {"events": CLIENT_EVENTS}).status, 200)
         equal(completion_reason(S.record(name)), "delivered", "the client's half belongs to the first")
     r = S.complete(n=2, headers={"X-Request-Id": "x" * 62})
-    equal((r.status, r.error()["param"]), (409, "X-Request-Id"))
+    equal((r.status, r.error()["param"]), (400, "X-Request-Id"))
+    S.complete(headers={"X-Request-Id": "taken-1"})
+    r = S.complete(n=2, headers={"X-Request-Id": "taken"})
+    equal((r.status, r.error()["param"]), (409, "X-Attempt"))
 
 
 def a_client_that_leaves_drops_all():
