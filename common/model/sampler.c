@@ -138,7 +138,8 @@ static int32_t choose(struct sampler *s, const float *logits, struct err *e) {
 int32_t sampler_next(struct sampler *s, const float *logits, struct err *e) {
     if (!s->rules) return choose(s, logits, e);
     if (sampler_greedy(logits, s->vocab_size, e) < 0) return -1; /* a rule could hide it */
-    int32_t id = choose(s, token_rules_apply(s->rules, logits), e);
-    token_rules_note(s->rules, id);
+    const float *changed = token_rules_apply(s->rules, logits, e);
+    int32_t id = changed ? choose(s, changed, e) : -1;
+    if (id >= 0) token_rules_note(s->rules, id);
     return id;
 }

@@ -1,6 +1,8 @@
 /* token_rules.c: see token_rules.h. */
 #include "model/token_rules.h"
 
+#include "model/json_guide.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -15,6 +17,7 @@ struct token_rules {
     unsigned char *prompted; /* (vocab_size) 1: the prompt has the token */
     struct token_bias *bias;
     int32_t *ends;
+    struct json_guide json; /* of the output so far */
 };
 
 static int allocate(struct token_rules *r, struct err *e) {
@@ -33,7 +36,7 @@ int token_rules_create(struct token_rules **out, const struct token_rules_config
     *out = NULL;
     bool repeats = c->repetition_penalty != 0 && c->repetition_penalty != 1;
     if (c->presence_penalty == 0 && c->frequency_penalty == 0 && !repeats && c->n_bias == 0 &&
-        c->min_tokens == 0)
+        c->min_tokens == 0 && !c->json_object)
         return 0;
     struct token_rules *r = calloc(1, sizeof *r);
     if (!r) return err_set(e, "no memory for penalties");
@@ -66,7 +69,28 @@ static float clamp(float x) {
     return fminf(fmaxf(x, -FLT_MAX), FLT_MAX);
 }
 
-const float *token_rules_apply(struct token_rules *r, const float *logits) {
+static bool is_end(const struct token_rules *r, int32_t id) {
+    for (int32_t i = 0; i < r->c.n_ends; i++)
+        if (r->ends[i] == id) return true;
+    return false;
+}
+
+/* Excludes every token that breaks the JSON object. False when none is left. */
+static bool keep_json(struct token_rules *r) {
+    bool some = false;
+    for (int32_t i = 0; i < r->vocab_size; i++) {
+        struct json_guide next = r->json;
+        size_t n;
+        const char *bytes = tokenizer_token_bytes(r->c.json_object, i, false, &n);
+        bool fits =
+            json_guide_done(&r->json) ? is_end(r, i) : n > 0 && json_guide_push(&next, bytes, n);
+        if (!fits) r->logits[i] = -FLT_MAX;
+        some = some || fits;
+    }
+    return some;
+}
+
+const float *token_rules_apply(struct token_rules *r, const float *logits, struct err *e) {
     const struct token_rules_config *c = &r->c;
     float *x = r->logits;
     memcpy(x, logits, (size_t)r->vocab_size * sizeof *x);
@@ -79,10 +103,16 @@ const float *token_rules_apply(struct token_rules *r, const float *logits) {
     }
     /* last here: no other rule may bring an excluded token back */
     for (int32_t i = 0; i < c->n_ends && r->n_chosen < c->min_tokens; i++) x[r->ends[i]] = -FLT_MAX;
-    return x;
+    if (!c->json_object || keep_json(r)) return x;
+    err_set(e, "no token of the vocabulary continues the JSON object");
+    return NULL;
 }
 
 void token_rules_note(struct token_rules *r, int32_t id) {
     r->count[id]++;
     r->n_chosen++;
+    if (!r->c.json_object || json_guide_done(&r->json)) return;
+    size_t n;
+    const char *bytes = tokenizer_token_bytes(r->c.json_object, id, false, &n);
+    json_guide_push(&r->json, bytes, n);
 }

@@ -11,13 +11,18 @@
  *   frequency_penalty   logit -= penalty * (how often the output has the token)
  *   presence_penalty    logit -= penalty, where the output has the token (OpenAI's API reference)
  *
- * The last two count the output alone, as OpenAI and vLLM do. Temperature, min_p, top_k and top_p
- * come after these rules (sampler.h). Requests without a rule have no state here and cost nothing.
+ *   json_object         no token can be chosen after which the output can't become one JSON object
+ *                       (json_guide.h); once it is one, only the tokens of `ends` can
+ *
+ * The two penalties before that count the output alone, as OpenAI and vLLM do. Temperature, min_p,
+ * top_k and top_p come after these rules (sampler.h). Requests without a rule have no state here
+ * and cost nothing.
  */
 #ifndef SERVELAB_MODEL_TOKEN_RULES_H
 #define SERVELAB_MODEL_TOKEN_RULES_H
 
 #include "base/err.h"
+#include "model/tokenizer.h"
 
 #include <stdint.h>
 
@@ -33,10 +38,11 @@ struct token_rules_config {
     const struct token_bias *bias;             /* (n_bias) */
     int32_t n_bias;
     int32_t min_tokens;
-    const int32_t *ends; /* (n_ends) used with min_tokens > 0 only */
+    const int32_t *ends; /* (n_ends) used with min_tokens and json_object only */
     int32_t n_ends;
     const int32_t *prompt; /* (n_prompt) used with a repetition penalty only */
     int32_t n_prompt;
+    const struct tokenizer *json_object; /* not NULL: the output is one JSON object. Not copied */
 };
 
 struct token_rules;
@@ -48,8 +54,9 @@ int token_rules_create(struct token_rules **r, const struct token_rules_config *
 void token_rules_free(struct token_rules *r); /* NULL is allowed */
 
 /* The changed copy of logits[0..vocab_size), all finite if logits are; good until the next call.
- * An excluded token has -FLT_MAX, the lowest finite number. */
-const float *token_rules_apply(struct token_rules *r, const float *logits);
+ * An excluded token has -FLT_MAX, the lowest finite number. NULL and *e when every token is
+ * excluded. */
+const float *token_rules_apply(struct token_rules *r, const float *logits, struct err *e);
 /* The token was chosen. */
 void token_rules_note(struct token_rules *r, int32_t id);
 

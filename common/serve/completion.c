@@ -207,12 +207,13 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
 }
 
 /* Is there a setting that the record's "decoding" has no room for? It then ends with " +". */
-static bool has_more_settings(const struct sampler_config *c) {
+static bool has_more_settings(const struct openai_request *request) {
+    const struct sampler_config *c = &request->sampling;
     const struct token_rules_config *r = &c->rules;
     bool truncates = c->temperature != 0 && (c->top_k > 0 || c->min_p > 0);
     return truncates || r->presence_penalty != 0 || r->frequency_penalty != 0 ||
            (r->repetition_penalty != 0 && r->repetition_penalty != 1) || r->n_bias > 0 ||
-           r->min_tokens > 0;
+           r->min_tokens > 0 || request->json_object;
 }
 
 /* Records the request's settings that are known now, also for a request that is then refused. */
@@ -230,7 +231,7 @@ static void describe(struct exchange *x, struct live_record *live, const struct 
     if (c->temperature != 0)
         snprintf(decoding, sizeof decoding, "temperature %.2g top_p %.2g", (double)c->temperature,
                  (double)c->top_p);
-    if (has_more_settings(c)) strcat(decoding, " +");
+    if (has_more_settings(r)) strcat(decoding, " +");
     text_cut(rec->workload.decoding, sizeof rec->workload.decoding, decoding);
     pthread_mutex_unlock(&live->lock);
 }
@@ -375,6 +376,7 @@ static enum engine_submit submit(struct exchange *x, const struct openai_request
                                        .top_scores = r->top_logprobs,
                                        .stream = c->stream,
                                        .live = c->live};
+        if (r->json_object) q[k].sampling.rules.json_object = x->h->o.tokenizer;
         q[k].sampling.seed = seed + (uint64_t)(k % r->n); /* as vLLM: choices of a prompt differ */
         pthread_mutex_lock(&c->live->lock);
         c->live->record.workload.max_output_tokens = p->max_output;

@@ -143,7 +143,7 @@ void seq_free(struct seq *s) {
     free(s);
 }
 
-/* The ids that end an answer, for a request with a minimum length. NULL when memory is out. */
+/* The ids that end an answer, for a rule about them. NULL when memory is out. */
 static int32_t *end_ids(const struct tokenizer *t, int32_t *n) {
     int32_t vocab = tokenizer_vocab_size(t), *ids = malloc((size_t)vocab * sizeof *ids);
     for (int32_t i = *n = 0; ids && i < vocab; i++)
@@ -154,7 +154,7 @@ static int32_t *end_ids(const struct tokenizer *t, int32_t *n) {
 static int make_sampler(struct engine *g, struct seq *s, const struct engine_request *r) {
     struct sampler_config c = r->sampling;
     int32_t *ends = NULL;
-    if (c.rules.min_tokens > 0 && !r->ignore_end) {
+    if ((c.rules.min_tokens > 0 && !r->ignore_end) || c.rules.json_object) {
         ends = end_ids(g->tokenizer, &c.rules.n_ends);
         if (!ends) return -1;
     }

@@ -81,6 +81,17 @@ static int read_user(struct openai_request *r, const cJSON *v, const char *name,
     return field_string(v, name, e);
 }
 
+static int read_response_format(struct openai_request *r, const cJSON *v, const char *name,
+                                struct err *e) {
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(v, "type");
+    bool alone = cJSON_IsObject(v) && cJSON_GetArraySize(v) == 1 && cJSON_IsString(type);
+    r->json_object = alone && !strcmp(type->valuestring, "json_object");
+    if (r->json_object || (alone && !strcmp(type->valuestring, "text"))) return 0;
+    return err_at(e, 0, name,
+                  "must be {\"type\": \"text\"} or {\"type\": \"json_object\"}; this server has no "
+                  "other format");
+}
+
 /* ---- stop, stream_options -------------------------------------------------------------------- */
 
 static int add_stop(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
@@ -195,7 +206,6 @@ static const struct neutral {
     {"suffix", "[\"\"]", false, true},
     {"functions", "[[]]", true, false},
     {"parallel_tool_calls", "[true, false]", true, false},
-    {"response_format", "[{\"type\": \"text\"}]", true, true},
     {"modalities", "[[\"text\"]]", true, false},
     {"use_beam_search", "[false]", true, true},
     {"skip_special_tokens", "[true]", true, true},
@@ -233,6 +243,7 @@ static const struct field {
     {"model", read_model, true, true},
     {"messages", read_messages, true, false},
     {"prompt", read_prompt, false, true},
+    {"response_format", read_response_format, true, true},
     {"tools", read_tools, true, false},
     {"tool_choice", read_tool_choice, true, false},
     {"stream", read_stream, true, true},
@@ -273,6 +284,9 @@ static int check_together(const struct openai_request *r, struct err *e) {
     if (r->max_tokens >= 0 && min_tokens > r->max_tokens)
         return err_at(e, 0, "min_tokens", "is %d, and max_tokens only %d", min_tokens,
                       r->max_tokens);
+    if (r->json_object && (min_tokens > 0 || r->ignore_eos))
+        return err_at(e, 0, "response_format",
+                      "a JSON object ends where it ends; leave out min_tokens and ignore_eos");
     if (r->max_tokens == 0 && !r->echo)
         return err_at(e, 0, "max_tokens", "must lie between 1 and %d, or be 0 with \"echo\": true",
                       INT32_MAX);

@@ -65,8 +65,9 @@ struct openai_request {
     struct sampler_config sampling;
     bool has_seed;           /* sampling.seed is the client's */
     struct token_bias *bias; /* of sampling.rules; owned */
-    int32_t n_tools;         /* body's "tools" has been checked */
-    bool no_tools;           /* tool_choice "none" */
+    bool json_object; /* response_format: the answer is one JSON object, as far as it comes */
+    int32_t n_tools;  /* body's "tools" has been checked */
+    bool no_tools;    /* tool_choice "none" */
     bool stream, has_stream_options, include_usage, continuous_usage, obfuscate, ignore_eos;
     int32_t vocab_size; /* ids must be below it */
 };

@@ -32,7 +32,7 @@ static void expect_rules(const struct token_rules_config *c, const float want[6]
     ck_assert_int_eq(token_rules_create(&r, c, 6, NULL), 0);
     ck_assert_ptr_nonnull(r);
     for (size_t i = 0; i < sizeof output / sizeof *output; i++) token_rules_note(r, output[i]);
-    expect(token_rules_apply(r, logits), want, 6, what);
+    expect(token_rules_apply(r, logits, NULL), want, 6, what);
     token_rules_free(r);
 }
 
@@ -189,7 +189,7 @@ START_TEST(hugging_face_agrees) {
         struct token_rules *r;
         ck_assert_int_eq(token_rules_create(&r, &g.c.rules, VOCAB, &e), 0);
         for (int32_t i = 0; r && i < g.n_output; i++) token_rules_note(r, g.output[i]);
-        expect(r ? token_rules_apply(r, g.logits) : g.logits, g.changed, VOCAB, "golden");
+        expect(r ? token_rules_apply(r, g.logits, NULL) : g.logits, g.changed, VOCAB, "golden");
         token_rules_free(r);
 
         struct sampler s; /* over the changed logits, without the rules */

@@ -119,10 +119,36 @@ def errors_name_their_field():
 
 def response_formats():
     equal(S.chat(response_format={"type": "text"}).status, 200)
-    for kind in ({"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}):
+    for kind in ({"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}, {"type": "x"}, {"type": 1}, {}):
         r = S.chat(response_format=kind)
         equal((r.status, r.error()["param"]), (400, "response_format"))
-        assert '{"type": "text"}' in r.error()["message"], r.error()
+        assert '"json_object"' in r.error()["message"], r.error()
+    for fields in ({"ignore_eos": True}, {"min_tokens": 1}):
+        equal(S.chat(response_format={"type": "json_object"}, **fields).error()["param"], "response_format")
+
+
+def a_json_object_is_enforced():
+    ask = dict(response_format={"type": "json_object"}, temperature=0)
+    for said, want, reason in (('{"a":[1]}', '{"a":[1]}', "stop"), ('{"a":1} and more', '{"a":1}', "stop")):
+        S.tell("say " + said)
+        r = S.chat(headers={"X-Request-Id": "json"}, **ask).json()["choices"][0]
+        equal((r["message"]["content"], r["finish_reason"]), (want, reason), said)
+        equal(S.settled("json")["workload"]["decoding"], "greedy +")
+    S.tell("say so {}")
+    text = S.chat(max_tokens=20, **ask).json()["choices"][0]["message"]["content"]
+    assert text.startswith("{"), text
+    S.tell("say hello")
+    plain = R.complete("12+30=", max_tokens=3, temperature=0).json()["choices"][0]["text"]
+    complete = 0
+    for seed in range(8):
+        r = R.complete(("12+30=", "add 12 and 30>")[seed % 2], n=4, max_tokens=150, seed=100 * seed, temperature=1.5,
+                       response_format={"type": "json_object"}).json()
+        for choice in r["choices"]:
+            assert choice["text"].startswith("{"), choice
+            if choice["finish_reason"] == "stop":
+                assert isinstance(json.loads(choice["text"], strict=True), dict), choice
+                complete += 1
+    assert complete >= 4 and not plain.startswith("{"), (complete, plain)
 
 
 def the_embedded_model_calls_a_tool():
@@ -131,7 +157,7 @@ def the_embedded_model_calls_a_tool():
 
 
 TESTS = [a_call_is_structured, what_is_no_call_stays_text, text_is_streamed_and_a_call_is_held,
-         messages_of_a_dialogue_with_tools, errors_name_their_field, response_formats, the_embedded_model_calls_a_tool]
+         messages_of_a_dialogue_with_tools, errors_name_their_field, response_formats, a_json_object_is_enforced, the_embedded_model_calls_a_tool]
 
 if __name__ == "__main__":
     with FakeServer() as S, RealServer() as R:
