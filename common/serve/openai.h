@@ -8,7 +8,9 @@
  *
  * The tools of a request are not shown to the model: no chat template here has a place for them.
  * The embedded model has learnt the tools of the check tool-call/1 (quality/checks.h). An answer in
- * that form is given as a tool call; it can't be forced.
+ * that form is given as a tool call; it can't be forced. response_format "json_object" excludes
+ * each token that would break a JSON object (model/json_guide.h). An answer that ends for its
+ * length is the beginning of one.
  *
  * A prompt has one of OpenAI's four shapes: text, a list of texts, token ids (an exact prompt
  * length), a list of lists of token ids. A request with `n` answers for each of its prompts has
