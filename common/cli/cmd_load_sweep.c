@@ -50,8 +50,7 @@ static const struct option_flag flags[] = {
     OPTION_HEADING("Each load, as in `servelab load`"),
     OPTION_TEXT(T, l.w.arrivals, "arrivals", "KIND", "poisson or gamma (poisson)"),
     OPTION_ABOVE(T, l.w.cv, "cv", "X", 0, 1e3, "gamma: coefficient of variation of the gaps"),
-    OPTION_ABOVE(T, l.duration_s, "duration-s", "S", 0, 1e6,
-                 "no request is scheduled later (30)"),
+    OPTION_ABOVE(T, l.duration_s, "duration-s", "S", 0, 1e6, "no request is scheduled later (30)"),
     OPTION_REAL(T, l.warm_up_s, "warm-up-s", "S", 0, 1e6,
                 "requests scheduled in the first S seconds aren't counted (0)"),
     OPTION_REAL(T, l.cool_down_s, "cool-down-s", "S", 0, 1e6, "the same of the last S seconds (0)"),
@@ -74,10 +73,11 @@ const struct command load_sweep_command = {
     .summary = "the highest load at which a server meets an objective, and the curve to it",
     .run = run,
     .usage = "--url URL --objective FILE --out DIR [FLAGS]",
-    .about = "Sends one load after the other, each higher than the one before, and judges each by "
-             "the objective. Stops after two loads in a row that don't meet it, then bisects. A "
-             "load at which the client itself can't keep up is tried again, twice; if that does not "
-             "help, the search ends below it. Ends with `servelab report` over all runs.",
+    .about =
+        "Sends one load after the other, each higher than the one before, and judges each by "
+        "the objective. Stops after two loads in a row that don't meet it, then bisects. A "
+        "load at which the client itself can't keep up is tried again, twice; if that does not "
+        "help, the search ends below it. Ends with `servelab report` over all runs.",
     .flags = flags,
     .rules = rules,
     .exits = "0 a load meets the objective; 1 none does; 2 bad usage, or no server; 4 an output "

@@ -1,4 +1,5 @@
-/* sweep.h: the search of `servelab load sweep`: upwards until the objective is missed, then between.
+/* sweep.h: the search of `servelab load sweep`: upwards until the objective is missed, then
+ * between.
  *
  * A load that can't be measured (the client itself could not keep up) says nothing about the
  * server. The search treats it as a ceiling: it goes on below it and never above.
