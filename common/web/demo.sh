@@ -185,6 +185,17 @@ under_load() {
     load_at 2 && load_at 7
 }
 
+# The loads of the step before against an objective. Answers of --backend none are filler, so whether they are useful is
+# not computable: exit status 1 is the expected answer.
+judge_loads() {
+    "$servelab" report "$out/load-2" "$out/load-7" --objective common/report/objective.json --out "$out/report" \
+        >"$out/report.txt"
+    [ $? -le 1 ] || return 1
+    sed -n 's/^| \(build[^|]*\|[^|]*load-[27]\) | \([^|]*\)|[^|]*| \([^|]*\)|.*/  \1: \2requests\/s offered: \3/p' "$out/report/report.md"
+    echo "  $(head -1 "$out/report.txt")"
+    echo "  Filler is no useful answer, however fast it comes: a report counts work that is right."
+}
+
 # ---- the demo -------------------------------------------------------------------------------------------------------
 mkdir -p "$out" || exit 2
 rm -f "$out/record.json" "$out/page.png" "$out/requests.jsonl"
@@ -221,10 +232,14 @@ simulate || failed=1
 step "8  The server under load, at the pace of a 7B model on one H100: below the knee, and above it"
 under_load || failed=1
 
+step "9  Was the objective met? ($servelab report --help)"
+judge_loads || failed=1
+
 step "What is left for you to look at"
 echo "  $out/record.json    the record above; \`$servelab record check $out/record.json\` prints it again"
 [ -s "$out/page.png" ] && echo "  $out/page.png       the page as the browser saw it"
 [ -s "$out/sweep/curve.svg" ] && echo "  $out/sweep/curve.svg  the curve as a picture; sweep.json beside it has every point"
 echo "  $out/load-2 and load-7  records and run.json of the two loads; \`$servelab trace $out/load-7\` draws them"
 echo "  \`$servelab serve\` and a browser at http://127.0.0.1:8080/ show it live"
+[ -s "$out/report/report.html" ] && echo "  $out/report/report.html  did the server meet its objective: the report of the two loads"
 exit $failed
