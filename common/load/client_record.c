@@ -128,6 +128,8 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
     cJSON *own = cJSON_Duplicate(events, true);
     if (own && own->child && r->scheduled_ns > 0)
         json_add_int(own->child, "scheduled_t_ns", r->scheduled_ns);
+    if (own && own->child && seen->ended_ns >= 0)
+        json_add_int(own->child, "ended_t_ns", seen->ended_ns);
     cJSON_ReplaceItemInObjectCaseSensitive(tree, "events", own);
     cJSON *client = cJSON_AddObjectToObject(tree, "client");
     if (seen->answer_ns >= 0)

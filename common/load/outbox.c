@@ -79,8 +79,8 @@ static void write_own(struct outbox *o, const struct flight *f) {
     cJSON_Delete(half);
 }
 
-/* The server's text, with the scheduled time put into the client's first event: the server takes
- * events with known members only. */
+/* The server's text, with the scheduled time and the transfer's end put into the client's first
+ * event: the server takes events with known members only. */
 static void write_joined(struct outbox *o, const struct flight *f) {
     static const char begin[] = "{\"event\":\"request_submitted\"";
     struct buffer *reply = &f->post->reply;
@@ -88,7 +88,9 @@ static void write_joined(struct outbox *o, const struct flight *f) {
     const char *event = strstr(reply->bytes, begin);
     size_t head = event ? (size_t)(event - reply->bytes) + sizeof begin - 1 : 0;
     fwrite(reply->bytes, 1, head, o->log);
-    if (event) fprintf(o->log, ",\"scheduled_t_ns\":%lld", (long long)f->request.scheduled_ns);
+    if (event)
+        fprintf(o->log, ",\"scheduled_t_ns\":%lld,\"ended_t_ns\":%lld",
+                (long long)f->request.scheduled_ns, (long long)f->seen.ended_ns);
     fwrite(reply->bytes + head, 1, reply->n - head, o->log);
     fputc('\n', o->log);
     o->counts.joined++;

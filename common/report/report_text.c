@@ -100,11 +100,14 @@ void report_headline(struct buffer *b, const cJSON *tree) {
     char cell[REPORT_CELL];
     if (isfinite(at)) {
         const cJSON *p = cJSON_GetArrayItem(points, (int)at);
-        buffer_printf(b, "The objective is met at %s requests/s (%s), with ",
+        double useful = report_number(p, "rates.useful_rps");
+        buffer_printf(b, "The objective is met at %s requests/s (%s). ",
                       report_value(cell, report_number(p, "rates.offered_rps")),
                       report_string(p, "run"));
-        buffer_printf(b, "%s useful completions/s.",
-                      report_value(cell, report_number(p, "rates.useful_rps")));
+        if (isfinite(useful))
+            buffer_printf(b, "Useful completions: %s/s.", report_value(cell, useful));
+        else
+            buffer_puts(b, "Useful completions are not known: no answer was checked.");
         if (rests_on_few(p)) buffer_puts(b, " A limit's percentile rests on too few requests.");
     } else if (count_verdicts(tree, "not_computable") > 0) {
         buffer_puts(b, "Whether the objective is met is not computable: the runs lack something "

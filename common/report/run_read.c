@@ -71,12 +71,13 @@ struct reading {
     int clock[2];          /* enum clock_id; -1: none seen */
 };
 
-/* scheduled_t_ns of request_submitted; -1: not stated. */
-static int scheduled_of(const struct event *submitted, int64_t *ns, struct err *e) {
+/* A time that `servelab load` adds to request_submitted; -1: not stated. */
+static int stated_time(const struct event *submitted, const char *name, int64_t *ns,
+                       struct err *e) {
     bool found = false;
     *ns = -1;
     return submitted && submitted->extra
-               ? json_get_int_opt(submitted->extra, "events.request_submitted", "scheduled_t_ns", 0,
+               ? json_get_int_opt(submitted->extra, "events.request_submitted", name, 0,
                                   JSON_MAX_INT, ns, &found, e)
                : 0;
 }
@@ -126,12 +127,13 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
     const struct event *submitted = record_event(r, EV_REQUEST_SUBMITTED);
     const struct event *accepted = record_event(r, EV_REQUEST_ACCEPTED);
     struct report_run *run = rd->run;
-    int64_t scheduled_ns;
+    int64_t scheduled_ns, ended_ns;
     struct err why;
     if (make_room(rd, e) || check_clock(rd, 0, submitted, line, e) ||
         check_clock(rd, 1, accepted, line, e))
         return -1;
-    if (scheduled_of(submitted, &scheduled_ns, &why))
+    if (stated_time(submitted, "scheduled_t_ns", &scheduled_ns, &why) ||
+        stated_time(submitted, "ended_t_ns", &ended_ns, &why))
         return err_at(e, line, why.field, "%s", why.text);
     enum truncation_rule truncation = rd->o->truncation;
     if (rd->stated->fixed_lengths && !r->quality.check[0]) truncation = TRUNCATION_FIXED_LENGTH;
@@ -139,8 +141,12 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
     if (report_attempt(r, scheduled_ns, truncation, a, &why))
         return err_at(e, line, why.field, "%s, in the record of request '%s'", why.text,
                       r->request_id);
+    if (ended_ns >= 0 && ended_ns < submitted->t_ns)
+        return err_at(e, line, "events.request_submitted.ended_t_ns",
+                      "request '%s' ended before it was submitted", r->request_id);
     if (check_run(rd, a, line, e)) return -1;
     a->line = line;
+    if (ended_ns >= 0) a->ended_ns = ended_ns; /* also where no last byte came */
     if (a->submitted_ns < 0)
         return err_at(e, line, "events",
                       "request '%s' has neither request_submitted nor request_accepted: nothing "

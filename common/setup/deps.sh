@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# deps.sh build|demo|test|ci|foreign: installs the missing Debian or Ubuntu packages of that level (packages.txt).
+# deps.sh build|demo|fleet|test|ci|foreign: installs the missing Debian or Ubuntu packages of that level (packages.txt).
 #
 # As root it installs. Otherwise it prints the command that does, and goes on. Exit status 2: a compiler or library is
 # missing, so that nothing can be built; in every other case 0.
@@ -12,10 +12,11 @@ top=$(cd "$here/../.." && pwd)
 case $level in
 build) levels='build' ;;
 demo) levels='build demo' ;;
+fleet) levels='build demo fleet' ;;
 test | foreign) levels='build demo test' ;;
 ci) levels='build demo test ci' ;;
 *)
-    echo "deps.sh: the level '$level' is unknown; choose build, demo, test, ci or foreign" >&2
+    echo "deps.sh: the level '$level' is unknown; choose build, demo, fleet, test, ci or foreign" >&2
     exit 2
     ;;
 esac
