@@ -13,7 +13,8 @@ case $level in
 build) levels='build' ;;
 demo) levels='build demo' ;;
 fleet) levels='build demo fleet' ;;
-test | foreign) levels='build demo test' ;;
+test) levels='build demo test' ;;
+foreign) levels='build demo fleet test' ;;
 ci) levels='build demo test ci' ;;
 *)
     echo "deps.sh: the level '$level' is unknown; choose build, demo, fleet, test, ci or foreign" >&2
