@@ -52,7 +52,8 @@ static const struct option_flag flags[] = {
     OPTION_ABOVE(T, l.w.cv, "cv", "X", 0, 1e3, "gamma: coefficient of variation of the gaps"),
     OPTION_ABOVE(T, l.duration_s, "duration-s", "S", 0, 1e6, "no request is scheduled later (30)"),
     OPTION_REAL(T, l.warm_up_s, "warm-up-s", "S", 0, 1e6,
-                "requests scheduled in the first S seconds aren't counted (0)"),
+                "requests scheduled in the first S seconds aren't counted; at least as long as an "
+                "answer takes (a fifth of --duration-s)"),
     OPTION_REAL(T, l.cool_down_s, "cool-down-s", "S", 0, 1e6, "the same of the last S seconds (0)"),
     OPTION_TEXT(T, l.w.prompt_tokens, "prompt-tokens", "N|LO:HI", "length of prompts (512)"),
     OPTION_TEXT(T, l.w.output_tokens, "output-tokens", "N|LO:HI", "length of answers (128)"),
@@ -249,6 +250,7 @@ static int run(int argc, char **argv) {
     struct sweep s = {.f = &f, .command_line = typed.bytes};
     if (!options_parse(&load_sweep_command, &f, argc, argv, &words, &status)) goto done;
     f.l.has_seed = option_given(&words, "seed");
+    if (!option_given(&words, "warm-up-s")) f.l.warm_up_s = f.l.duration_s / 5;
     status = CLI_USAGE;
     if (f.from_rps > f.to_rps)
         cli_usage("load sweep", "--from-rps is above --to-rps: no load is left");

@@ -137,9 +137,13 @@ static int find_stable(struct load_summary *s, const struct load_results *r,
                                            .first_token_ns = -1,
                                            .end_ns = row->ended_ns - r->first_ns};
     }
-    s->stable = point_stable(list, n, w->from_ns - r->first_ns, w->to_ns - r->first_ns);
+    const struct point_limits none = {INT64_MAX, INT64_MAX, INT64_MAX};
+    struct operating_point point;
+    int rc =
+        point_measure(list, n, w->from_ns - r->first_ns, w->to_ns - r->first_ns, &none, &point, e);
+    s->stable = !rc && point.stable;
     free(list);
-    return 0;
+    return rc;
 }
 
 static int finish(struct load_summary *s, const struct load_results *r, const struct sums *sums,

@@ -85,7 +85,10 @@ struct operating_point {
                                Each request of the list, whatever its class, is in the system from
                                its arrival to its end */
     struct percentile queue_delay_p99, ttft_p50, ttft_p99, tpot_p50, tpot_p99, e2e_p50, e2e_p99;
-    bool stable; /* see point_stable */
+    bool stable; /* point_stable, and `kept up`: the requests that ended within the window, in any
+                    way and whenever they arrived, are at least 90 % of those that arrived within
+                    it. An early burst leaves a queue that no longer grows: without the second rule
+                    it would pass for a load that the server can take */
 };
 
 /* Measures the window [from_ns, to_ns), from_ns < to_ns. list[0..n) is in any order and is not

@@ -111,7 +111,9 @@ cJSON *report_parts(const struct objective *o, const struct report_point *p) {
     cJSON *list = cJSON_CreateArray();
     add_part(list, "stability", yes(p->load.stable), "%s",
              p->load.stable ? "the queue keeps up with the arrivals"
-                            : "the queue grows: requests arrive faster than they end");
+                            : "ends do not keep up with arrivals: a queue grows, or a burst waits. "
+                              "A window without a warm-up, or shorter than ten answers, looks "
+                              "so, too");
     for (int32_t i = 0; i < o->n_latency; i++)
         if (o->latency[i].scope == SCOPE_POPULATION)
             add_limit(list, &o->latency[i], p, &p->limit[i], &p->limit_of_ok[i]);

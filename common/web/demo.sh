@@ -17,6 +17,7 @@ out=${OUT:-build/demo}
 servelab=${SERVELAB:-build/bin/servelab}
 server='' driver='' name='' pace=()
 load_s=${LOAD_S:-20}
+warm_up_s=$((load_s / 5))
 readonly NO_BROWSER=5 # drive.py's exit status
 
 bold='' plain=''
@@ -160,7 +161,8 @@ simulate() {
 # tokens: no laptop computes prompts of 2,048 tokens at that pace. The simulator predicts the same requests beside it.
 load_at() { # load_at RATE
     local rate=$1
-    local workload=(--arrivals poisson --rate-rps "$rate" --prompt-tokens 2048 --output-tokens 256 --seed 7)
+    local workload=(--arrivals poisson --rate-rps "$rate" --prompt-tokens 2048 --output-tokens 256 --seed 7
+        --warm-up-s "$warm_up_s") # a server that begins empty would look faster than it is
     local requests=$((rate * load_s))
     in_background "$servelab" load --url "$url" "${workload[@]}" --requests $requests --out "$out/load-$rate" --force \
         >"$out/load-$rate.txt"

@@ -387,6 +387,31 @@ static struct point_request stay(int64_t from, int64_t to) {
     return (struct point_request){from, from, to, to, 1, 1, POINT_DONE};
 }
 
+/* A burst in the first second, of which some stay beyond the window: the ends within it are exactly
+ * 90 % of the arrivals, or one fewer. In the second half everything ends at once, so the queue does
+ * not grow there. */
+static void make_early_burst(struct lab02_making *m) {
+    struct lab02_case *c = m->c;
+    int64_t n = 10 * lab02_make_between(m, 5, 15), late = n / 5, short_by = m->k / 9 % 2;
+    int64_t old = m->k / 18 % 2 ? 3 : 0; /* arrived before the window and end in it */
+    int64_t stays = n / 10 + old + short_by, mid = c->from_ns + (c->to_ns - c->from_ns) / 2;
+    c->fn = FN_MEASURE;
+    limits_none(c);
+    m->focus = "stable";
+    list_of(m, (size_t)(n + old));
+    for (int64_t i = 0; i < n - late; i++) {
+        int64_t t = c->from_ns + i * NS_PER_MS;
+        c->list[i] = stay(t, i < stays ? c->to_ns + i : t + NS_PER_MS);
+        if (m->k % 2 && i % 4 == 3) c->list[i].end = i % 8 == 3 ? POINT_REJECTED : POINT_FAILED;
+    }
+    for (int64_t i = n - late; i < n; i++)
+        c->list[i] = stay(mid + i * NS_PER_MS, mid + i * NS_PER_MS + 1);
+    for (int64_t i = 0; i < old; i++) c->list[n + i] = stay(c->from_ns - 1 - i, c->from_ns + i);
+    INVARIANT(lab02_oracle_stable(c->list, c->n_list, c->from_ns, c->to_ns, NULL));
+    lab02_make_kind(m, "an early burst: ends within the window are %s 90 %% of the arrivals",
+                    short_by ? "just under" : "exactly");
+}
+
 /* The ends in the second half of the window are exactly 98 % of the arrivals there, or one fewer.
  * The requests that stay come in the middle of the half: a clear rise. */
 static void make_stable_share(struct lab02_making *m) {
@@ -395,6 +420,10 @@ static void make_stable_share(struct lab02_making *m) {
     c->fn = FN_STABLE;
     c->from_ns = lab02_make_between(m, 0, 7) * NS_PER_S + m->k % 2;
     c->to_ns = c->from_ns + 10 * NS_PER_S + m->k % 3;
+    if (m->k % 9 == 4) {
+        make_early_burst(m);
+        return;
+    }
     int64_t mid = c->from_ns + (c->to_ns - c->from_ns) / 2, half = c->to_ns - mid;
     int64_t n = arrivals[m->k % 8], end = n * 98 / 100 - m->k / 2 % 2;
     int64_t old = m->k % 4 == 3 ? n / 10 : 0; /* this many of the ends arrived before the half */

@@ -124,20 +124,23 @@ int point_measure(const struct point_request *list, size_t n, int64_t from_ns, i
 
     *out = (struct operating_point){0};
     double window_ns = (double)(to_ns - from_ns), in_system = 0;
-    int64_t ended = 0;
+    int64_t ended = 0, completed = 0; /* within the window, whenever they arrived */
     for (size_t i = 0; i < n; i++) {
         const struct point_request *r = &list[i];
+        bool ends_here = within(r->end_ns, from_ns, to_ns);
         if (within(r->arrival_ns, from_ns, to_ns)) count(r, limits, &o, out);
-        if (within(r->end_ns, from_ns, to_ns)) ended += point_classify(r) == POINT_COMPLETE;
+        ended += ends_here;
+        completed += ends_here && point_classify(r) == POINT_COMPLETE;
         in_system += (double)overlap_ns(r, from_ns, to_ns);
     }
     double window_s = window_ns / NS_PER_S;
     out->offered_rps = (double)out->requests / window_s;
-    out->throughput_rps = (double)ended / window_s;
+    out->throughput_rps = (double)completed / window_s;
     out->good_rps = (double)out->good / window_s;
     out->mean_latency_ns = mean(o.ns[E2E], o.n[E2E]);
     out->mean_in_system = in_system / window_ns;
-    out->stable = point_stable(list, n, from_ns, to_ns);
+    bool kept_up = ended * 10 >= out->requests * 9;
+    out->stable = kept_up && point_stable(list, n, from_ns, to_ns);
     take_percentiles(&o, out);
     free(room);
     return 0;

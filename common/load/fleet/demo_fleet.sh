@@ -11,7 +11,8 @@ cd "$(dirname "$0")/../../.." || exit 2
 here=common/load/fleet
 out=${OUT:-build/fleet} servelab=${SERVELAB:-build/bin/servelab} load_s=${LOAD_S:-15} rate=${RATE:-30}
 names=(ONE TWO THREE) servers=('' '' '') proxy='' load='' failed=0
-workload=(--arrivals poisson --rate-rps "$rate" --prompt-tokens 512 --output-tokens 128 --seed 7)
+workload=(--arrivals poisson --rate-rps "$rate" --prompt-tokens 512 --output-tokens 128 --seed 7
+    --warm-up-s 2) # about two answers: a fleet that begins empty would look faster than it is
 model=llama-2-7b gpu=h100
 
 step() { printf '\n%s\n' "$*"; }

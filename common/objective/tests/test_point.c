@@ -262,6 +262,33 @@ START_TEST(stability) {
 }
 END_TEST
 
+/* 900 requests in the first second, 100 in the next nine, and a server that ends 50 a second: the
+ * handout's example. */
+START_TEST(an_early_burst_is_no_stable_load) {
+    struct point_request list[1000];
+    for (int i = 0; i < 1000; i++) {
+        int at_ms = i < 900 ? i : 1000 + 90 * (i - 900);
+        list[i] = request(at_ms, at_ms, at_ms, 20 * (i + 1) > at_ms ? 20 * (i + 1) : at_ms, 1, 1,
+                          POINT_DONE);
+    }
+    const int64_t to = 10000 * NS_PER_MS;
+    ck_assert(!measure(list, 1000, 0, 10000, none).stable);
+    /* without the rule it would pass */
+    for (int i = 900; i < 1000; i++) list[i].end_ns = list[i].arrival_ns;
+    ck_assert(point_stable(list, 1000, 0, to));
+    ck_assert(!measure(list, 1000, 0, 10000, none).stable);
+    /* exactly 90 % end within the window, in any way; those that came before it count */
+    for (int i = 0; i < 900; i++) list[i].end_ns = i < 100 ? to : list[i].arrival_ns;
+    ck_assert(measure(list, 1000, 0, 10000, none).stable);
+    list[500].end = POINT_REJECTED;
+    ck_assert(measure(list, 1000, 0, 10000, none).stable);
+    list[500].end_ns = to;
+    ck_assert(!measure(list, 1000, 0, 10000, none).stable);
+    list[100].arrival_ns = list[100].end_ns = 0;
+    ck_assert(!measure(list, 1000, 1, 10000, none).stable);
+}
+END_TEST
+
 /* In the second half, 320 .. 640 ns, the samples lie at 320, 330, ... */
 START_TEST(a_line_without_error_is_no_accident) {
     struct point_request list[32];
@@ -551,6 +578,7 @@ static Suite *suite(void) {
     tcase_add_test(c, limits_are_strict);
     tcase_add_test(c, order_and_shift_change_nothing);
     tcase_add_test(c, stability);
+    tcase_add_test(c, an_early_burst_is_no_stable_load);
     tcase_add_test(c, a_line_without_error_is_no_accident);
     tcase_add_test(c, a_rise_beyond_three_standard_errors);
     tcase_add_test(c, verdict_of_a_point);

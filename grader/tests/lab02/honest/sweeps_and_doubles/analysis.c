@@ -56,7 +56,7 @@ static struct percentile of(const struct point_request *list, size_t n, int64_t 
 int point_measure(const struct point_request *list, size_t n, int64_t from, int64_t to,
                   const struct point_limits *limits, struct operating_point *out, struct err *e) {
     int64_t *room = malloc((n + 1) * sizeof *room);
-    double seconds = (double)(to - from) * 1e-9, ended = 0, there = 0, waited = 0;
+    double seconds = (double)(to - from) * 1e-9, ended = 0, gone = 0, there = 0, waited = 0;
     if (!room) return err_set(e, "no memory");
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < n; i++) {
@@ -65,7 +65,7 @@ int point_measure(const struct point_request *list, size_t n, int64_t from, int6
         double a = fmax((double)r->arrival_ns - (double)from, 0);
         double b = fmin((double)r->end_ns - (double)from, (double)to - (double)from);
         if (b > a) there += b - a;
-        if (c == POINT_COMPLETE && in(r->end_ns, from, to)) ended++;
+        if (in(r->end_ns, from, to)) gone++, ended += c == POINT_COMPLETE;
         if (!in(r->arrival_ns, from, to)) continue;
         struct point_intervals v;
         point_intervals(r, &v);
@@ -89,7 +89,7 @@ int point_measure(const struct point_request *list, size_t n, int64_t from, int6
     out->tpot_p99 = of(list, n, from, to, 2, 99000, room);
     out->e2e_p50 = of(list, n, from, to, 3, 50000, room);
     out->e2e_p99 = of(list, n, from, to, 3, 99000, room);
-    out->stable = point_stable(list, n, from, to);
+    out->stable = point_stable(list, n, from, to) && 10 * gone >= 9.0 * (double)out->requests;
     free(room);
     return 0;
 }
