@@ -23,6 +23,7 @@ the .py tests (default build/venv/bin/python, or python3 where that is missing).
 """
 
 import ctypes
+import fcntl
 import os
 import re
 import signal
@@ -42,6 +43,12 @@ def main():
     os.chdir(TOP)
     logs = os.environ.get("TEST_LOGS", "build/test-logs")
     os.makedirs(logs, exist_ok=True)
+    lock = os.open(logs, os.O_RDONLY)  # held until this process ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"another run of tests writes its logs to {logs}; wait for it, or give TEST_LOGS another folder", file=sys.stderr)
+        return 2
     os.makedirs("build", exist_ok=True)
     os.environ.setdefault("CK_DEFAULT_TIMEOUT", "120")
     prctl(PR_SET_CHILD_SUBREAPER, 1)  # for processes of a keeper that is killed

@@ -177,9 +177,24 @@ def check_ends():
                    f"{sig.name}: exit status {128 + sig}, no process is left", f"{p.returncode} {text}")
 
 
+def check_one_run_a_folder():
+    text = "touch {}/up; while [ ! -e {}/go ]; do sleep 0.01; done; echo ok 1 - a\n"
+    with Tree({"test_it.sh": text}) as tree:
+        first = tree.start()
+        wait_until(lambda: tree.has("up"), "the first run's test runs")
+        status, lines = tree.run()
+        report(status == 2 and "another run" in lines[0], "a second run in the same folder of logs is refused", lines)
+        tree.write("go", "")
+        status, lines = tree.run(TEST_LOGS="elsewhere")
+        report(status == 0, "with another folder it runs", lines)
+        text = first.communicate(timeout=PATIENCE_S)[0]
+        report(first.returncode == 0 and text.endswith("1 passed, 0 failed, 0 skipped\n"), "the first run is not disturbed", text)
+
+
 if __name__ == "__main__":
     check_counting()
     check_order()
     check_ends()
+    check_one_run_a_folder()
     print(f"1..{count}")
     sys.exit(failures > 0)
