@@ -32,6 +32,7 @@ struct load {
 
 #define T struct load_flags
 static const char *const forms[] = {"auto", "ids", "text", NULL};
+const char *const load_wordings[] = {"auto", "grammar", "plain", NULL};
 static const struct option_flag flags[] = {
     OPTION_TEXT(T, url, "url", "URL",
                 "the server, such as http://127.0.0.1:8080, with or without /v1"),
@@ -54,7 +55,8 @@ static const struct option_flag flags[] = {
     OPTION_FILE(T, tokens_file, "prompt-tokens-file", "FILE",
                 "token ids, as a JSON array: an exact prompt"),
     OPTION_TEXT(T, preset, "preset", "NAME",
-                "a prompt of the server's with a checkable answer, such as key-recall/1:7; "
+                "a prompt of the server's with a checkable answer, such as key-recall/1:7 or "
+                "plain-recall/1:7; "
                 "\"first\" takes the first"),
     OPTION_INT(T, max_tokens, "max-tokens", "N", 1, 1 << 24, "longest answer (256)"),
     OPTION_FILE(T, record, "record", "FILE", "keep the first record"),
@@ -91,6 +93,9 @@ static const struct option_flag flags[] = {
                "cache that one before it filled)"),
     OPTION_REAL(T, check_share, "check-share", "X", 0, 1,
                 "share of the requests that ask a preset of the server, judged by its check (0)"),
+    OPTION_CHOICE(T, check_wording, "check-wording", "NAME", load_wordings,
+                  "of those presets: grammar (the embedded model's), plain (English) or auto "
+                  "(default): what the server's model was trained for"),
     OPTION_REAL(T, warm_up_s, "warm-up-s", "S", 0, 1e6,
                 "requests scheduled in the first S seconds aren't counted (0)"),
     OPTION_REAL(T, cool_down_s, "cool-down-s", "S", 0, 1e6, "the same of the last S seconds (0)"),
@@ -186,7 +191,13 @@ static int fetch_preset(struct load *l, struct err *e) {
     char path[80], names[200] = "";
     size_t digits = colon ? strlen(colon + 1) : 0;
     bool seeded = digits > 0 && digits < 10 && strspn(colon + 1, "0123456789") == digits;
-    snprintf(path, sizeof path, "/v1/presets%s%s", seeded ? "?seed=" : "", seeded ? colon + 1 : "");
+    bool first = !strcmp(l->o.preset, "first"), /* in the wording for the server's model */
+        plain = !strncmp(l->o.preset, "plain-", 6);
+    snprintf(path, sizeof path, "/v1/presets%s%s%s",
+             first   ? ""
+             : plain ? "?wording=plain"
+                     : "?wording=grammar",
+             seeded ? "&seed=" : "", seeded ? colon + 1 : "");
     cJSON *reply;
     const cJSON *p;
     if (load_json(&l->client, path, NULL, &reply, e) < 0) return -1;
@@ -198,7 +209,7 @@ static int fetch_preset(struct load *l, struct err *e) {
             json_get_int(p, "presets", "max_tokens", 1, INT32_MAX, &max_tokens, e))
             break;
         snprintf(names + strlen(names), sizeof names - strlen(names), " %s", name);
-        if (strcmp(l->o.preset, "first") && strcmp(l->o.preset, name)) continue;
+        if (!first && strcmp(l->o.preset, name)) continue;
         l->text = strdup(prompt);
         l->request.prompt = l->text;
         text_cut(l->request.check, sizeof l->request.check, name);
@@ -338,11 +349,11 @@ static int print_records(struct load *l) {
 static int check_kind(const struct option_words *w, bool workload) {
     static const char *const of_prompts[] = {"max-tokens", "record", NULL};
     static const char *const of_workloads[] = {
-        "rate-rps",    "cv",         "on-s",          "off-s",         "clients",
-        "think-s",     "duration-s", "prompt-tokens", "output-tokens", "max-output-tokens",
-        "prompt-form", "warm-up-s",  "shared-prefix", "prompt-salt",   "check-share",
-        "cool-down-s", "objective",  "max-streams",   "no-join",       "force",
-        NULL};
+        "rate-rps",      "cv",          "on-s",          "off-s",         "clients",
+        "think-s",       "duration-s",  "prompt-tokens", "output-tokens", "max-output-tokens",
+        "prompt-form",   "warm-up-s",   "shared-prefix", "prompt-salt",   "check-share",
+        "check-wording", "cool-down-s", "objective",     "max-streams",   "no-join",
+        "force",         NULL};
     for (const char *const *name = workload ? of_prompts : of_workloads; *name; name++)
         if (option_given(w, *name))
             return cli_usage(

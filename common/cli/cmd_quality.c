@@ -43,13 +43,15 @@ static const char *const FAULTS[] = {"none",
                                      "no-softmax-scale",
                                      "skipped-layer",
                                      NULL};
+/* "auto", then in the order of enum question_wording. */
+static const char *const WORDING_NAMES[] = {"auto", "grammar", "plain", NULL};
 /* In the order of enum backend_weights. */
 static const char *const WEIGHTS[] = {"as-stored", "f32", "bf16", "int8", "int4", NULL};
 
 struct quality_args {
     const char *model, *reference, *write_reference;
     long long logs, per_kind, seed, threads;
-    int weights, fault;
+    int weights, fault, wording;
     double min_pass_rate;
     bool table, json;
     struct evaluation_plan plan; /* from the flags */
@@ -63,6 +65,9 @@ static const struct option_flag flags[] = {
                "logs to ask about (50); prompts vary most from log to log"),
     OPTION_INT(T, per_kind, "per-kind", "N", 1, 100, "questions of each kind about each log (12)"),
     OPTION_INT(T, seed, "seed", "S", 0, 1LL << 31, "the first log's seed (1)"),
+    OPTION_CHOICE(T, wording, "wording", "NAME", WORDING_NAMES,
+                  "grammar (the embedded model's), plain (English, for a model that chats) or auto "
+                  "(default): plain for a model whose chat template has turns"),
     OPTION_CHOICE(T, weights, "weights", "NAME", WEIGHTS,
                   "as-stored (default), f32, bf16, int8 or int4: weights are rounded again on "
                   "loading"),
@@ -129,7 +134,7 @@ static cJSON *report_json(const struct condition *c, const struct evaluation *ev
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "condition", c->name);
     cJSON *checks = cJSON_AddArrayToObject(o, "checks");
-    for (int k = 0; k < QUESTION_KINDS; k++) {
+    for (int k = 0; k < QUESTION_ALL_KINDS; k++) {
         struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
         if (!total.n) continue;
         cJSON *check = cJSON_CreateObject();
@@ -158,15 +163,21 @@ static cJSON *report_json(const struct condition *c, const struct evaluation *ev
     return o;
 }
 
-static void print_heading(void) {
-    printf("%-22s %-22s %-22s %-22s %-22s %s\n", "", "key-recall/1", "sum/1", "tool-call/1 (shape)",
-           "key-count/1", "answer-nll/1: median |shift|, nats");
+static void print_heading(struct question_set set) {
+    printf("%-22s", "");
+    for (int k = set.first; k < set.first + set.n; k++) {
+        char cell[48];
+        snprintf(cell, sizeof cell, "%s%s", question_check((enum question_kind)k),
+                 k == QUESTION_TOOL ? " (shape)" : "");
+        printf(" %-22s", cell);
+    }
+    printf(" %s\n", set.first ? "" : "answer-nll/1: median |shift|, nats");
 }
 
-static void print_line(const struct condition *c, const struct evaluation *ev,
-                       const struct nll_verdict *nll) {
+static void print_line(const struct condition *c, struct question_set set,
+                       const struct evaluation *ev, const struct nll_verdict *nll) {
     printf("%-22s", c->name);
-    for (int k = 0; k < QUESTION_KINDS; k++) {
+    for (int k = set.first; k < set.first + set.n; k++) {
         struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
         char cell[48] = "-";
         double lo, hi;
@@ -181,7 +192,7 @@ static void print_line(const struct condition *c, const struct evaluation *ev,
     }
     if (nll->compared)
         printf(" %.5f %s", nll->median_shift, nll->verdict == VERDICT_PASSED ? "passed" : "failed");
-    else
+    else if (!set.first)
         printf(" not_evaluated");
     printf("\n");
     fflush(stdout);
@@ -190,7 +201,7 @@ static void print_line(const struct condition *c, const struct evaluation *ev,
 static bool good_enough(const struct quality_args *a, const struct evaluation *ev,
                         const struct nll_verdict *nll) {
     bool good = !nll->compared || nll->verdict == VERDICT_PASSED;
-    for (int k = 0; k < QUESTION_KINDS; k++) {
+    for (int k = 0; k < QUESTION_ALL_KINDS; k++) {
         struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
         good &= !total.n || (double)total.passed / total.n >= a->min_pass_rate;
     }
@@ -200,16 +211,25 @@ static bool good_enough(const struct quality_args *a, const struct evaluation *e
 static int run_all(const struct quality_args *a, const struct model *m, const struct tokenizer *t) {
     struct err e;
     struct nll_reference ref = {0};
+    const char *no_reference = a->reference ? "--reference" : "--write-reference";
+    if (a->plan.wording == WORDING_PLAIN && (a->reference || a->write_reference)) {
+        err_at(&e, 0, no_reference,
+               "answer-nll/1 needs the grammar wording; add --wording grammar");
+        return cli_input_error("quality", NULL, &e, a->json);
+    }
     if (a->reference && nll_reference_read(&ref, a->reference, &e))
         return cli_input_error("quality", a->reference, &e, a->json);
     if (a->write_reference && nll_reference_writable(a->write_reference, &e))
         return cli_input_error("quality", a->write_reference, &e, a->json);
+    struct question_set set = question_set(a->plan.wording);
     int n = a->table ? N_CONDITIONS : 1, status = CLI_DONE;
     cJSON *all = cJSON_CreateArray();
     if (!a->json) {
-        printf("%s: %d logs, %d questions of each kind a log, prompts of %d tokens, greedy\n",
-               m->config.name, a->plan.n_logs, a->plan.per_kind, QUESTION_PROMPT_TOKENS);
-        print_heading();
+        printf("%s: %d logs, %d questions of each kind a log, %s wording, prompts of %d tokens, "
+               "greedy\n",
+               m->config.name, a->plan.n_logs, a->plan.per_kind,
+               question_wording_name(a->plan.wording), QUESTION_PROMPT_TOKENS);
+        print_heading(set);
         fflush(stdout);
     }
     for (int i = 0; i < n; i++) {
@@ -223,7 +243,7 @@ static int run_all(const struct quality_args *a, const struct model *m, const st
         if (a->json)
             cJSON_AddItemToArray(all, report_json(c, &ev, &nll));
         else
-            print_line(c, &ev, &nll);
+            print_line(c, set, &ev, &nll);
         fflush(stdout); /* a condition takes seconds: a pipe shows its line at once, too */
         if (!a->table && !good_enough(a, &ev, &nll)) status = CLI_NO;
         if (a->write_reference &&
@@ -269,13 +289,16 @@ static int run(int argc, char **argv) {
     char model_path[4096], reference_path[4096];
     if (!a.model) {
         a.model = home_path(HOME_DEFAULT_MODEL, model_path, sizeof model_path);
-        if (!a.reference && !a.write_reference)
+        if (!a.reference && !a.write_reference && a.wording != 1 + WORDING_PLAIN)
             a.reference = home_path("common/model/embedded/reference-nll.txt", reference_path,
                                     sizeof reference_path);
     }
     struct err e;
     struct model *m = model_open(a.model, &e);
     struct tokenizer *t = m ? tokenizer_create(m->file, &e) : NULL;
+    if (t)
+        a.plan.wording =
+            a.wording ? (enum question_wording)(a.wording - 1) : question_wording_for(t);
     rc = t ? run_all(&a, m, t) : cli_input_error("quality", a.model, &e, a.json);
     tokenizer_free(t);
     model_free(m);

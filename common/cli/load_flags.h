@@ -25,11 +25,13 @@ struct load_flags {
     long long max_tokens, requests, timeout_s, seed;
     long long shared_prefix, prompt_salt, max_streams;
     double temperature, duration_s, warm_up_s, cool_down_s, check_share;
-    int prompt_form;
+    int prompt_form, check_wording; /* check_wording: index in load_wordings */
     bool completions, ignore_eos, json, no_join, force;
     bool has_seed, has_requests, has_salt; /* given */
     bool quiet;                            /* of a workload: show nothing of the run */
 };
+
+extern const char *const load_wordings[]; /* "auto", then GET /v1/presets' wordings */
 
 /* The words of a command, as a shell would take them back, after its name. The caller releases it.
  */

@@ -177,9 +177,11 @@ static int fetch_checks(struct session *s, struct err *e) {
     s->checks = calloc((size_t)wanted, sizeof *s->checks);
     if (!s->checks) return err_set(e, "no memory for the presets");
     for (int64_t i = 0; s->job.n_checks < wanted; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "/v1/presets?seed=%llu",
-                 (unsigned long long)((s->job.prompts.salt + (uint64_t)i) % 1000000000));
+        char path[96];
+        snprintf(path, sizeof path, "/v1/presets?seed=%llu%s%s",
+                 (unsigned long long)((s->job.prompts.salt + (uint64_t)i) % 1000000000),
+                 s->f->check_wording ? "&wording=" : "",
+                 s->f->check_wording ? load_wordings[s->f->check_wording] : "");
         cJSON *reply = fetch(s, path);
         const cJSON *list = at(reply, "presets"), *p;
         int rc = cJSON_IsArray(list) && list->child

@@ -71,6 +71,82 @@ static void judge_numbers(const char *expected, const char *answer, size_t n,
                  (int)(got_n > 40 ? 40 : got_n), got, (int)want_n, want);
 }
 
+/* In ASCII, whatever the locale. */
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static bool is_word(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Takes the next run of ASCII letters and digits off *text; its length, 0 at the end. */
+static size_t next_word(const char **text, size_t *n, const char **word) {
+    while (*n > 0 && !is_word(**text)) ++*text, --*n;
+    *word = *text;
+    while (*n > 0 && is_word(**text)) ++*text, --*n;
+    return (size_t)(*text - *word);
+}
+
+/* Takes the next number off *text: a word of digits alone. Its length, 0 at the end. */
+static size_t next_number(const char **text, size_t *n, const char **number) {
+    size_t m, digits;
+    do {
+        m = next_word(text, n, number);
+        digits = 0;
+        while (digits < m && is_digit((*number)[digits])) digits++;
+    } while (m && digits < m);
+    return m;
+}
+
+enum { VALUE_DIGITS = 4, VALUES_MOST = 16 };
+
+/* Takes the next number of four digits that isn't one of `seen` off *text. NULL at the end. */
+static const char *next_value(const char **text, size_t *n, const char *const *seen, int n_seen) {
+    const char *number;
+    for (size_t m; (m = next_number(text, n, &number)) > 0;) {
+        int i = 0;
+        while (i < n_seen && memcmp(number, seen[i], VALUE_DIGITS) != 0) i++;
+        if (m == VALUE_DIGITS && i == n_seen) return number;
+    }
+    return NULL;
+}
+
+static void judge_values(const char *expected, const char *answer, size_t n,
+                         struct quality_result *out) {
+    const char *seen[VALUES_MOST], *want, *got;
+    size_t left = strlen(expected);
+    int k = 0;
+    bool same;
+    do {
+        want = next_value(&expected, &left, seen, k);
+        got = next_value(&answer, &n, seen, k);
+        same = want && got ? !memcmp(want, got, VALUE_DIGITS) : want == got;
+        if (same && want) seen[k++] = want;
+    } while (same && want && k < VALUES_MOST);
+    out->quality = verdict_of(same && k > 0);
+    out->structure = VERDICT_NOT_REQUIRED;
+    if (same)
+        snprintf(out->detail, sizeof out->detail, "got the right values, %d in all", k);
+    else
+        snprintf(out->detail, sizeof out->detail, "value %d is %.4s, want %.4s", k + 1,
+                 got ? got : "none", want ? want : "none");
+}
+
+static void judge_last_number(const char *expected, const char *answer, size_t n,
+                              struct quality_result *out) {
+    const char *number, *got = "none";
+    size_t want_n = strlen(expected), got_n = 4;
+    bool same = false;
+    for (size_t m; (m = next_number(&answer, &n, &number)) > 0;) {
+        got = number, got_n = m;
+        same = m == want_n && !memcmp(number, expected, m);
+    }
+    out->quality = verdict_of(same);
+    out->structure = VERDICT_NOT_REQUIRED;
+    snprintf(out->detail, sizeof out->detail, "the last number is %.*s, want %s",
+             (int)(got_n > 40 ? 40 : got_n), got, expected);
+}
+
 static const struct {
     const char *name;
     int args;
@@ -126,12 +202,16 @@ int quality_judge(const char *check, const char *expected, const char *answer, s
         judge_digits(expected, answer, n, out);
     else if (!strcmp(check, "key-count/1"))
         judge_numbers(expected, answer, n, out);
+    else if (!strcmp(check, "plain-recall/1") || !strcmp(check, "plain-pair/1"))
+        judge_values(expected, answer, n, out);
+    else if (!strcmp(check, "plain-sum/1"))
+        judge_last_number(expected, answer, n, out);
     else if (!strcmp(check, "tool-call/1"))
         judge_call(expected, answer, n, out);
     else
         return err_set(e,
                        "there is no quality check '%.40s'; known: key-recall/1, sum/1, "
-                       "tool-call/1, key-count/1",
+                       "tool-call/1, key-count/1, plain-recall/1, plain-sum/1, plain-pair/1",
                        check);
     for (char *c = out->detail; *c; c++) /* an answer may be any bytes; a detail is printed */
         if (*c < 0x20 || *c > 0x7e) *c = '?';

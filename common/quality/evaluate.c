@@ -31,6 +31,7 @@ struct run {
 };
 
 struct evaluator {
+    struct question_set set;
     struct backend *b;
     const struct tokenizer *t;
     int32_t vocab;
@@ -148,18 +149,23 @@ static int decode_step(struct evaluator *v, int32_t n, const int32_t *next, int3
     return m ? backend_step(v->b, &(struct backend_batch){seqs, m}, v->logits, e) : 0;
 }
 
+/* As many tails a step as it has room for. */
 static int prefill_tails(struct evaluator *v, struct run *runs, int32_t n, int32_t shared,
                          int32_t tables[][PREFIX_BLOCKS + OWN_BLOCKS], int32_t n_blocks,
                          struct err *e) {
     struct backend_seq seqs[GROUP_SEQS];
-    for (int32_t i = 0; i < n; i++)
-        seqs[i] = (struct backend_seq){runs[i].prompt + shared,
-                                       QUESTION_PROMPT_TOKENS - shared,
-                                       shared,
-                                       tables[i],
-                                       n_blocks,
-                                       true};
-    return backend_step(v->b, &(struct backend_batch){seqs, n}, v->logits, e);
+    int32_t tail = QUESTION_PROMPT_TOKENS - shared, most = v->b->info.max_step_tokens / tail;
+    if (most < 1) return err_set(e, "a step has no room for %d tokens", tail);
+    for (int32_t at = 0, m; at < n; at += m) {
+        m = n - at < most ? n - at : most;
+        for (int32_t i = 0; i < m; i++)
+            seqs[i] = (struct backend_seq){
+                runs[at + i].prompt + shared, tail, shared, tables[at + i], n_blocks, true};
+        if (backend_step(v->b, &(struct backend_batch){seqs, m},
+                         v->logits + (size_t)at * (size_t)v->vocab, e))
+            return -1;
+    }
+    return 0;
 }
 
 /* The same, one token at a time, which gives the likelihood of each token. The logits of the last
@@ -213,7 +219,7 @@ static int free_answers(struct evaluator *v, struct run *runs, int32_t n, int32_
     if (prefill_tails(v, runs, n, shared, tables, n_blocks, e)) return -1;
     bool live[GROUP_SEQS], had_row[GROUP_SEQS];
     for (int32_t i = 0; i < n; i++) live[i] = runs[i].diverged, had_row[i] = true;
-    for (int32_t step = 0; step < ANSWER_TOKENS; step++) {
+    for (int32_t step = 0; step < v->set.answer_tokens; step++) {
         int32_t next[GROUP_SEQS], row = 0;
         any = false;
         for (int32_t i = 0; i < n; i++) {
@@ -254,13 +260,16 @@ static int run_log(struct evaluator *v, struct run *runs, int32_t n, struct err 
     static int32_t tables[GROUP_SEQS][PREFIX_BLOCKS + OWN_BLOCKS]; /* 5 KB, one thread */
     int32_t shared = shared_prefix(runs, n);
     int32_t n_blocks = shared / KV_BLOCK_TOKENS + OWN_BLOCKS;
-    if (QUESTION_PROMPT_TOKENS - shared > QUESTION_TAIL_TOKENS + 32)
+    if (QUESTION_PROMPT_TOKENS - shared > v->set.tail_tokens + 32)
         return err_set(e, "the prompts of one log share only %d tokens", shared);
     if (prefill_shared(v, runs[0].prompt, shared, e)) return -1;
     for (int32_t at = 0; at < n; at += GROUP_SEQS) {
         int32_t m = n - at < GROUP_SEQS ? n - at : GROUP_SEQS;
         fill_tables(runs + at, m, shared, tables);
-        if (walk_tails(v, runs + at, m, shared, tables, n_blocks, e)) return -1;
+        int rc = v->set.first == QUESTION_RECALL
+                     ? walk_tails(v, runs + at, m, shared, tables, n_blocks, e)
+                     : prefill_tails(v, runs + at, m, shared, tables, n_blocks, e);
+        if (rc) return -1;
         if (force_answers(v, runs + at, m, tables, n_blocks, e)) return -1;
         if (free_answers(v, runs + at, m, shared, tables, n_blocks, e)) return -1;
         for (int32_t i = 0; i < m; i++)
@@ -274,11 +283,11 @@ static int run_log(struct evaluator *v, struct run *runs, int32_t n, struct err 
 static int prepare_log(struct evaluator *v, const struct evaluation_plan *plan, uint64_t seed,
                        struct run *runs, int32_t n, struct evaluation_item *items, struct err *e) {
     struct question_log log;
-    if (question_log_make(&log, v->t, seed, QUESTION_PROMPT_TOKENS, e)) return -1;
+    if (question_log_make(&log, v->t, plan->wording, seed, QUESTION_PROMPT_TOKENS, e)) return -1;
     int rc = 0;
     for (int32_t i = 0; !rc && i < n; i++) {
         struct run *r = &runs[i];
-        enum question_kind kind = (enum question_kind)(i / plan->per_kind);
+        enum question_kind kind = (enum question_kind)(v->set.first + i / plan->per_kind);
         rc = question_make(&r->q, &log, v->t, kind, seed, i % plan->per_kind, e);
         r->item = &items[i];
         r->item->kind = kind;
@@ -293,9 +302,10 @@ static int prepare_log(struct evaluator *v, const struct evaluation_plan *plan, 
 
 int evaluate(struct backend *b, const struct tokenizer *t, const struct evaluation_plan *plan,
              struct evaluation *out, struct err *e) {
-    int32_t per_log = plan->per_kind * (plan->lose_block ? 1 : QUESTION_KINDS);
+    struct question_set set = question_set(plan->wording);
+    int32_t per_log = plan->per_kind * (plan->lose_block ? 1 : set.n);
     *out = (struct evaluation){.n_items = per_log * plan->n_logs};
-    struct evaluator v = {b, t, b->info.vocab_size, NULL};
+    struct evaluator v = {set, b, t, b->info.vocab_size, NULL};
     v.logits = malloc(sizeof *v.logits * GROUP_SEQS * (size_t)v.vocab);
     out->items = calloc((size_t)out->n_items + 1, sizeof *out->items);
     struct run *runs = calloc((size_t)per_log, sizeof *runs);

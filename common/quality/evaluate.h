@@ -22,7 +22,7 @@ enum {
                                        vocabulary, 251 where the space is a token of its own */
     /* blocks of one sequence beyond the shared ones: its tail, a template's closing, its answer */
     EVALUATION_OWN_BLOCKS =
-        (QUESTION_TAIL_TOKENS + 32 + EVALUATION_ANSWER_TOKENS) / KV_BLOCK_TOKENS + 2,
+        (QUESTION_PLAIN_TAIL_TOKENS + 32 + EVALUATION_ANSWER_TOKENS) / KV_BLOCK_TOKENS + 2,
     EVALUATION_PREFIX_BLOCKS = QUESTION_PROMPT_TOKENS / KV_BLOCK_TOKENS,
     /* one more block stays zero */
     EVALUATION_KV_BLOCKS =
@@ -33,10 +33,11 @@ struct evaluation_plan {
     int32_t n_logs;   /* at least 50 for a published figure, because prompts vary more from log to
                          log than within one */
     int32_t per_kind; /* questions of each kind about each log */
-    uint64_t seed;    /* logs seed .. seed + n_logs - 1 */
-    bool lose_block;  /* planted fault: the KV block that holds the end of the asked record reads as
-                         zeros; only recall questions are asked */
-    FILE *progress;   /* gets a redrawn line that counts the logs; NULL: none */
+    enum question_wording wording;
+    uint64_t seed;   /* logs seed .. seed + n_logs - 1 */
+    bool lose_block; /* planted fault: the KV block that holds the end of the asked record reads as
+                        zeros; only the wording's recall questions are asked */
+    FILE *progress;  /* gets a redrawn line that counts the logs; NULL: none */
 };
 
 /* One question's outcome. */
@@ -44,12 +45,14 @@ struct evaluation_item {
     enum question_kind kind;
     bool passed;           /* the named check's verdict on the greedy answer */
     bool structure_passed; /* tool calls: the answer has the shape of a call */
-    double answer_nll;     /* -log p(right answer and end of answer | prompt), nats */
-    double
-        tail_nll; /* -log p(the prompt's last tokens | the log before them), nats. The model was not
-                     trained to predict a log, so its probabilities are spread there, and every
-                     change of the computation changes this number. In its answers one token has
-                     nearly all of the probability, so small changes hardly change answer_nll */
+    double answer_nll; /* -log p(right answer and end of answer | prompt), nats. In plain wording
+                          this is the bare number's, which a model that answers in a sentence
+                          finds unlikely */
+    double tail_nll; /* grammar only: -log p(the prompt's last tokens | the log before them), nats.
+                        The model was not trained to predict a log, so its probabilities are spread
+                        there, and every change of the computation changes this number. In its
+                        answers one token has nearly all of the probability, so small changes hardly
+                        change answer_nll */
 };
 
 struct evaluation {

@@ -23,11 +23,50 @@ enum {
     HELD_OUT_ONE_IN = 10,   /* operand pairs that training never sees */
     EVAL_FILLER_ONE_IN = 5, /* filler lines that training never sees */
     LINE_BYTES = 64,        /* the longest filler line has 39 bytes */
+    ASK_BYTES = 96,         /* the longest question has 73 */
     LOG_BYTES =
         64 *
         1024,   /* 2,048 tokens of this grammar are about 5 KB; long prompts get 24 bytes a token */
     TRIES = 200 /* of fitting a length exactly; mostly one is enough, sometimes a few */
 };
+
+/* ---- kinds and wordings ---- */
+
+static const char *const CHECKS[QUESTION_ALL_KINDS] = {
+    "key-recall/1",   "sum/1",       "tool-call/1",  "key-count/1",
+    "plain-recall/1", "plain-sum/1", "plain-pair/1",
+};
+
+const char *question_check(enum question_kind kind) {
+    return CHECKS[kind];
+}
+
+int question_from_check(const char *check) {
+    for (int i = 0; i < QUESTION_ALL_KINDS; i++)
+        if (!strcmp(check, CHECKS[i])) return i;
+    return -1;
+}
+
+struct question_set question_set(enum question_wording wording) {
+    static const struct question_set sets[WORDINGS] = {
+        {QUESTION_RECALL, QUESTION_KINDS, QUESTION_TAIL_TOKENS, 256},
+        {QUESTION_PLAIN_RECALL, QUESTION_ALL_KINDS - QUESTION_KINDS, QUESTION_PLAIN_TAIL_TOKENS,
+         96}};
+    return sets[wording];
+}
+
+enum question_wording question_wording(enum question_kind kind) {
+    return kind < QUESTION_KINDS ? WORDING_GRAMMAR : WORDING_PLAIN;
+}
+
+const char *question_wording_name(enum question_wording wording) {
+    return wording == WORDING_GRAMMAR ? "grammar" : "plain";
+}
+
+enum question_wording question_wording_for(const struct tokenizer *t) {
+    const char *family = tokenizer_chat_family(t);
+    return !strcmp(family, "chatml") || !strcmp(family, "llama3") ? WORDING_PLAIN : WORDING_GRAMMAR;
+}
 
 /* ---- what is held out ---- */
 
@@ -158,13 +197,16 @@ static uint32_t half_key_number(const char *half) { /* "B0" .. "X9" numbered 0 .
     return (uint32_t)(strchr(KEY_LETTERS, half[0]) - KEY_LETTERS) * 10 + (uint32_t)(half[1] - '0');
 }
 
-static void ask_sum(struct rng *r, char *ask, size_t cap, struct question *q) {
+static void ask_sum(struct rng *r, bool plain, char *ask, size_t cap, struct question *q) {
     uint32_t a, b;
     do {
         a = 10 + (uint32_t)rng_below(r, 90);
         b = 10 + (uint32_t)rng_below(r, 90);
     } while (!is_held_out(OP_SUM, a, b));
-    snprintf(ask, cap, "%u+%u=", a, b);
+    if (plain)
+        snprintf(ask, cap, "What is %u + %u?", a, b);
+    else
+        snprintf(ask, cap, "%u+%u=", a, b);
     snprintf(q->answer, sizeof q->answer, "%u", a + b);
 }
 
@@ -218,28 +260,39 @@ static void ask_count(char *ask, size_t cap, const struct question_log *log, int
     }
 }
 
-static const char *const CHECKS[QUESTION_KINDS] = {"key-recall/1", "sum/1", "tool-call/1",
-                                                   "key-count/1"};
-
-const char *question_check(enum question_kind kind) {
-    return CHECKS[kind];
-}
-
-int question_from_check(const char *check) {
-    for (int i = 0; i < QUESTION_KINDS; i++)
-        if (!strcmp(check, CHECKS[i])) return i;
-    return -1;
+static void ask_plainly(struct rng *r, char *ask, size_t cap, const struct question_log *log,
+                        int32_t index, struct question *q) {
+    int32_t first = index % log->n_keys,
+            second = (first + 1 + (int32_t)rng_below(r, (uint64_t)log->n_keys - 1)) % log->n_keys;
+    switch (q->kind) {
+    case QUESTION_PLAIN_RECALL:
+        q->record = first;
+        snprintf(ask, cap, "Find the line that begins with \"key %s\" and repeat it.",
+                 log->records[first].key);
+        snprintf(q->answer, sizeof q->answer, "%s", log->records[first].value);
+        break;
+    case QUESTION_PLAIN_PAIR:
+        snprintf(ask, cap,
+                 "Find the lines that begin with \"key %s\" and \"key %s\" and repeat them.",
+                 log->records[first].key, log->records[second].key);
+        snprintf(q->answer, sizeof q->answer, "%s %s", log->records[first].value,
+                 log->records[second].value);
+        break;
+    default:
+        ask_sum(r, true, ask, cap, q);
+    }
 }
 
 /* Filler lines in front of `ask`, their start cut off character by character until the count is
  * exact. */
 static int fit_tail(struct question *q, const struct tokenizer *t, const char *ask, struct rng *r,
                     struct err *e) {
+    int32_t want = question_set(question_wording(q->kind)).tail_tokens;
     for (int attempt = 0; attempt < TRIES; attempt++) {
         char text[sizeof q->tail];
         snprintf(text, sizeof text, "%s", ask);
         int32_t n = count_on_new_line(t, text, e);
-        while (n >= 0 && n < QUESTION_TAIL_TOKENS) {
+        while (n >= 0 && n < want) {
             char line[LINE_BYTES];
             filler_line(r, line);
             if (strlen(text) + strlen(line) >= sizeof text)
@@ -249,25 +302,26 @@ static int fit_tail(struct question *q, const struct tokenizer *t, const char *a
             n = count_on_new_line(t, text, e);
         }
         const char *start = text;
-        while (n > QUESTION_TAIL_TOKENS && *start) n = count_on_new_line(t, ++start, e);
+        while (n > want && *start) n = count_on_new_line(t, ++start, e);
         if (n < 0) return -1;
         /* a tail that begins with a space could join the newline before it */
-        if (n == QUESTION_TAIL_TOKENS && strlen(start) >= strlen(ask) && *start != ' ') {
+        if (n == want && strlen(start) >= strlen(ask) && *start != ' ') {
             snprintf(q->tail, sizeof q->tail, "%s", start);
             return 0;
         }
     }
-    return err_set(e, "found no tail of exactly %d tokens for this tokenizer",
-                   QUESTION_TAIL_TOKENS);
+    return err_set(e, "found no tail of exactly %d tokens for this tokenizer", want);
 }
 
 int question_make(struct question *q, const struct question_log *log, const struct tokenizer *t,
                   enum question_kind kind, uint64_t seed, int32_t index, struct err *e) {
     struct rng r;
-    uint64_t number = (uint64_t)index * QUESTION_KINDS + (uint64_t)kind + 1;
+    struct question_set set = question_set(question_wording(kind));
+    uint64_t number = (uint64_t)index * (uint64_t)set.n + (uint64_t)(kind - set.first) + 1;
+    if (set.first) number |= 1 << 24; /* the plain questions have streams of their own */
     rng_seed(&r,
              seed ^ number << 32); /* logs use small seeds, so no question shares a log's stream */
-    char ask[48];
+    char ask[ASK_BYTES];
     *q = (struct question){.kind = kind, .record = -1};
     switch (kind) {
     case QUESTION_RECALL:
@@ -277,10 +331,15 @@ int question_make(struct question *q, const struct question_log *log, const stru
         ask_count(ask, sizeof ask, log, index, q);
         break;
     case QUESTION_SUM:
-        ask_sum(&r, ask, sizeof ask, q);
+        ask_sum(&r, false, ask, sizeof ask, q);
         break;
     case QUESTION_TOOL:
         ask_tool(&r, ask, sizeof ask, q);
+        break;
+    case QUESTION_PLAIN_RECALL:
+    case QUESTION_PLAIN_SUM:
+    case QUESTION_PLAIN_PAIR:
+        ask_plainly(&r, ask, sizeof ask, log, index, q);
         break;
     default:
         return err_set(e, "question kind %d is unknown", (int)kind);
@@ -340,8 +399,9 @@ static void cut_front(struct question_log *log, size_t cut) {
     for (int32_t i = 0; i < log->n_keys; i++) log->records[i].end -= cut;
 }
 
-int question_log_make(struct question_log *log, const struct tokenizer *t, uint64_t seed,
-                      int32_t prompt_tokens, struct err *e) {
+int question_log_make(struct question_log *log, const struct tokenizer *t,
+                      enum question_wording wording, uint64_t seed, int32_t prompt_tokens,
+                      struct err *e) {
     *log = (struct question_log){0};
     if (prompt_tokens < 400 || prompt_tokens > 32768)
         return err_set(e, "a log prompt has 400 to 32768 tokens, not %d", prompt_tokens);
@@ -353,7 +413,9 @@ int question_log_make(struct question_log *log, const struct tokenizer *t, uint6
     log->text = malloc(cap);
     INVARIANT(log->text);
     struct question probe;
-    if (question_make(&probe, log, t, QUESTION_SUM, seed, 0, e)) goto fail;
+    if (question_make(&probe, log, t, wording == WORDING_PLAIN ? QUESTION_PLAIN_SUM : QUESTION_SUM,
+                      seed, 0, e))
+        goto fail;
     int32_t n_filler = prompt_tokens / 16; /* a first guess, then grown */
     for (int attempt = 0; attempt < TRIES; attempt++) {
         size_t bytes = write_log(log, n_filler, &r);
@@ -390,7 +452,7 @@ int question_prompt(const struct tokenizer *t, enum question_kind kind, uint64_t
                     int32_t index, int32_t prompt_tokens, char **text, struct question *q,
                     struct err *e) {
     struct question_log log;
-    if (question_log_make(&log, t, seed, prompt_tokens, e)) return -1;
+    if (question_log_make(&log, t, question_wording(kind), seed, prompt_tokens, e)) return -1;
     int rc = question_make(q, &log, t, kind, seed, index, e);
     if (!rc) {
         size_t n = strlen(log.text), m = strlen(q->tail);

@@ -1,7 +1,8 @@
 /* http_presets.c: prompts with a checkable answer, offered to the page, and their verdict.
  *
  *   GET /v1/presets?seed=S     one prompt of each kind, exactly 2,048 tokens under this model;
- *                              without a seed, that of DEFAULT_SEED
+ *                              without a seed, that of DEFAULT_SEED. &wording=grammar or plain:
+ *                              otherwise the wording for this model (quality/questions.h)
  *   X-Quality-Check: NAME:S    on a completion: judges the answer by that check, against the answer
  *                              of the preset of that name and seed, and writes the verdict into the
  *                              record. The prompt itself is not compared: another question under
@@ -58,20 +59,30 @@ static struct preset *find(struct http *h, enum question_kind kind, uint64_t see
 }
 
 enum MHD_Result presets_route(struct exchange *x) {
-    static const char *const titles[QUESTION_KINDS] = {"Recall", "Add", "Call a tool", "Count on"};
+    static const char *const titles[QUESTION_ALL_KINDS] = {
+        "Recall", "Add", "Call a tool", "Count on", "Find a line", "Add", "Find two lines"};
     /* the long answer first: it can be watched as it is streamed */
-    static const enum question_kind order[QUESTION_KINDS] = {QUESTION_COUNT, QUESTION_RECALL,
-                                                             QUESTION_SUM, QUESTION_TOOL};
-    const char *text = request_query(x, "seed");
+    static const enum question_kind order[QUESTION_ALL_KINDS] = {
+        QUESTION_COUNT,        QUESTION_RECALL,    QUESTION_SUM,       QUESTION_TOOL,
+        QUESTION_PLAIN_RECALL, QUESTION_PLAIN_SUM, QUESTION_PLAIN_PAIR};
+    const char *text = request_query(x, "seed"), *wording = request_query(x, "wording");
     uint64_t seed = text ? strtoull(text, NULL, 10) : DEFAULT_SEED;
     if (text &&
         (strlen(text) < 1 || strlen(text) > 9 || strspn(text, "0123456789") != strlen(text)))
         return reply_error(x, 400, "seed", NULL, "seed: must be a whole number below 10^9");
+    enum question_wording asked = question_wording_for(x->h->o.tokenizer);
+    for (int i = 0; wording && i <= WORDINGS; i++) {
+        if (i == WORDINGS)
+            return reply_error(x, 400, "wording", NULL, "wording: must be grammar or plain");
+        asked = (enum question_wording)i;
+        if (!strcmp(wording, question_wording_name(asked))) break;
+    }
+    struct question_set set = question_set(asked);
     cJSON *tree = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(tree, "presets");
     /* a model whose context is too short for them has no presets, which is not an error */
     bool room = x->h->o.engine->backend->info.max_seq_tokens > QUESTION_PROMPT_TOKENS;
-    for (int i = 0; room && i < QUESTION_KINDS; i++) {
+    for (int i = set.first; room && i < set.first + set.n; i++) {
         enum question_kind k = order[i];
         struct err e;
         struct preset *p = find(x->h, k, seed, &e);
@@ -86,7 +97,8 @@ enum MHD_Result presets_route(struct exchange *x) {
         cJSON_AddStringToObject(o, "prompt", p->prompt);
         cJSON_AddStringToObject(o, "expected", p->question.answer);
         cJSON_AddNumberToObject(o, "prompt_tokens", QUESTION_PROMPT_TOKENS);
-        cJSON_AddNumberToObject(o, "max_tokens", left < 256 ? left : 256);
+        cJSON_AddNumberToObject(o, "max_tokens",
+                                left < set.answer_tokens ? left : set.answer_tokens);
         cJSON_AddItemToArray(list, o);
     }
     return reply_tree(x, 200, tree);

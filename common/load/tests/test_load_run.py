@@ -401,6 +401,12 @@ def checkable_prompts_by_share():
         equal(len({q.headers["x-quality-check"] for q in asked}), min(len(asked), 64), "each of those fetched before any twice")
         last_get = s.gets.index(f"/v1/presets?seed={asked[0].headers['x-quality-check'].split(':')[1]}")
         assert last_get >= 0 and all(g.startswith(("/v1/", "/health")) for g in s.gets)
+    def english(path):
+        assert path.endswith("&wording=plain"), path
+        return {"presets": [{"name": "plain-recall/1:1", "prompt": "find", "prompt_tokens": 2, "max_tokens": 9}]}
+    with MockServer(short, presets=english) as s:
+        run = Run(s.url, *AT_ONCE, "--check-share", "1", "--check-wording", "plain")
+        equal({q.headers["x-quality-check"] for q in s.requests}, {"plain-recall/1:1"})
     with MockServer(short) as s:
         r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE, "--check-share", "0.5"], capture_output=True, text=True)
         equal(r.returncode, 2)

@@ -64,6 +64,57 @@ START_TEST(a_count_is_all_of_its_numbers_and_no_others) {
 }
 END_TEST
 
+/* What SmolLM2 and larger models say, and near misses. */
+START_TEST(a_sentence_is_judged_by_its_numbers) {
+    static const struct {
+        const char *check, *expected, *answer;
+        enum verdict want;
+        const char *detail;
+    } cases[] = {
+        {"plain-recall/1", "4815", "4815", VERDICT_PASSED, "1 in all"},
+        {"plain-recall/1", "4815",
+         "The line \"key K7Q2 4815\" is the first line that starts with K7Q2.", VERDICT_PASSED,
+         "1 in all"},
+        {"plain-recall/1", "4815", "**4815**: I found key K7Q2 4815 at 07:32.", VERDICT_PASSED, ""},
+        {"plain-recall/1", "4815", "It is not 4815", VERDICT_PASSED, ""}, /* isn't seen */
+        {"plain-recall/1", "4815", "key K7Q2 4816", VERDICT_FAILED, "value 1 is 4816, want 4815"},
+        {"plain-recall/1", "4815", "4815 or 1234", VERDICT_FAILED, "value 2 is 1234, want none"},
+        {"plain-recall/1", "4815", "1234 or 4815", VERDICT_FAILED, ""},
+        {"plain-recall/1", "4815", "48151", VERDICT_FAILED, "value 1 is none, want 4815"},
+        {"plain-recall/1", "4815", "K4815", VERDICT_FAILED, ""},
+        {"plain-recall/1", "4815", "4,815", VERDICT_FAILED, ""},
+        {"plain-recall/1", "0042", "42", VERDICT_FAILED, ""},
+        {"plain-recall/1", "0042", "0042", VERDICT_PASSED, ""},
+        {"plain-recall/1", "4815", "", VERDICT_FAILED, ""},
+        {"plain-recall/1", "", "", VERDICT_FAILED, ""},
+        {"plain-pair/1", "4815 0042", "key K7Q2 4815\nkey B3F9 0042", VERDICT_PASSED, "2 in all"},
+        {"plain-pair/1", "4815 0042", "4815, 0042. So 0042 and 4815.", VERDICT_PASSED, "2 in all"},
+        {"plain-pair/1", "4815 4815", "4815 and 4815", VERDICT_PASSED, "1 in all"},
+        {"plain-pair/1", "4815 0042", "0042 and 4815", VERDICT_FAILED,
+         "value 1 is 0042, want 4815"},
+        {"plain-pair/1", "4815 0042", "4815", VERDICT_FAILED, "value 2 is none, want 0042"},
+        {"plain-pair/1", "4815 0042", "4815 0042 7777", VERDICT_FAILED,
+         "value 3 is 7777, want none"},
+        {"plain-sum/1", "42", "42", VERDICT_PASSED, "the last number is 42, want 42"},
+        {"plain-sum/1", "42", "12 + 30 = 42\n\nThe answer is: 42.", VERDICT_PASSED, ""},
+        {"plain-sum/1", "42", "12 + 30 = 43. No, it is 42!", VERDICT_PASSED, ""},
+        {"plain-sum/1", "42", "42 is 12 + 30", VERDICT_FAILED, "the last number is 30, want 42"},
+        {"plain-sum/1", "42", "142", VERDICT_FAILED, ""},
+        {"plain-sum/1", "42", "042", VERDICT_FAILED, ""},
+        {"plain-sum/1", "42", "42.0", VERDICT_FAILED, "the last number is 0, want 42"},
+        {"plain-sum/1", "42", "forty-two", VERDICT_FAILED, "the last number is none, want 42"},
+        {"plain-sum/1", "", "", VERDICT_FAILED, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct quality_result r = judge(cases[i].check, cases[i].expected, cases[i].answer);
+        ck_assert_msg(r.quality == cases[i].want, "case %zu: '%s': %s", i, cases[i].answer,
+                      r.detail);
+        ck_assert_msg(strstr(r.detail, cases[i].detail) != NULL, "case %zu: '%s'", i, r.detail);
+        ck_assert_int_eq(r.structure, VERDICT_NOT_REQUIRED);
+    }
+}
+END_TEST
+
 START_TEST(a_call_has_a_shape_and_a_content) {
     const char *want = "{\"tool\":\"sub\",\"args\":[10,3]}";
     static const struct {
@@ -99,6 +150,9 @@ START_TEST(a_strange_answer_is_judged_and_never_printed_raw) {
     static const char answer[] = "12\x01\xff\n4815\0 99";
     ck_assert_int_eq(quality_judge("key-recall/1", " 4815", answer, sizeof answer - 1, &out, &e),
                      0);
+    ck_assert_int_eq(out.quality, VERDICT_FAILED);
+    ck_assert_int_eq(
+        quality_judge("plain-pair/1", "4815 0042", answer, sizeof answer - 1, &out, &e), 0);
     ck_assert_int_eq(out.quality, VERDICT_FAILED);
     static const char call[] = "{\"tool\":\"get\",\"args\":[\"\x1b[31m\"]}";
     ck_assert_int_eq(quality_judge("tool-call/1", "{\"tool\":\"get\",\"args\":[\"K7Q2\"]}", call,
@@ -138,6 +192,7 @@ int main(void) {
     TCase *t = tcase_create("checks");
     tcase_add_test(t, digits_are_compared_as_text);
     tcase_add_test(t, a_count_is_all_of_its_numbers_and_no_others);
+    tcase_add_test(t, a_sentence_is_judged_by_its_numbers);
     tcase_add_test(t, a_call_has_a_shape_and_a_content);
     tcase_add_test(t, a_strange_answer_is_judged_and_never_printed_raw);
     tcase_add_test(t, an_unknown_check_is_an_error_that_lists_the_known_ones);

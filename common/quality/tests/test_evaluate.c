@@ -175,6 +175,23 @@ START_TEST(a_reference_that_can_not_be_written_is_an_error) {
 }
 END_TEST
 
+/* The embedded model knows no English. It shows that such questions run, and are judged. */
+START_TEST(the_embedded_model_fails_plain_questions) {
+    struct evaluation_plan plan = PLAN;
+    plan.wording = WORDING_PLAIN;
+    struct question_set set = question_set(WORDING_PLAIN);
+    struct evaluation ev = run(plan, (struct backend_cpu_options){.weights = WEIGHTS_F32});
+    ck_assert_int_eq(ev.n_items, set.n * PLAN.n_logs * PLAN.per_kind);
+    for (int k = 0; k < QUESTION_ALL_KINDS; k++) {
+        struct evaluation_total total = evaluation_total(&ev, (enum question_kind)k);
+        ck_assert_int_eq(total.n, k < set.first ? 0 : PLAN.n_logs * PLAN.per_kind);
+        ck_assert_msg(total.passed <= total.n / 5, "%s: %d of %d",
+                      question_check((enum question_kind)k), total.passed, total.n);
+    }
+    evaluation_release(&ev);
+}
+END_TEST
+
 /* A model that names no end-of-sequence token is refused: its answers have no end to score. */
 START_TEST(a_model_without_an_end_is_refused) {
     static const char key[] = "tokenizer.ggml.eos_token_id";
@@ -214,6 +231,7 @@ int main(void) {
     tcase_add_test(t, a_lost_block_fails_recall_of_what_it_held);
     tcase_add_test(t, a_missing_softmax_scale_is_seen_by_likelihood);
     tcase_add_test(t, a_skipped_layer_is_seen_by_likelihood);
+    tcase_add_test(t, the_embedded_model_fails_plain_questions);
     tcase_add_test(t, a_damaged_reference_is_refused_with_its_line);
     tcase_add_test(t, a_reference_that_can_not_be_written_is_an_error);
     tcase_add_test(t, a_model_without_an_end_is_refused);

@@ -35,7 +35,7 @@ static int32_t count(const char *text) {
 START_TEST(every_prompt_has_exactly_the_tokens_asked_for) {
     static const int32_t lengths[] = {400, 512, 2047, 2048, 4096};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        for (int k = 0; k < QUESTION_KINDS; k++)
+        for (int k = 0; k < QUESTION_ALL_KINDS; k++)
             for (uint64_t seed = 1; seed <= 4; seed++) {
                 struct question q;
                 struct err e;
@@ -68,7 +68,7 @@ START_TEST(the_log_holds_the_answer_and_keys_stand_apart) {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         struct question_log log;
         struct err e;
-        ck_assert_int_eq(question_log_make(&log, tok, seed, 2048, &e), 0);
+        ck_assert_int_eq(question_log_make(&log, tok, WORDING_GRAMMAR, seed, 2048, &e), 0);
         ck_assert(log.n_keys >= QUESTION_MIN_KEYS && log.n_keys <= QUESTION_MAX_KEYS);
         for (int32_t i = 0; i < log.n_keys; i++) {
             char line[32];
@@ -90,7 +90,7 @@ END_TEST
 START_TEST(recall_goes_through_every_record) {
     struct question_log log;
     struct err e;
-    ck_assert_int_eq(question_log_make(&log, tok, 5, 2048, &e), 0);
+    ck_assert_int_eq(question_log_make(&log, tok, WORDING_GRAMMAR, 5, 2048, &e), 0);
     for (int32_t i = 0; i < log.n_keys; i++) {
         struct question q;
         ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_RECALL, 5, i, &e), 0);
@@ -107,7 +107,7 @@ END_TEST
 START_TEST(answers_follow_from_the_questions_text) {
     struct question_log log;
     struct err e;
-    ck_assert_int_eq(question_log_make(&log, tok, 9, 2048, &e), 0);
+    ck_assert_int_eq(question_log_make(&log, tok, WORDING_GRAMMAR, 9, 2048, &e), 0);
     for (int32_t i = 0; i < 200; i++) {
         struct question q;
         ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_SUM, 9, i, &e), 0);
@@ -138,7 +138,7 @@ START_TEST(a_count_goes_from_the_records_value_to_the_next_full_hundred) {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         struct question_log log;
         struct err e;
-        ck_assert_int_eq(question_log_make(&log, tok, seed, 2048, &e), 0);
+        ck_assert_int_eq(question_log_make(&log, tok, WORDING_GRAMMAR, seed, 2048, &e), 0);
         for (int32_t i = 0; i < 12; i++) {
             struct question q;
             ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_COUNT, seed, i, &e), 0);
@@ -169,11 +169,91 @@ START_TEST(a_count_goes_from_the_records_value_to_the_next_full_hundred) {
 }
 END_TEST
 
+/* A seed's records in both wordings, and answers found again from the whole prompt's text. */
+START_TEST(plain_questions_ask_in_english_about_the_same_records) {
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct question_log log, grammar;
+        struct err e;
+        ck_assert_int_eq(question_log_make(&log, tok, WORDING_PLAIN, seed, 2048, &e), 0);
+        ck_assert_int_eq(question_log_make(&grammar, tok, WORDING_GRAMMAR, seed, 2048, &e), 0);
+        ck_assert_int_eq(log.n_keys, grammar.n_keys);
+        for (int32_t i = 0; i < log.n_keys; i++) {
+            ck_assert_str_eq(log.records[i].key, grammar.records[i].key);
+            ck_assert_str_eq(log.records[i].value, grammar.records[i].value);
+        }
+        for (int32_t i = 0; i < 20; i++) {
+            struct question q;
+            char key[2][5], record[2][32], value[2][5] = {"", ""}, want[16];
+            int a, b;
+            ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_PLAIN_RECALL, seed, i, &e), 0);
+            ck_assert_int_eq(sscanf(strrchr(q.tail, '\n') + 1,
+                                    "Find the line that begins with \"key %4s\" and repeat it.",
+                                    key[0]),
+                             1);
+            ck_assert_str_eq(key[0], log.records[i % log.n_keys].key);
+            ck_assert_int_eq(q.record, i % log.n_keys);
+            ck_assert_str_eq(q.answer, log.records[i % log.n_keys].value);
+
+            ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_PLAIN_SUM, seed, i, &e), 0);
+            ck_assert_int_eq(sscanf(strrchr(q.tail, '\n') + 1, "What is %d + %d?", &a, &b), 2);
+            ck_assert_int_eq(atoi(q.answer), a + b);
+
+            ck_assert_int_eq(question_make(&q, &log, tok, QUESTION_PLAIN_PAIR, seed, i, &e), 0);
+            ck_assert_int_eq(
+                sscanf(
+                    strrchr(q.tail, '\n') + 1,
+                    "Find the lines that begin with \"key %4s\" and \"key %4s\" and repeat them.",
+                    key[0], key[1]),
+                2);
+            ck_assert_str_ne(key[0], key[1]);
+            for (int k = 0; k < 2; k++) {
+                snprintf(record[k], sizeof record[k], "key %s ", key[k]);
+                const char *line = strstr(log.text, record[k]);
+                ck_assert_ptr_nonnull(line);
+                memcpy(value[k], line + strlen(record[k]), 4);
+            }
+            snprintf(want, sizeof want, "%s %s", value[0], value[1]);
+            ck_assert_str_eq(q.answer, want);
+        }
+        question_log_release(&log);
+        question_log_release(&grammar);
+    }
+}
+END_TEST
+
+START_TEST(every_check_belongs_to_one_kind_and_judges_its_right_answer) {
+    int n = 0;
+    for (int w = 0; w < WORDINGS; w++) {
+        struct question_set set = question_set((enum question_wording)w);
+        ck_assert_int_eq(set.first, n);
+        n += set.n;
+        for (int k = set.first; k < n; k++) {
+            enum question_kind kind = (enum question_kind)k;
+            struct question q;
+            struct quality_result r;
+            struct err e;
+            char *text;
+            ck_assert_int_eq(question_from_check(question_check(kind)), k);
+            ck_assert_int_eq(question_wording(kind), w);
+            ck_assert_int_eq(question_prompt(tok, kind, 3, 2, 2048, &text, &q, &e), 0);
+            free(text);
+            ck_assert_int_eq(
+                quality_judge(question_check(kind), q.answer, q.answer, strlen(q.answer), &r, &e),
+                0);
+            ck_assert_int_eq(r.quality, VERDICT_PASSED);
+        }
+    }
+    ck_assert_int_eq(n, QUESTION_ALL_KINDS);
+    ck_assert_int_eq(question_from_check("plain-recall/2"), -1);
+    ck_assert_int_eq(question_wording_for(tok), WORDING_GRAMMAR); /* the embedded model's */
+}
+END_TEST
+
 START_TEST(impossible_lengths_are_refused) {
     struct question_log log;
     struct err e;
-    ck_assert_int_eq(question_log_make(&log, tok, 1, 10, &e), -1);
-    ck_assert_int_eq(question_log_make(&log, tok, 1, 1 << 20, &e), -1);
+    ck_assert_int_eq(question_log_make(&log, tok, WORDING_GRAMMAR, 1, 10, &e), -1);
+    ck_assert_int_eq(question_log_make(&log, tok, WORDING_GRAMMAR, 1, 1 << 20, &e), -1);
 }
 END_TEST
 
@@ -187,6 +267,8 @@ int main(void) {
     tcase_add_test(t, recall_goes_through_every_record);
     tcase_add_test(t, answers_follow_from_the_questions_text);
     tcase_add_test(t, a_count_goes_from_the_records_value_to_the_next_full_hundred);
+    tcase_add_test(t, plain_questions_ask_in_english_about_the_same_records);
+    tcase_add_test(t, every_check_belongs_to_one_kind_and_judges_its_right_answer);
     tcase_add_test(t, impossible_lengths_are_refused);
     suite_add_tcase(s, t);
     return check_main(s);

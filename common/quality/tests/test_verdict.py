@@ -84,6 +84,20 @@ def main():
         text, record = server.ask("no-check", "12+30=")
         ok(record["quality"] == {"check": None, "verdict": "not_evaluated"}, "without a check it is not evaluated",
            record["quality"])
+        names = {w: [p["name"] for p in server.get(f"/v1/presets?seed=3&wording={w}")["presets"]] for w in ("grammar", "plain")}
+        ok(names["grammar"] == [p["name"] for p in server.get("/v1/presets?seed=3")["presets"]],
+           "the embedded model is offered its own grammar", names)
+        ok(names["plain"] == ["plain-recall/1:3", "plain-sum/1:3", "plain-pair/1:3"], "the others are offered when asked for",
+           names)
+        plain = server.get("/v1/presets?seed=3&wording=plain")["presets"][0]
+        text, record = server.ask("in-english", plain["prompt"], plain["name"])
+        ok(record["quality"] == {"check": "plain-recall/1", "verdict": "failed"} and record["workload"]["prompt_tokens"] == 2048,
+           "a plain question is judged: the embedded model knows no English", (record["quality"], text))
+        try:
+            server.get("/v1/presets?wording=latin")
+            ok(False, "an unknown wording is refused")
+        except urllib.error.HTTPError as e:
+            ok(e.code == 400 and json.load(e)["error"]["param"] == "wording", "an unknown wording is refused")
         for bad in ("key-recall/2:1", "key-recall/1", "key-recall/1:x", "sum/1:99999999999"):
             try:
                 server.ask("bad", "12+30=", bad)
