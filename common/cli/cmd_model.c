@@ -1,8 +1,10 @@
 /* cmd_model.c: `servelab model`: describes a model file, and encodes and decodes text with its
- * tokenizer. Not here: reading (model/gguf.h, model/model.h), encoding (model/tokenizer.h). */
+ * tokenizer. Not here: reading (model/gguf.h, model/model.h), encoding (model/tokenizer.h), the
+ * tokenizer's folder (model/hf_folder.h). */
 #include "base/home.h"
 #include "cli/options.h"
 #include "model/gguf.h"
+#include "model/hf_folder.h"
 #include "model/model.h"
 #include "model/tokenizer.h"
 #include "base/utf8.h"
@@ -17,13 +19,13 @@
 enum { MAX_INPUT_BYTES = 64 * 1024 * 1024 }; /* of standard input; a prompt has some kilobytes */
 
 struct options {
-    const char *model;
+    const char *model, *out;
     bool chat, special, tensors, json;
     char **words; /* the arguments */
     int n_words;
 };
 
-enum { INFO = 1, TOKENIZE = 2, DETOKENIZE = 4 }; /* which of the three commands has a flag */
+enum { INFO = 1, TOKENIZE = 2, DETOKENIZE = 4, FOLDER = 8 }; /* which commands have a flag */
 #define T struct options
 static const struct option_flag flags[] = {
     OPTION_FILE(T, model, "model", "FILE",
@@ -35,16 +37,20 @@ static const struct option_flag flags[] = {
                   "the text of a special token is that token, as in a raw prompt",
                   .only = TOKENIZE | DETOKENIZE),
     OPTION_SWITCH(T, tensors, "tensors", "list every tensor", .only = INFO),
+    OPTION_FILE(T, out, "out", "DIR", "the folder; it is made if it isn't there", .only = FOLDER),
     OPTION_SWITCH(T, json, "json", "one JSON object"),
     {0}};
 #undef T
 static const struct option_rule rules[] = {{OPTION_EXCLUDE, {"chat", "special"}}, {0}};
+static const struct option_rule folder_rules[] = {{OPTION_ONE_OF, {"out"}}, {0}};
 
 static int run_info(int argc, char **argv);
 static int run_tokenize(int argc, char **argv);
 static int run_detokenize(int argc, char **argv);
+static int run_tokenizer(int argc, char **argv);
 static const struct command *const model_commands[] = {&model_info_command, &model_tokenize_command,
-                                                       &model_detokenize_command, NULL};
+                                                       &model_detokenize_command,
+                                                       &model_tokenizer_command, NULL};
 #define EXITS "0 done; 2 the file, the text or a flag is wrong"
 
 const struct command model_info_command = {
@@ -91,6 +97,20 @@ const struct command model_detokenize_command = {
     .exits = EXITS,
     .examples = "servelab model detokenize 20 21 22",
     .variant = DETOKENIZE,
+    .share = model_commands};
+
+const struct command model_tokenizer_command = {
+    .name = "model tokenizer",
+    .summary = "the tokenizer as a Hugging Face folder",
+    .run = run_tokenizer,
+    .usage = "[--model FILE] --out DIR [--json]",
+    .about = "Writes tokenizer.json, tokenizer_config.json and special_tokens_map.json to DIR, for "
+             "load generators and other clients that count tokens with `transformers`.",
+    .flags = flags,
+    .rules = folder_rules,
+    .exits = EXITS,
+    .examples = "servelab model tokenizer --out tokenizer",
+    .variant = FOLDER,
     .share = model_commands};
 
 /* ---- text that is safe for a terminal and a JSON reader -------------------------------------- */
@@ -486,4 +506,22 @@ static int run_detokenize(int argc, char **argv) {
     int status;
     bool go_on = parse(&model_detokenize_command, argc, argv, &o, &status);
     return go_on ? with_tokenizer(&o, detokenize_ids) : status;
+}
+
+static int run_tokenizer(int argc, char **argv) {
+    struct options o;
+    struct err e = {0};
+    int status;
+    if (!parse(&model_tokenizer_command, argc, argv, &o, &status)) return status;
+    struct gguf *g = gguf_open(o.model, &e);
+    int bad = !g || hf_folder_write(g, o.out, &e);
+    gguf_close(g);
+    if (bad) return cli_input_error("model tokenizer", o.model, &e, o.json);
+    if (!o.json) {
+        printf("%s has the tokenizer of %s\n", o.out, o.model);
+        return CLI_DONE;
+    }
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "out", o.out);
+    return print_json(root);
 }

@@ -17,6 +17,7 @@ const struct command *const cli_commands[] = {
     &model_info_command,
     &model_tokenize_command,
     &model_detokenize_command,
+    &model_tokenizer_command,
     &grade_command,
     &kernels_command,
     &trace_command,
