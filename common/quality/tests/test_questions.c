@@ -1,6 +1,7 @@
 /* test_questions.c: prompts have the required length, keys differ enough, held-out pairs are held
  * out. The vocabulary is the embedded model's. */
 #include "model/gguf.h"
+#include "model/tests/small_vocab.h"
 #include "quality/checks.h"
 #include "quality/questions.h"
 #include "testing/check_main.h"
@@ -249,6 +250,23 @@ START_TEST(every_check_belongs_to_one_kind_and_judges_its_right_answer) {
 }
 END_TEST
 
+/* A model with turns, whose tokens are single bytes for most of a prompt. */
+START_TEST(a_model_that_chats_is_asked_in_english) {
+    struct tokenizer *t = make();
+    ck_assert_int_eq(question_wording_for(t), WORDING_PLAIN);
+    for (int k = QUESTION_KINDS; k < QUESTION_ALL_KINDS; k++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            struct question q;
+            struct err e;
+            char *text;
+            int rc = question_prompt(t, (enum question_kind)k, seed, 3, 2048, &text, &q, &e);
+            ck_assert_msg(rc == 0, "%s: %s", question_check((enum question_kind)k), e.text);
+            free(text);
+        }
+    tokenizer_free(t);
+}
+END_TEST
+
 START_TEST(impossible_lengths_are_refused) {
     struct question_log log;
     struct err e;
@@ -269,6 +287,7 @@ int main(void) {
     tcase_add_test(t, a_count_goes_from_the_records_value_to_the_next_full_hundred);
     tcase_add_test(t, plain_questions_ask_in_english_about_the_same_records);
     tcase_add_test(t, every_check_belongs_to_one_kind_and_judges_its_right_answer);
+    tcase_add_test(t, a_model_that_chats_is_asked_in_english);
     tcase_add_test(t, impossible_lengths_are_refused);
     suite_add_tcase(s, t);
     return check_main(s);
