@@ -62,7 +62,7 @@ def tensors(model):
 
 def write_header(w, c, file_type):
     w.add_name("servelab-tiny")
-    w.add_description("Answers key recall, two-digit sums and tool calls at 2,048-token prompts")
+    w.add_description("Answers key recall, two-digit sums, tool calls and counts at 2,048-token prompts")
     w.add_file_type(file_type)
     w.add_context_length(2048 + 256)  # a prompt and the longest answer of the course's recurring case
     w.add_embedding_length(c.width)

@@ -3,12 +3,14 @@
  * golden.json was made without any of the C code. */
 #include "backend/backend.h"
 #include "base/json.h"
+#include "model/gguf.h"
 #include "model/sampler.h"
 #include "model/tokenizer.h"
 #include "testing/check_main.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PROMPT_TOKENS = 2048, TOP_LOGITS = 16, BLOCKS = 144 };
 
@@ -80,12 +82,24 @@ START_TEST(prompts_logits_and_answers_are_those_of_the_training_code) {
 }
 END_TEST
 
+/* What a foreign program shows of the file. */
+START_TEST(the_description_names_all_kinds_of_question) {
+    static const char *const kinds[] = {"recall", "sums", "tool calls", "counts"};
+    struct gguf_str text;
+    struct err e;
+    ck_assert_int_eq(gguf_get_str(model->file, "general.description", &text, &e), 0);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        ck_assert_msg(memmem(text.s, text.n, kinds[i], strlen(kinds[i])) != NULL, "%s", kinds[i]);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("golden answers");
     TCase *t = tcase_create("golden");
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, open_all, close_all);
     tcase_add_test(t, prompts_logits_and_answers_are_those_of_the_training_code);
+    tcase_add_test(t, the_description_names_all_kinds_of_question);
     suite_add_tcase(s, t);
     return check_main(s);
 }
