@@ -104,9 +104,10 @@ enum { VALUE_DIGITS = 4, VALUES_MOST = 16 };
 static const char *next_value(const char **text, size_t *n, const char *const *seen, int n_seen) {
     const char *number;
     for (size_t m; (m = next_number(text, n, &number)) > 0;) {
+        if (m != VALUE_DIGITS) continue; /* it may end before that many bytes */
         int i = 0;
         while (i < n_seen && memcmp(number, seen[i], VALUE_DIGITS) != 0) i++;
-        if (m == VALUE_DIGITS && i == n_seen) return number;
+        if (i == n_seen) return number;
     }
     return NULL;
 }
