@@ -37,7 +37,8 @@ struct backend_batch {
 };
 
 struct backend_info {
-    const char *name; /* "cpu", "cuda" */
+    const char *name;      /* "cpu", "cuda" */
+    const char *precision; /* of the products: "exact", "fast"; NULL: the backend has no choice */
     int32_t vocab_size;
     int32_t max_seq_tokens; /* longest sequence, prompt and output together */
     int32_t

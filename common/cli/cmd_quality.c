@@ -4,6 +4,7 @@
 #include "backend/cpu/cpu.h"
 #include "base/home.h"
 #include "cli/options.h"
+#include "cli/serve_machine.h"
 #include "quality/evaluate.h"
 #include "quality/reference.h"
 
@@ -25,6 +26,8 @@ static const struct condition CONDITIONS[] = {
     {"bf16", {.weights = WEIGHTS_BF16}, false},
     {"int8", {.weights = WEIGHTS_INT8}, false},
     {"int4", {.weights = WEIGHTS_INT4}, false},
+    {"int8-fast", {.weights = WEIGHTS_INT8, .precision = PRECISION_FAST}, false},
+    {"int4-fast", {.weights = WEIGHTS_INT4, .precision = PRECISION_FAST}, false},
     {"lost-kv-block", {.weights = WEIGHTS_F32}, true},
     {"rope-off-by-one", {.weights = WEIGHTS_F32, .fault = FAULT_ROPE_OFF_BY_ONE}, false},
     {"wrong-head-map", {.weights = WEIGHTS_F32, .fault = FAULT_WRONG_HEAD_MAP}, false},
@@ -51,11 +54,12 @@ static const char *const WEIGHTS[] = {"as-stored", "f32", "bf16", "int8", "int4"
 struct quality_args {
     const char *model, *reference, *write_reference;
     long long logs, per_kind, seed, threads;
-    int weights, fault, wording;
+    int weights, precision, fault, wording;
     double min_pass_rate;
     bool table, json;
     struct evaluation_plan plan; /* from the flags */
     struct condition one;        /* what is asked without --table */
+    char one_name[40];
 };
 
 #define T struct quality_args
@@ -71,6 +75,8 @@ static const struct option_flag flags[] = {
     OPTION_CHOICE(T, weights, "weights", "NAME", WEIGHTS,
                   "as-stored (default), f32, bf16, int8 or int4: weights are rounded again on "
                   "loading"),
+    OPTION_CHOICE(T, precision, "precision", "exact|fast", machine_precisions,
+                  MACHINE_PRECISION_HELP),
     OPTION_CHOICE(T, fault, "fault", "NAME", FAULTS,
                   "none (default), lost-kv-block, rope-off-by-one, wrong-head-map, "
                   "no-softmax-scale or skipped-layer"),
@@ -133,6 +139,7 @@ static cJSON *report_json(const struct condition *c, const struct evaluation *ev
                           const struct nll_verdict *nll) {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "condition", c->name);
+    cJSON_AddStringToObject(o, "precision", backend_precision_name(c->options.precision));
     cJSON *checks = cJSON_AddArrayToObject(o, "checks");
     for (int k = 0; k < QUESTION_ALL_KINDS; k++) {
         struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
@@ -277,6 +284,9 @@ static void make_condition(struct quality_args *a) {
         a->one = CONDITIONS[i];
     }
     a->one.options.weights = (enum backend_weights)a->weights;
+    a->one.options.precision = (enum backend_precision)a->precision;
+    snprintf(a->one_name, sizeof a->one_name, "%s%s", a->one.name, a->precision ? "-fast" : "");
+    a->one.name = a->one_name;
     INVARIANT(!strcmp(WEIGHTS[a->weights], backend_weights_name(a->one.options.weights)));
 }
 

@@ -79,6 +79,8 @@ static const struct option_flag flags[] = {
     OPTION_HEADING("The machine"),
     OPTION_CHOICE(T, machine.backend, "backend", "NAME", machine_backends,
                   "auto, cpu, or none: nothing is computed and answers are filler (auto)"),
+    OPTION_CHOICE(T, machine.precision, "precision", "exact|fast", machine_precisions,
+                  MACHINE_PRECISION_HELP),
     OPTION_INT(T, machine.threads, "threads", "N", 1, 1024,
                "of the computation (as many as cores)"),
     OPTION_TEXT(T, machine.pace, "pace", "MODEL:GPU",
@@ -265,6 +267,7 @@ static void say_ready(const struct server *s) {
     cJSON_AddStringToObject(o, "model_file", s->machine.path);
     cJSON_AddNumberToObject(o, "context_length", info->max_seq_tokens);
     cJSON_AddStringToObject(o, "backend", info->name);
+    if (info->precision) cJSON_AddStringToObject(o, "precision", info->precision);
     if (paced)
         cJSON_AddStringToObject(o, "paced", paced);
     else

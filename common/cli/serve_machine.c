@@ -1,6 +1,7 @@
 /* serve_machine.c: see serve_machine.h. */
 #include "cli/serve_machine.h"
 
+#include "backend/cpu/cpu.h"
 #include "backend/none.h"
 #include "backend/paced.h"
 #include "base/buffer.h"
@@ -21,6 +22,7 @@ enum {
 };
 
 const char *const machine_backends[] = {"auto", "cpu", "none", NULL};
+const char *const machine_precisions[] = {"exact", "fast", NULL};
 
 /* What the flags and the deployment make of the limits; 0: the backend's own default. */
 struct limits {
@@ -99,7 +101,8 @@ static struct backend *open_cpu(const struct machine *m, const struct machine_fl
                                .max_seq_tokens = l->context,
                                .max_step_tokens = l->token_budget,
                                .max_seqs = l->max_batch ? l->max_batch : CPU_BATCH};
-    return backend_cpu_create(&c, e);
+    const struct backend_cpu_options o = {.precision = (enum backend_precision)f->precision};
+    return backend_cpu_create_with(&c, &o, e);
 }
 
 static struct backend *open_none(const struct machine *m, const struct limits *l, struct err *e) {
@@ -134,6 +137,9 @@ static struct backend *open_none(const struct machine *m, const struct limits *l
 static int check_flags(const struct machine_flags *f, struct err *e) {
     if (!f->pace && (f->weight_bits || f->kv_bits || f->pace_scale != 1))
         return err_at(e, 0, "--pace", "is needed by --weight-bits, --kv-bits and --pace-scale");
+    if (f->precision != PRECISION_EXACT && f->backend == MACHINE_NONE)
+        return err_at(e, 0, "--precision",
+                      "has no meaning with --backend none, which computes nothing");
     if (f->kv_blocks && f->kv_bytes)
         return err_at(e, 0, "--kv-bytes", "and --kv-blocks state the same; give one of them");
     if (f->kv_bytes && f->backend == MACHINE_NONE && !f->pace)

@@ -95,6 +95,11 @@ void gguf_close(struct gguf *g) {
     free(g);
 }
 
+void gguf_give_back(const struct gguf *g) {
+    for (size_t i = 0; i < g->n_parts; i++) gguf_give_back(g->parts[i]);
+    if (g->mapped) madvise((void *)(uintptr_t)g->base, g->size, MADV_DONTNEED);
+}
+
 /* ---- bounded reading ------------------------------------------------------------------------- */
 
 struct cursor {

@@ -33,6 +33,9 @@ struct gguf *gguf_open(const char *path, struct err *e);
  * a split model are refused. */
 struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e);
 void gguf_close(struct gguf *g);
+/* Gives the mapping's resident pages back to the system. They come back from the file when they are
+ * read again. */
+void gguf_give_back(const struct gguf *g);
 
 /* Metadata by key. Each returns 0; 1 when the key is absent (*out unchanged); -1 and *e when it has
  * another type or is out of range. A string is a view into the file, without a NUL at its end. */

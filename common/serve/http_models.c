@@ -42,6 +42,8 @@ enum MHD_Result health_route(struct exchange *x) {
     struct pace_counts pace = paced_counts(backend);
     buffer_printf(&b, "{\"status\":\"%s\",\"waiting\":%d,\"running\":%d,\"backend\":\"%s\"",
                   draining ? "draining" : "ok", load.waiting, load.running, backend->info.name);
+    if (backend->info.precision)
+        buffer_printf(&b, ",\"precision\":\"%s\"", backend->info.precision);
     buffer_printf(&b, ",\"kv_blocks\":%d,\"kv_blocks_free\":%d", load.kv_blocks,
                   load.free_kv_blocks);
     if (paced)

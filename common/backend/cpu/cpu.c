@@ -37,6 +37,7 @@ static int choose_limits(struct cpu_backend *b, const struct backend_config *c, 
     struct backend_info *i = &b->base.info;
     const struct model_config *m = &c->model->config;
     i->name = "cpu";
+    i->precision = backend_precision_name(b->options.precision);
     i->vocab_size = m->vocab_size;
     i->max_seqs = c->max_seqs ? c->max_seqs : 1;
     i->max_seq_tokens = c->max_seq_tokens ? c->max_seq_tokens : m->context_length;
@@ -66,6 +67,8 @@ static int check_options(const struct cpu_backend *b, struct err *e) {
     const struct backend_cpu_options *o = &b->options;
     const struct model_config *m = &b->config;
     if (o->weights > WEIGHTS_INT4) return err_at(e, 0, "weights", "there is no such precision");
+    if (o->precision > PRECISION_FAST)
+        return err_at(e, 0, "precision", "is neither exact nor fast");
     switch (o->fault) {
     case FAULT_LOST_KV_BLOCK:
         if (o->fault_arg < 0 || o->fault_arg >= policy_blocks_for(b->base.info.max_seq_tokens))
@@ -168,7 +171,8 @@ static int create_workers(struct cpu_backend *b, int32_t threads, struct err *e)
     if (c->n_heads * c->head_dim > cols) cols = c->n_heads * c->head_dim;
     b->pool = pool_create(threads, e);
     if (!b->pool) return -1;
-    b->scratch = matmul_scratch_create(threads, cols, i->max_step_tokens);
+    b->scratch = matmul_scratch_create(threads, cols, i->max_step_tokens,
+                                       b->options.precision == PRECISION_FAST);
     b->attention =
         attention_create(&b->shape, threads, i->max_seqs, i->max_step_tokens, i->max_seq_tokens);
     if (b->scratch && b->attention) return 0;
@@ -260,7 +264,7 @@ static int init(struct cpu_backend *b, const struct backend_config *c, struct er
         .interleaved_groups = fault == FAULT_WRONG_HEAD_MAP,
         .lost_block = fault == FAULT_LOST_KV_BLOCK ? b->options.fault_arg : -1,
     };
-    if (cpu_weights_init(&b->weights, c->model, b->options.weights, e)) return -1;
+    if (cpu_weights_init(&b->weights, c->model, &b->options, e)) return -1;
     b->base.info.weight_bytes = b->weights.bytes;
     if (create_kv(b, e) || create_activations(b, e)) return -1;
     ops_rope_frequencies(b->frequency, m->head_dim, m->rope_theta, m->rope_scale,

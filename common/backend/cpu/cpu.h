@@ -1,14 +1,16 @@
-/* cpu.h: options of the native backend beyond backend.h: the precision of its weights, and planted
- * faults.
+/* cpu.h: options of the native backend beyond backend.h: the precision of its weights and of its
+ * products, and planted faults.
  *
- * Both test whether a quality check notices a change. Re-rounded weights are the weights of a
- * smaller file of the same model. A planted fault is one wrong line of a serving engine, as it
- * happens in practice. By default the model runs as it is stored, and the options cost nothing.
+ * Re-rounded weights and faults test whether a quality check notices a change. Re-rounded weights
+ * are the weights of a smaller file of the same model. A planted fault is one wrong line of a
+ * serving engine, as it happens in practice. By default the model runs as it is stored, and the
+ * options cost nothing.
  *
  * Numerics. Weights are widened to float exactly (dequant.h), activations, keys and values are
  * float, every product is a fused multiply-add in float, in an order that matmul.h and attention.h
- * fix. A token's logits therefore have the same bits for every batch, every division of its prompt
- * into steps, every choice of blocks and every number of threads.
+ * fix. With PRECISION_FAST, products with quantised matrices are integer sums instead, in an order
+ * that packed.h fixes. Either way a token's logits have the same bits for every batch, every
+ * division of its prompt into steps, every choice of blocks and every number of threads.
  */
 #ifndef SERVELAB_BACKEND_CPU_CPU_H
 #define SERVELAB_BACKEND_CPU_CPU_H
@@ -24,6 +26,11 @@ enum backend_weights {
     WEIGHTS_INT4       /* groups of 32, half-precision scale, codes -8..7: the format Q4_0 */
 };
 
+/* FAST rounds activations to 8 bits in blocks of 32 and sums integers (packed.h), in the products
+ * with matrices of type Q8_0, Q4_0 and Q4_1. It changes nothing for F32, F16 and BF16. Those
+ * matrices are copied, and the file's pages are given back. */
+enum backend_precision { PRECISION_EXACT, PRECISION_FAST };
+
 enum backend_fault {
     FAULT_NONE,
     FAULT_LOST_KV_BLOCK,    /* logical block fault_arg of every sequence reads as zeros */
@@ -35,6 +42,7 @@ enum backend_fault {
 
 struct backend_cpu_options {
     enum backend_weights weights;
+    enum backend_precision precision;
     enum backend_fault fault;
     int32_t fault_arg; /* 0 where the fault takes none */
 };
@@ -45,8 +53,9 @@ struct backend_cpu_options {
 struct backend *backend_cpu_create_with(const struct backend_config *c,
                                         const struct backend_cpu_options *o, struct err *e);
 
-/* "f32", "bf16", ... and "lost-kv-block", ...; for tables and flags. */
+/* "f32", "bf16", ...; "exact", "fast"; and "lost-kv-block", ...; for tables and flags. */
 const char *backend_weights_name(enum backend_weights w);
+const char *backend_precision_name(enum backend_precision p);
 const char *backend_fault_name(enum backend_fault f);
 
 /* How the kernels were compiled: "avx512", "avx2", "neon" or "portable". */

@@ -1,5 +1,6 @@
 /* matmul.c: the float matrix kernels: a fused one for a single token, a blocked one for many. See
- * matmul.h for the order of summation, which is the same in both.
+ * matmul.h for the order of summation, which is the same in both. Not here: packed products
+ * (packed.c).
  *
  * One token: four rows at a time, dequantised in registers; reading the weights once from memory is
  * the cost.
@@ -11,6 +12,8 @@
 
 #include "backend/cpu/dequant.h"
 #include "backend/cpu/ops.h"
+#include "backend/cpu/packed.h"
+#include "backend/cpu/sink.h"
 #include "base/err.h"
 
 #include <stdlib.h>
@@ -21,13 +24,14 @@ enum {
     TILE_TOKENS = VEC_REGISTERS >= 32 ? 6 : 2,
     PANEL_ROWS = 48, /* 48 rows of 1,536 floats are 295 KB: most of a core's second-level cache */
     K_CHUNK = 768,   /* 6 tokens of 768 floats are 18 KB: half a first-level cache */
-    SHARE_ROWS_MIN = 8,
+    /* Rows that a thread takes at a time: whole groups of packed rows. */
     SHARE_ROWS_MAX = 64, /* of one token */
     CACHE_LINE = 64,
     /* Four rows side by side are four short streams. The hardware's prefetcher doesn't follow them,
      * so the loop asks ahead itself. The best distances are measured (SPEED.md). */
     PREFETCH_BYTES = 8192,
     PREFETCH_BYTES_QUANTISED = 4096,
+    TOKENS_PER_ITEM = 8,
     SHARES_PER_THREAD = 8 /* so that a thread that lost its core delays the loop by little */
 };
 
@@ -39,16 +43,21 @@ struct thread_scratch {
 
 struct matmul_scratch {
     int32_t threads;
+    void *rounded; /* the activations of packed products (packed.h); NULL: none */
     struct thread_scratch t[];
 };
 
-struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols,
-                                             int32_t max_tokens) {
+struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols, int32_t max_tokens,
+                                             bool packed) {
     size_t bytes = sizeof(struct matmul_scratch) + (size_t)threads * sizeof(struct thread_scratch);
     struct matmul_scratch *s = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (!s) return NULL;
     memset(s, 0, bytes);
     s->threads = threads;
+    if (packed && !(s->rounded = aligned_alloc(64, packed_x_bytes(max_tokens, max_cols)))) {
+        matmul_scratch_free(s);
+        return NULL;
+    }
     for (int32_t i = 0; i < threads; i++) {
         s->t[i].panel =
             aligned_alloc(64, (size_t)PANEL_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
@@ -70,29 +79,8 @@ void matmul_scratch_free(struct matmul_scratch *s) {
         free(s->t[i].panel);
         free(s->t[i].up);
     }
+    free(s->rounded);
     free(s);
-}
-
-/* Where results go: rows row0.. of a linear. */
-struct sink {
-    float *out; /* of token 0, row 0 of the panel */
-    int32_t stride;
-    const float *bias; /* of row 0 of the panel, or NULL */
-    bool add;
-};
-
-static inline void put4(const struct sink *k, int32_t token, int32_t row, int32_t n, vf4 sums) {
-    float *o = k->out + (size_t)token * (size_t)k->stride + row;
-    if (n == 4) {
-        if (k->bias) sums += *(const vf4_unaligned *)(k->bias + row);
-        if (k->add) sums += *(const vf4_unaligned *)o;
-        *(vf4_unaligned *)o = sums;
-        return;
-    }
-    for (int32_t i = 0; i < n; i++) {
-        float v = k->bias ? sums[i] + k->bias[row + i] : sums[i];
-        o[i] = k->add ? v + o[i] : v;
-    }
 }
 
 /* ---- one token ------------------------------------------------------------------------------- */
@@ -128,7 +116,7 @@ VEC_INLINE void gemv_rows(enum dtype t, const struct tensor *w, int32_t row0, in
         for (int32_t i = 0; i < 4;
              i++) /* past the end: the last row again; its result is dropped */
             row[i] = tensor_row(w, row0 + (r + i < n ? r + i : n - 1), bytes);
-        put4(k, 0, r, n - r < 4 ? n - r : 4, dot4(t, row, w->cols, x));
+        sink_put4(k, 0, r, n - r < 4 ? n - r : 4, dot4(t, row, w->cols, x));
     }
 }
 
@@ -190,8 +178,8 @@ VEC_INLINE void panel_tokens(int nt, struct thread_scratch *s, int32_t rows, int
                  sums);
             if (c + n < padded) continue;
             for (int t = 0; t < nt; t++)
-                put4(k, token + t, r, rows - r < 4 ? rows - r : 4,
-                     vf_sum4(sums[0][t], sums[1][t], sums[2][t], sums[3][t]));
+                sink_put4(k, token + t, r, rows - r < 4 ? rows - r : 4,
+                          vf_sum4(sums[0][t], sums[1][t], sums[2][t], sums[3][t]));
         }
     }
 }
@@ -226,6 +214,34 @@ static void gemm(struct thread_scratch *s, const struct tensor *w, int32_t row0,
     }
 }
 
+/* ---- packed products: the activations' rounding -----------------------------------------------
+ */
+
+struct rounding {
+    const struct matmul *m;
+    int32_t cols;
+};
+
+static void round_tokens(void *ctx, int32_t item, int32_t thread) {
+    const struct rounding *r = ctx;
+    (void)thread;
+    for (int32_t t = item * TOKENS_PER_ITEM; t < (item + 1) * TOKENS_PER_ITEM; t++)
+        if (t < r->m->tokens)
+            packed_x_row(r->m->x + (size_t)t * (size_t)matmul_stride(r->cols), r->cols, t,
+                         r->m->tokens, r->m->scratch->rounded);
+}
+
+/* Rounds x where one of the products needs it. */
+static void round_x(const struct matmul *m, const struct linear *l, int32_t n) {
+    struct rounding r = {m, l[0].w->stored.cols};
+    for (int32_t i = 0; i < n; i++)
+        if (l[i].w->packed) {
+            pool_run(m->pool, round_tokens, &r,
+                     (m->tokens + TOKENS_PER_ITEM - 1) / TOKENS_PER_ITEM);
+            return;
+        }
+}
+
 /* ---- sharing the rows among threads ---------------------------------------------------------- */
 
 struct job {
@@ -237,12 +253,14 @@ struct job {
     bool swiglu; /* l[0] is the gate, l[1] the up projection, written to the same place */
 };
 
-static void rows_of(const struct matmul *m, struct thread_scratch *s, const struct tensor *w,
+static void rows_of(const struct matmul *m, struct thread_scratch *s, const struct weight *w,
                     int32_t row0, int32_t n, const struct sink *k) {
-    if (m->tokens == 1)
-        gemv(w, row0, n, m->x, k);
+    if (w->packed)
+        packed_times(&w->stored, w->packed, row0, n, m->scratch->rounded, m->tokens, k);
+    else if (m->tokens == 1)
+        gemv(&w->stored, row0, n, m->x, k);
     else
-        gemm(s, w, row0, n, m->x, m->tokens, k);
+        gemm(s, &w->stored, row0, n, m->x, m->tokens, k);
 }
 
 static void run_share(void *ctx, int32_t item, int32_t thread) {
@@ -252,7 +270,7 @@ static void run_share(void *ctx, int32_t item, int32_t thread) {
     while (item >= j->first_share[i + 1]) i++;
     const struct linear *l = &j->l[i];
     int32_t row0 = (item - j->first_share[i]) * j->share_rows;
-    int32_t n = l->w->rows - row0 < j->share_rows ? l->w->rows - row0 : j->share_rows;
+    int32_t n = l->w->stored.rows - row0 < j->share_rows ? l->w->stored.rows - row0 : j->share_rows;
     struct sink k = {l->out + row0, l->out_stride, l->bias ? l->bias + row0 : NULL, l->add};
     rows_of(j->m, s, l->w, row0, n, &k);
     if (!j->swiglu) return;
@@ -265,28 +283,32 @@ static void run_share(void *ctx, int32_t item, int32_t thread) {
 
 static int32_t share_rows_for(const struct matmul *m, int32_t rows) {
     int32_t shares = SHARES_PER_THREAD * pool_threads(m->pool);
-    int32_t n = ((rows + shares - 1) / shares + 3) / 4 * 4;
+    int32_t n = ((rows + shares - 1) / shares + PACKED_ROWS - 1) / PACKED_ROWS * PACKED_ROWS;
     int32_t most = m->tokens == 1 ? SHARE_ROWS_MAX : PANEL_ROWS;
-    return n < SHARE_ROWS_MIN ? SHARE_ROWS_MIN : n > most ? most : n;
+    return n > most ? most : n;
 }
 
 void matmul(const struct matmul *m, const struct linear *l, int32_t n) {
     INVARIANT(n >= 1 && n <= MATMUL_MAX_LINEARS);
     struct job j = {.m = m, .l = l, .n_linears = n};
     int32_t rows = 0;
-    for (int32_t i = 0; i < n; i++) rows += l[i].w->rows;
+    for (int32_t i = 0; i < n; i++) rows += l[i].w->stored.rows;
     j.share_rows = share_rows_for(m, rows);
     for (int32_t i = 0; i < n; i++)
-        j.first_share[i + 1] = j.first_share[i] + (l[i].w->rows + j.share_rows - 1) / j.share_rows;
+        j.first_share[i + 1] =
+            j.first_share[i] + (l[i].w->stored.rows + j.share_rows - 1) / j.share_rows;
+    round_x(m, l, n);
     pool_run(m->pool, run_share, &j, j.first_share[n]);
 }
 
-void matmul_swiglu(const struct matmul *m, const struct tensor *gate, const struct tensor *up,
+void matmul_swiglu(const struct matmul *m, const struct weight *gate, const struct weight *up,
                    float *out, int32_t out_stride) {
-    INVARIANT(gate->rows == up->rows && gate->cols == up->cols);
+    int32_t rows = gate->stored.rows;
+    INVARIANT(rows == up->stored.rows && gate->stored.cols == up->stored.cols);
     struct linear l[2] = {{gate, NULL, out, out_stride, false}, {up, NULL, NULL, 0, false}};
     struct job j = {.m = m, .l = l, .n_linears = 1, .swiglu = true};
-    j.share_rows = share_rows_for(m, gate->rows);
-    j.first_share[1] = (gate->rows + j.share_rows - 1) / j.share_rows;
+    j.share_rows = share_rows_for(m, rows);
+    j.first_share[1] = (rows + j.share_rows - 1) / j.share_rows;
+    round_x(m, l, 2);
     pool_run(m->pool, run_share, &j, j.first_share[1]);
 }

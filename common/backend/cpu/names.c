@@ -8,6 +8,10 @@ const char *backend_weights_name(enum backend_weights w) {
     return w >= WEIGHTS_AS_STORED && w <= WEIGHTS_INT4 ? names[w] : "?";
 }
 
+const char *backend_precision_name(enum backend_precision p) {
+    return p == PRECISION_EXACT ? "exact" : p == PRECISION_FAST ? "fast" : "?";
+}
+
 const char *backend_fault_name(enum backend_fault f) {
     static const char *const names[] = {"none",           "lost-kv-block",    "rope-off-by-one",
                                         "wrong-head-map", "no-softmax-scale", "skipped-layer"};

@@ -7,28 +7,33 @@
 #include "backend/cpu/matmul.h"
 #include "backend/cpu/pool.h"
 
-/* A layer's weights, in the mapped file or re-rounded in allocated memory (weights.c). */
+/* A layer's weights, in the mapped file, or re-rounded or packed in allocated memory (weights.c).
+ */
 struct cpu_layer {
     const float *attn_norm, *ffn_norm;  /* (d_model) */
     const float *bq, *bk, *bv;          /* NULL without bias */
-    struct tensor wq, wk, wv, wo;       /* (out, in) */
-    struct tensor w_gate, w_up, w_down; /* (out, in) */
+    struct weight wq, wk, wv, wo;       /* (out, in) */
+    struct weight w_gate, w_up, w_down; /* (out, in) */
 };
 
 struct cpu_weights {
-    struct tensor embedding, head; /* (vocab_size, d_model) */
+    struct tensor embedding; /* (vocab_size, d_model) */
+    struct weight head;      /* (vocab_size, d_model) */
     const float *final_norm;
     const float *rope_factors; /* (head_dim / 2), or NULL */
     struct cpu_layer *layers;
-    void **owned; /* allocations behind re-rounded matrices and vectors; freed with the struct */
-    int32_t n_owned;
+    /* Memory of the copied matrices and vectors; freed with the struct. */
+    void **slabs;
+    int32_t n_slabs;
+    uint8_t *slab_at; /* free room of the last slab */
+    size_t slab_left;
     int64_t bytes; /* of all matrices */
 };
 
-/* Views on m's weights, or copies in `precision`. m outlives w. 0, or -1 and *e;
+/* Views on m's weights, or copies as the options say. m outlives w. 0, or -1 and *e;
  * cpu_weights_release in both cases. (weights.c) */
-int cpu_weights_init(struct cpu_weights *w, const struct model *m, enum backend_weights precision,
-                     struct err *e);
+int cpu_weights_init(struct cpu_weights *w, const struct model *m,
+                     const struct backend_cpu_options *o, struct err *e);
 void cpu_weights_release(struct cpu_weights *w);
 
 struct cpu_backend {

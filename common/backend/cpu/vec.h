@@ -15,7 +15,7 @@
 #include <string.h>
 
 #if !defined(SERVELAB_PORTABLE) && defined(__AVX512F__) && defined(__AVX512BW__) &&                \
-    defined(__AVX512VL__)
+    defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define VEC_AVX512 1
 #elif !defined(SERVELAB_PORTABLE) && defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define VEC_AVX2 1

@@ -1,11 +1,15 @@
 /* weights.c: the model's weights as the kernels take them: as stored in the mapped file, or
- * re-rounded in allocated memory. Not here: the file (model/), the rounding rules (dequant.c). */
+ * re-rounded or packed in allocated memory. Not here: the file (model/), the rounding rules
+ * (dequant.c), the packed layout (packed.c). */
 #include "backend/cpu/state.h"
 
 #include "backend/cpu/dequant.h"
+#include "backend/cpu/packed.h"
+#include "model/gguf.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static const enum dtype stored_as[] = {
     [WEIGHTS_F32] = DTYPE_F32,
@@ -14,42 +18,94 @@ static const enum dtype stored_as[] = {
     [WEIGHTS_INT4] = DTYPE_Q4_0,
 };
 
+enum { SLAB_BYTES = 32 << 20 };
+
+/* Room for `bytes`, aligned to 64. It comes from slabs in huge pages, because a product walks
+ * through all of the weights, and page walks would cost a fifth of its time (SPEED.md). */
 static void *own(struct cpu_weights *w, size_t bytes, struct err *e) {
-    void **more = realloc(w->owned, (size_t)(w->n_owned + 1) * sizeof *more);
-    void *p = more ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
-    if (more) w->owned = more;
-    if (!p) {
-        err_set(e, "out of memory for %zu bytes of weights", bytes);
-        return NULL;
+    bytes = (bytes + 63) / 64 * 64;
+    if (w->slab_left < bytes) {
+        enum { HUGE_PAGE = 2 << 20 };
+        size_t size = bytes < SLAB_BYTES ? SLAB_BYTES : bytes;
+        size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        void **more = realloc(w->slabs, (size_t)(w->n_slabs + 1) * sizeof *more);
+        if (more) w->slabs = more;
+        void *slab = more ? aligned_alloc(HUGE_PAGE, size) : NULL;
+        if (!slab) {
+            err_set(e, "out of memory for %zu bytes of weights", bytes);
+            return NULL;
+        }
+        madvise(slab, size, MADV_HUGEPAGE); /* may be refused */
+        w->slabs[w->n_slabs++] = slab;
+        w->slab_at = slab;
+        w->slab_left = size;
     }
-    return w->owned[w->n_owned++] = p;
+    void *p = w->slab_at;
+    w->slab_at += bytes;
+    w->slab_left -= bytes;
+    return p;
 }
 
-static int matrix(struct cpu_weights *w, enum backend_weights precision, const struct tensor *from,
-                  struct tensor *to, struct err *e) {
-    *to = *from;
-    if (precision != WEIGHTS_AS_STORED && stored_as[precision] != from->dtype) {
-        to->dtype = stored_as[precision];
-        size_t row_bytes = dtype_row_bytes(to->dtype, from->cols);
-        if (row_bytes == 0)
-            return err_set(e,
-                           "weights can't be rounded to %s: a matrix has %d columns, which isn't a "
-                           "multiple of 32",
-                           backend_weights_name(precision), from->cols);
-        uint8_t *data = own(w, row_bytes * (size_t)from->rows, e);
-        float *row = malloc(((size_t)from->cols + QBLOCK) * sizeof *row);
-        for (int32_t r = 0; data && row && r < from->rows; r++) {
-            dequant_row(from, r, row);
-            quant_row(to->dtype, row, from->cols, data + (size_t)r * row_bytes);
-        }
-        if (data && !row) err_set(e, "out of memory for one row of weights");
-        free(row);
-        if (!data || !row) return -1;
-        to->data = data;
+/* Row r of `from` in the type of `to`: the stored one, or one re-rounded into `out`, through `row`
+ * (cols and a block more). */
+static const void *row_in(const struct tensor *from, const struct tensor *to, int32_t r, float *row,
+                          void *out) {
+    if (to->dtype == from->dtype)
+        return tensor_row(from, r, dtype_row_bytes(from->dtype, from->cols));
+    dequant_row(from, r, row);
+    quant_row(to->dtype, row, from->cols, out);
+    return out;
+}
+
+static void *rows_in(struct cpu_weights *w, const struct tensor *from, const struct tensor *to,
+                     float *row, struct err *e) {
+    size_t bytes = dtype_row_bytes(to->dtype, to->cols);
+    uint8_t *data = own(w, bytes * (size_t)from->rows, e);
+    for (int32_t r = 0; data && r < from->rows; r++)
+        row_in(from, to, r, row, data + (size_t)r * bytes);
+    return data;
+}
+
+static void *pack(struct cpu_weights *w, const struct tensor *from, const struct tensor *to,
+                  float *row, struct err *e) {
+    size_t group = packed_group_bytes(to->dtype, to->cols),
+           bytes = dtype_row_bytes(to->dtype, to->cols);
+    uint8_t *room = malloc(PACKED_ROWS * bytes), *data = NULL;
+    if (room)
+        data = own(w, group * (size_t)((from->rows + PACKED_ROWS - 1) / PACKED_ROWS), e);
+    else
+        err_set(e, "out of memory for %d rows of weights", PACKED_ROWS);
+    for (int32_t r0 = 0; data && r0 < from->rows; r0 += PACKED_ROWS) {
+        const void *rows[PACKED_ROWS] = {0};
+        for (int32_t i = 0; i < PACKED_ROWS && r0 + i < from->rows; i++)
+            rows[i] = row_in(from, to, r0 + i, row, room + (size_t)i * bytes);
+        packed_group(to->dtype, to->cols, rows, data + (size_t)(r0 / PACKED_ROWS) * group);
     }
-    INVARIANT(dtype_row_bytes(to->dtype, to->cols) > 0); /* model_open refuses other widths */
-    w->bytes += (int64_t)dtype_row_bytes(to->dtype, to->cols) * to->rows;
-    return 0;
+    free(room);
+    return data;
+}
+
+/* A matrix as the options say. `looked_up`: the kernels also read single rows of it, as stored. */
+static int matrix(struct cpu_weights *w, const struct backend_cpu_options *o,
+                  const struct tensor *from, bool looked_up, struct weight *to, struct err *e) {
+    *to = (struct weight){.stored = *from};
+    struct tensor *t = &to->stored;
+    if (o->weights != WEIGHTS_AS_STORED) t->dtype = stored_as[o->weights];
+    size_t row_bytes = dtype_row_bytes(t->dtype, t->cols);
+    if (row_bytes == 0) /* model_open refuses such widths of stored matrices */
+        return err_set(e,
+                       "weights can't be rounded to %s: a matrix has %d columns, which isn't a "
+                       "multiple of 32",
+                       backend_weights_name(o->weights), from->cols);
+    bool packed = o->precision == PRECISION_FAST && packed_has(t->dtype);
+    bool copied = t->dtype != from->dtype && (looked_up || !packed);
+    float *row = malloc(((size_t)from->cols + QBLOCK) * sizeof *row);
+    if (!row) return err_set(e, "out of memory for one row of weights");
+    if (packed) to->packed = pack(w, from, t, row, e);
+    if (copied) t->data = rows_in(w, from, t, row, e);
+    free(row);
+    w->bytes += (int64_t)row_bytes * t->rows;
+    return (packed && !to->packed) || (copied && !t->data) ? -1 : 0;
 }
 
 /* A norm, bias or rope factor as floats, copied only where it isn't aligned F32; NULL stays NULL.
@@ -65,38 +121,48 @@ static int vector(struct cpu_weights *w, const struct tensor *from, const float 
     return 0;
 }
 
-static int layer(struct cpu_weights *w, enum backend_weights p, const struct model_layer *from,
-                 struct cpu_layer *to, struct err *e) {
+static int layer(struct cpu_weights *w, const struct backend_cpu_options *o,
+                 const struct model_layer *from, struct cpu_layer *to, struct err *e) {
     if (vector(w, &from->attn_norm, &to->attn_norm, e) ||
         vector(w, &from->ffn_norm, &to->ffn_norm, e) || vector(w, &from->bq, &to->bq, e) ||
         vector(w, &from->bk, &to->bk, e) || vector(w, &from->bv, &to->bv, e))
         return -1;
-    if (matrix(w, p, &from->wq, &to->wq, e) || matrix(w, p, &from->wk, &to->wk, e) ||
-        matrix(w, p, &from->wv, &to->wv, e) || matrix(w, p, &from->wo, &to->wo, e) ||
-        matrix(w, p, &from->w_gate, &to->w_gate, e) || matrix(w, p, &from->w_up, &to->w_up, e))
-        return -1;
-    return matrix(w, p, &from->w_down, &to->w_down, e);
+    const struct {
+        const struct tensor *from;
+        struct weight *to;
+    } all[] = {{&from->wq, &to->wq},        {&from->wk, &to->wk},         {&from->wv, &to->wv},
+               {&from->wo, &to->wo},        {&from->w_gate, &to->w_gate}, {&from->w_up, &to->w_up},
+               {&from->w_down, &to->w_down}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (matrix(w, o, all[i].from, false, all[i].to, e)) return -1;
+    return 0;
 }
 
-int cpu_weights_init(struct cpu_weights *w, const struct model *m, enum backend_weights precision,
-                     struct err *e) {
+int cpu_weights_init(struct cpu_weights *w, const struct model *m,
+                     const struct backend_cpu_options *o, struct err *e) {
+    const struct backend_cpu_options exact = {.weights = o->weights};
+    bool tied = m->head.data == m->embedding.data;
+    struct weight embedding;
     *w = (struct cpu_weights){0};
     w->layers = calloc((size_t)m->config.n_layers, sizeof *w->layers);
     if (!w->layers) return err_set(e, "out of memory for %d layers", m->config.n_layers);
     if (vector(w, &m->final_norm, &w->final_norm, e) ||
         vector(w, &m->rope_factors, &w->rope_factors, e) ||
-        matrix(w, precision, &m->embedding, &w->embedding, e))
+        matrix(w, tied ? o : &exact, &m->embedding, true, &embedding, e))
         return -1;
-    w->head = w->embedding;
-    if (m->head.data != m->embedding.data && matrix(w, precision, &m->head, &w->head, e)) return -1;
+    w->embedding = embedding.stored;
+    w->head = embedding;
+    if (!tied && matrix(w, o, &m->head, false, &w->head, e)) return -1;
     for (int32_t i = 0; i < m->config.n_layers; i++)
-        if (layer(w, precision, &m->layers[i], &w->layers[i], e)) return -1;
+        if (layer(w, o, &m->layers[i], &w->layers[i], e)) return -1;
+    /* The packed matrices aren't read from the file again. */
+    if (o->precision == PRECISION_FAST && m->file) gguf_give_back(m->file);
     return 0;
 }
 
 void cpu_weights_release(struct cpu_weights *w) {
-    for (int32_t i = 0; i < w->n_owned; i++) free(w->owned[i]);
-    free(w->owned);
+    for (int32_t i = 0; i < w->n_slabs; i++) free(w->slabs[i]);
+    free(w->slabs);
     free(w->layers);
     *w = (struct cpu_weights){0};
 }

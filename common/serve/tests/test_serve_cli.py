@@ -36,6 +36,7 @@ def by_id(path):
 def bad_flags_are_named():
     for args, part in ((["--port", "70000"], "--port"), (["--port", "x"], "--port"), (["--nope"], "--nope"),
                        (["--model"], "--model"), (["extra"], "extra"), (["--max-waiting", "0"], "--max-waiting"),
+                       (["--precision", "slow"], "'slow'"),
                        (["--model", "/nonexistent/m.gguf"], "/nonexistent/m.gguf"), (["--host", "no such host", "--port", "0"], "--host"),
                        (["--host", "192.0.2.1", "--port", "0"], "--host"), (["--web", "/nonexistent"], "--web"),
                        (["--web", "/"], "index.html"), (["--port", "0", "--log", "/nonexistent/log"], "/nonexistent/log"),
@@ -53,6 +54,7 @@ def limits_that_cannot_be_are_refused_under_the_flags_name():
     for args, flag, part in ((["--kv-bytes", "1"], "--kv-bytes", "0 blocks"), ([*paced, "--kv-bytes", "1"], "--kv-bytes", "0 blocks"),
                              (["--kv-bytes", "100000", "--kv-blocks", "4"], "--kv-bytes", "--kv-blocks"),
                              (["--backend", "none", "--kv-bytes", "100000"], "--kv-bytes", "--backend none"),
+                             (["--backend", "none", "--precision", "fast"], "--precision", "--backend none"),
                              (["--backend", "none", "--max-batch", "4096", "--context", "16777216"], "--kv-blocks", "blocks"),
                              (["--context", "1000000"], "--context", "1000000"),
                              (["--policy", "wait-for-n:257"], "--policy", "--max-waiting"),
@@ -85,6 +87,13 @@ def ready_line():
               (s.port, f"http://127.0.0.1:{s.port}", "my model", 100))
         equal(s.get("/v1/models").json()["data"][0]["id"], "my model")
         equal(s.complete("12+30=", max_tokens=4).status, 200)
+
+
+def precision_is_stated():
+    for given, want in (([], "exact"), (["--precision", "fast"], "fast")):
+        with tempfile.NamedTemporaryFile("r") as log, RealServer(*given, "--step-log", log.name) as s:
+            head = json.loads(log.readline())
+            equal((s.ready["precision"], s.get("/health").json()["precision"], head["precision"]), (want, want, want))
 
 
 def page_from_a_folder():
@@ -289,7 +298,8 @@ def two_thousand_and_forty_eight_tokens_exactly():
         equal(again.json()["choices"], r.json()["choices"])
 
 
-TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_name, help_has_an_example, port_in_use, ready_line, page_from_a_folder,
+TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_name, help_has_an_example, port_in_use, ready_line,
+         precision_is_stated, page_from_a_folder,
          more_connections_than_the_usual_limit, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]

@@ -11,7 +11,6 @@ median of the turn-by-turn ratios (above 1: we are faster). A ratio within a tur
 median of seconds does not. Wall time counts; CPU time is printed because on a shared machine it is the steadier one.
 """
 import argparse
-import ctypes
 import json
 import pathlib
 import statistics
@@ -38,18 +37,28 @@ class LlamaCpp:
         params.n_gpu_layers = 0
         self.model = llama_cpp.llama_model_load_from_file(str(args.model).encode(), params)
         c = llama_cpp.llama_context_default_params()
-        c.n_ctx = args.prompt + args.decode
-        c.n_batch = args.prompt
+        c.n_seq_max = args.batch
+        c.n_ctx = args.batch * ((args.prompt + args.decode + 255) // 256 * 256)  # llama.cpp pads each sequence so
+        c.n_batch = max(args.prompt, args.batch)
         c.n_ubatch = args.step
         c.n_threads = c.n_threads_batch = args.threads
         self.ctx = llama_cpp.llama_init_from_model(self.model, c)
         vocab = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
         ids = np.random.default_rng(0).integers(0, vocab, args.prompt)
-        self.ids = (ctypes.c_int32 * args.prompt)(*ids.tolist())
+        self.ids = ids.tolist()
+        self.batch = llama_cpp.llama_batch_init(c.n_batch, 0, 1)
         self.name = f"llama-cpp-python {llama_cpp.__version__}: {llama_cpp.llama_print_system_info().decode()}"
 
-    def feed(self, tokens, n):
-        if self.lib.llama_decode(self.ctx, self.lib.llama_batch_get_one(tokens, n)) != 0:
+    def feed(self, tokens, sequences, pos):
+        """tokens: one list a sequence, which begins at pos; logits of each last one, as llama-batched-bench asks."""
+        b, n = self.batch, 0
+        for seq, ids in zip(sequences, tokens):
+            for i, token in enumerate(ids):
+                b.token[n], b.pos[n], b.n_seq_id[n] = token, pos + i, 1
+                b.seq_id[n][0], b.logits[n] = seq, i == len(ids) - 1
+                n += 1
+        b.n_tokens = n
+        if self.lib.llama_decode(self.ctx, b) != 0:
             raise SystemExit("llama_decode failed")
         self.lib.llama_synchronize(self.ctx)
 
@@ -62,25 +71,29 @@ class LlamaCpp:
         work()
         return time.perf_counter() - wall, time.process_time() - cpu
 
-    def decode(self):
-        one = (ctypes.c_int32 * 1)()
+    def prefill(self):
+        for seq in range(self.args.batch):
+            self.feed([self.ids], [seq], 0)
+
+    def decode(self, depth):
+        n = self.args.batch
         for i in range(self.args.decode):
-            one[0] = self.ids[i % self.args.prompt]
-            self.feed(one, 1)
+            self.feed([[self.ids[(i + seq) % self.args.prompt]] for seq in range(n)], range(n), depth + i)
 
     def turn(self):
         self.clear()
-        out = {"prompt_tokens": self.args.prompt, "decode_tokens": self.args.decode}
-        out["prefill_wall_s"], out["prefill_cpu_s"] = self.timed(lambda: self.feed(self.ids, self.args.prompt))
-        out["decode_deep_wall_s"], out["decode_deep_cpu_s"] = self.timed(self.decode)
+        out = {"prompt_tokens": self.args.batch * self.args.prompt, "decode_tokens": self.args.batch * self.args.decode}
+        out["prefill_wall_s"], out["prefill_cpu_s"] = self.timed(self.prefill)
+        out["decode_deep_wall_s"], out["decode_deep_cpu_s"] = self.timed(lambda: self.decode(self.args.prompt))
         self.clear()
-        out["decode_shallow_wall_s"], out["decode_shallow_cpu_s"] = self.timed(self.decode)
+        out["decode_shallow_wall_s"], out["decode_shallow_cpu_s"] = self.timed(lambda: self.decode(0))
         return out
 
 
 def our_turn(args):
     run = subprocess.run([args.bench, args.model, "--threads", str(args.threads), "--prompt", str(args.prompt),
-                          "--decode", str(args.decode), "--step", str(args.step), "--reps", "1", *args.ours],
+                          "--decode", str(args.decode), "--step", str(args.step), "--reps", "1", "--batch", str(args.batch),
+                          "--precision", args.precision, *args.ours],
                          capture_output=True, text=True, check=False)
     if run.returncode:
         raise SystemExit(run.stderr)
@@ -108,6 +121,8 @@ def main():
     p.add_argument("--prompt", type=int, default=2048)
     p.add_argument("--decode", type=int, default=128)
     p.add_argument("--step", type=int, default=512)
+    p.add_argument("--batch", type=int, default=1, help="sequences decoded together")
+    p.add_argument("--precision", choices=["exact", "fast"], default="exact", help="ours")
     p.add_argument("--turns", type=int, default=5)
     p.add_argument("ours", nargs="*", help="further flags for bench_cpu, after --")
     args = p.parse_args()
@@ -118,7 +133,7 @@ def main():
         ours.append(our_turn(args))
         theirs.append(engine.turn())
         print(f"turn {turn + 1} of {args.turns}", file=sys.stderr, flush=True)
-    print(f"{args.threads} threads, prompt {args.prompt} in steps of {args.step}, {args.decode} tokens decoded, "
+    print(f"{args.precision}, {args.threads} threads, batch {args.batch}, prompt {args.prompt} in steps of {args.step}, {args.decode} tokens decoded, "
           f"{args.turns} turns, kernels {ours[0]['kernels']}")
     report(ours, theirs, "wall")
     report(ours, theirs, "cpu")

@@ -22,19 +22,29 @@ static const struct model_config base_config = {.name = "random",
                                                 .rope_scale = 1,
                                                 .rms_eps = 1e-5f,
                                                 .tied = false};
-static const enum dtype types[] = {DTYPE_F32,  DTYPE_F16,  DTYPE_BF16,
-                                   DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q4_1};
-enum { N_TYPES = 6 };
+static const struct kind {
+    enum dtype type;
+    struct backend_cpu_options options;
+} kinds[] = {{DTYPE_F32, {0}},
+             {DTYPE_F16, {0}},
+             {DTYPE_BF16, {0}},
+             {DTYPE_Q8_0, {0}},
+             {DTYPE_Q4_0, {0}},
+             {DTYPE_Q4_1, {0}},
+             {DTYPE_Q8_0, {.precision = PRECISION_FAST}},
+             {DTYPE_Q4_0, {.precision = PRECISION_FAST}},
+             {DTYPE_Q4_1, {.precision = PRECISION_FAST}}};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static struct model *model;
 static int32_t tokens[N];
 static float want[VOCAB];
 
 /* The simplest case: one thread, one sequence, one token a step, blocks in order. */
-static void setup(enum dtype type) {
-    model = ref_model(base_config, ROPE_NEIGHBOURS, true, type, 21);
+static void setup(struct kind k) {
+    model = ref_model(base_config, ROPE_NEIGHBOURS, true, k.type, 21);
     ref_tokens(model, 4, tokens, N);
-    struct backend *b = feed_backend(model, 1, 1, 0, NULL);
+    struct backend *b = feed_backend(model, 1, 1, 0, &k.options);
     int32_t *table = feed_table(0, BLOCKS, 0);
     feed_from(b, tokens, 0, N, 1, table, want);
     free(table);
@@ -48,9 +58,9 @@ static void same(const float *got, const char *what, int detail) {
 }
 
 START_TEST(cut_of_the_prompt) {
-    setup(types[_i]);
+    setup(kinds[_i]);
     static const int32_t cuts[] = {N, 2, 3, 5, 16, 17, 127, 128, 129, 299};
-    struct backend *b = feed_backend(model, 1, 1, 0, NULL);
+    struct backend *b = feed_backend(model, 1, 1, 0, &kinds[_i].options);
     int32_t *table = feed_table(0, BLOCKS, 0);
     float got[VOCAB];
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
@@ -64,9 +74,9 @@ START_TEST(cut_of_the_prompt) {
 END_TEST
 
 START_TEST(threads) {
-    setup(types[_i]);
+    setup(kinds[_i]);
     for (int32_t n = 1; n <= 4; n++) {
-        struct backend *b = feed_backend(model, n, 1, 0, NULL);
+        struct backend *b = feed_backend(model, n, 1, 0, &kinds[_i].options);
         int32_t *table = feed_table(0, BLOCKS, 0);
         float got[VOCAB];
         feed_from(b, tokens, 0, N, N, table, got);
@@ -81,7 +91,7 @@ START_TEST(threads) {
 END_TEST
 
 START_TEST(blocks_in_any_order) {
-    setup(DTYPE_F32);
+    setup(kinds[0]);
     struct err e;
     struct backend_config c = {.model = model, .threads = 2, .kv_blocks = 500};
     struct backend *b = backend_cpu_create(&c, &e);
@@ -101,8 +111,8 @@ END_TEST
 /* The sequence among up to seven others in prefill and decode; all share the pool, and some have
  * rows next to it in the same step. */
 START_TEST(company) {
-    setup(types[_i]);
-    struct backend *b = feed_backend(model, 3, 8, 512, NULL);
+    setup(kinds[_i]);
+    struct backend *b = feed_backend(model, 3, 8, 512, &kinds[_i].options);
     struct rng r;
     rng_seed(&r, 77);
     int32_t *tables[8], at[8] = {0}, lengths[8];
@@ -139,10 +149,10 @@ END_TEST
 
 /* The logits of any number of a step's last tokens are those of one token a step. */
 START_TEST(several_rows_of_a_step) {
-    setup(types[_i]);
+    setup(kinds[_i]);
     static float alone[N][VOCAB];
     float got[8 * VOCAB];
-    struct backend *b = feed_backend(model, 2, 8, 64, NULL);
+    struct backend *b = feed_backend(model, 2, 8, 64, &kinds[_i].options);
     int32_t *table = feed_table(0, BLOCKS, 0);
     for (int32_t at = 0; at < N; at++)
         feed_step(b, &(struct backend_seq){tokens + at, 1, at, table, BLOCKS, 1}, 1, alone[at]);
@@ -169,7 +179,7 @@ END_TEST
 
 /* No row may read another sequence's blocks, which hold NaN. */
 START_TEST(others_blocks_are_not_read) {
-    setup(DTYPE_F32);
+    setup(kinds[0]);
     struct backend *b = feed_backend(model, 2, 8, 512, NULL);
     ((float *)model->layers[0].bk.data)[0] = NAN; /* everything cached from here on is NaN */
     for (int s = 1; s < 8; s++) {
@@ -194,7 +204,7 @@ END_TEST
 
 /* Slots after the last token, in its block, are not read either. */
 START_TEST(unwritten_slots_are_not_read) {
-    setup(DTYPE_F32);
+    setup(kinds[0]);
     struct backend *b = feed_backend(model, 2, 1, 0, NULL);
     int32_t *table = feed_table(0, BLOCKS + 1, 0);
     float got[VOCAB];
@@ -218,11 +228,11 @@ int main(void) {
     Suite *s = suite_create("invariance");
     TCase *t = tcase_create("invariance");
     suite_add_tcase(s, t);
-    tcase_add_loop_test(t, cut_of_the_prompt, 0, N_TYPES);
-    tcase_add_loop_test(t, threads, 0, N_TYPES);
+    tcase_add_loop_test(t, cut_of_the_prompt, 0, N_KINDS);
+    tcase_add_loop_test(t, threads, 0, N_KINDS);
     tcase_add_test(t, blocks_in_any_order);
-    tcase_add_loop_test(t, company, 0, N_TYPES);
-    tcase_add_loop_test(t, several_rows_of_a_step, 0, N_TYPES);
+    tcase_add_loop_test(t, company, 0, N_KINDS);
+    tcase_add_loop_test(t, several_rows_of_a_step, 0, N_KINDS);
     tcase_add_test(t, others_blocks_are_not_read);
     tcase_add_test(t, unwritten_slots_are_not_read);
     return check_main(s);

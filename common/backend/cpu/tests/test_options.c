@@ -270,6 +270,8 @@ START_TEST(refusals) {
     refused(m, c, o, "fault", "no such");
     o = (struct backend_cpu_options){.weights = (enum backend_weights)99};
     refused(m, c, o, "weights", "no such");
+    o = (struct backend_cpu_options){.precision = (enum backend_precision)99};
+    refused(m, c, o, "precision", "neither exact nor fast");
     m->config.n_kv_heads = 8; /* is not run */
     o = (struct backend_cpu_options){.fault = FAULT_WRONG_HEAD_MAP};
     refused(m, c, o, "fault", "changes nothing");

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # test_other_kernels.sh: the kernels that this machine's own build doesn't use: the portable ones (no intrinsics, what an
-# unknown machine gets) and AVX2's. Each is built apart and runs the tests against the double reference and the
-# bit-for-bit invariance tests. Prints TAP.
+# unknown machine gets) and those for AVX2, with and without integer products. Each is built apart and runs the tests
+# against the double reference, the bit-for-bit invariance tests and those of the integer products. Prints TAP.
 # servelab-test: long
 set -u
 cd "$(dirname "$0")/../../../.." || exit 4
 cc=${CC:-gcc}
 out=build/other-kernels
 sources="common/backend/cpu/*.c common/base/err.c common/base/utf8.c common/base/rng.c \
-  common/base/compare.c common/model/tensor.c"
+  common/base/compare.c common/model/tensor.c common/model/gguf*.c"
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-600}
 n=0
 
@@ -17,15 +17,15 @@ result() { # result STATUS NAME
     [ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
 }
 
-build() { # build NAME FLAGS...: objects and the two test programs
+build() { # build NAME FLAGS...: objects and the test programs
     local dir=$out/$1 s o
     shift
     rm -rf "$dir" && mkdir -p "$dir" # objects of an earlier tree would be linked too
-    for s in $sources common/backend/cpu/tests/test_forward.c common/backend/cpu/tests/test_invariance.c; do
+    for s in $sources common/backend/cpu/tests/test_{forward,invariance,packed}.c; do
         o=$dir/$(basename "$s" .c).o
         "$cc" -Icommon -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror "$@" -c "$s" -o "$o" -pthread || return 1
     done
-    for s in test_forward test_invariance; do
+    for s in test_forward test_invariance test_packed; do
         "$cc" -pthread "$dir/$s.o" $(ls "$dir"/*.o | grep -v /test_) -lcheck -lsubunit -lrt -lm -o "$dir/$s" || return 1
     done
 }
@@ -37,7 +37,7 @@ check() { # check NAME FLAGS...
         result 1 "$name kernels compile"
         return
     fi
-    for t in test_forward test_invariance; do
+    for t in test_forward test_invariance test_packed; do
         "$out/$name/$t" >"$out/$name/$t.tap" 2>&1
         local rc=$?
         grep '^not ok' "$out/$name/$t.tap" >&2
@@ -45,10 +45,20 @@ check() { # check NAME FLAGS...
     done
 }
 
+check_on() { # check_on "CPU FLAGS" NAME FLAGS...: where /proc/cpuinfo has them all
+    local f
+    for f in $1; do
+        if ! grep -qw "$f" /proc/cpuinfo 2>/dev/null; then
+            result 0 "$2 kernels # SKIP this machine has no $f"
+            return
+        fi
+    done
+    shift
+    check "$@"
+}
+
 check portable -DSERVELAB_PORTABLE
-if grep -qw avx2 /proc/cpuinfo 2>/dev/null && grep -qw f16c /proc/cpuinfo; then
-    check avx2 -mavx2 -mfma -mf16c
-else
-    result 0 "AVX2 kernels # SKIP this machine has no AVX2"
-fi
+check_on "avx2 f16c" avx2 -mavx2 -mfma -mf16c
+check_on "avx2 f16c avx_vnni" avxvnni -mavx2 -mfma -mf16c -mavxvnni
+check_on "avx512f avx512bw avx512dq avx512vl" avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
 echo "1..$n"
