@@ -1,9 +1,9 @@
-/* matmul.c: the float matrix kernels: a fused one for a single token, a blocked one for many. See
+/* matmul.c: the float matrix kernels: a fused one for few tokens, a blocked one for many. See
  * matmul.h for the order of summation, which is the same in both. Not here: packed products
  * (packed.c).
  *
- * One token: four rows at a time, dequantised in registers; reading the weights once from memory is
- * the cost.
+ * Few tokens: four rows at a time, dequantised in registers; reading the weights once from memory
+ * is the cost.
  * Many tokens: a panel of rows is dequantised into the second-level cache once; then tiles of
  * TILE_ROWS rows by TILE_TOKENS tokens keep all their partial sums in registers. Long rows are cut
  * into pieces of K_CHUNK columns; between pieces the partial sums are stored unreduced.
@@ -20,6 +20,7 @@
 
 enum {
     TILE_ROWS = 4,
+    DIRECT_TOKENS = VEC_REGISTERS >= 32 ? 4 : 2, /* of a fused tile, beside the dequantised rows */
     /* 4 x 6 partial sums fill AVX-512's and NEON's 32 registers, 4 x 2 fill AVX2's 16. */
     TILE_TOKENS = VEC_REGISTERS >= 32 ? 6 : 2,
     PANEL_ROWS = 48, /* 48 rows of 1,536 floats are 295 KB: most of a core's second-level cache */
@@ -83,63 +84,102 @@ void matmul_scratch_free(struct matmul_scratch *s) {
     free(s);
 }
 
-/* ---- one token ------------------------------------------------------------------------------- */
-
-VEC_INLINE vf4 dot4(enum dtype t, const uint8_t *const row[4], int32_t cols, const float *x) {
-    vf acc[4] = {{0}}, w[QV];
-    int32_t blocks = cols / QBLOCK, tail = cols % QBLOCK;
-    const int four_blocks = 4 * (int)dtype_block_bytes(t);
-    const bool quantised = t == DTYPE_Q8_0 || t == DTYPE_Q4_0 || t == DTYPE_Q4_1;
-    const int ahead = quantised ? PREFETCH_BYTES_QUANTISED : PREFETCH_BYTES;
-    for (int32_t b = 0; b < blocks; b++) {
-        for (int at = 0; at < four_blocks; at += CACHE_LINE)
-            __builtin_prefetch(row[0] + ahead + (size_t)b * (size_t)four_blocks + at);
-        for (int r = 0; r < 4; r++) {
-            dequant_block(t, row[r], b, w);
-            for (int i = 0; i < QV; i++)
-                acc[r] = vf_fma(w[i], vf_load(x + b * QBLOCK + i * VW), acc[r]);
-        }
-    }
-    for (int r = 0; r < 4 && tail; r++) {
-        dequant_tail(t, row[r], blocks, tail, w);
-        for (int i = 0; i < QV; i++)
-            acc[r] = vf_fma(w[i], vf_load(x + blocks * QBLOCK + i * VW), acc[r]);
-    }
-    return vf_sum4(acc[0], acc[1], acc[2], acc[3]);
+VEC_INLINE bool quantised(enum dtype t) {
+    return t == DTYPE_Q8_0 || t == DTYPE_Q4_0 || t == DTYPE_Q4_1;
 }
 
-VEC_INLINE void gemv_rows(enum dtype t, const struct tensor *w, int32_t row0, int32_t n,
-                          const float *x, const struct sink *k) {
+/* ---- few tokens ------------------------------------------------------------------------------ */
+
+/* Adds one block of nr rows, times nt tokens, to the partial sums. */
+VEC_INLINE void add_block(int nr, int nt, vf w[4][QV], const float *x, int32_t x_stride,
+                          vf acc[4][DIRECT_TOKENS]) {
+    for (int i = 0; i < QV; i++)
+        for (int t = 0; t < nt; t++) {
+            vf v = vf_load(x + (size_t)t * (size_t)x_stride + i * VW);
+            for (int r = 0; r < nr; r++) acc[r][t] = vf_fma(w[r][i], v, acc[r][t]);
+        }
+}
+
+/* Partial sums of nr rows, side by side, times nt tokens. */
+VEC_INLINE void dot_rows(enum dtype t, int nr, int nt, const uint8_t *const *row, int32_t cols,
+                         const float *x, int32_t x_stride, vf acc[4][DIRECT_TOKENS]) {
+    vf w[4][QV];
+    int32_t blocks = cols / QBLOCK, tail = cols % QBLOCK;
+    const int bytes = nr * (int)dtype_block_bytes(t);
+    const int ahead = quantised(t) ? PREFETCH_BYTES_QUANTISED : PREFETCH_BYTES;
+    for (int r = 0; r < nr; r++)
+        for (int i = 0; i < nt; i++) acc[r][i] = (vf){0};
+    for (int32_t b = 0; b < blocks; b++) {
+        for (int at = 0; at < bytes; at += CACHE_LINE)
+            __builtin_prefetch(row[0] + ahead + (size_t)b * (size_t)bytes + at);
+        for (int r = 0; r < nr; r++) dequant_block(t, row[r], b, w[r]);
+        add_block(nr, nt, w, x + b * QBLOCK, x_stride, acc);
+    }
+    if (!tail) return;
+    for (int r = 0; r < nr; r++) dequant_tail(t, row[r], blocks, tail, w[r]);
+    add_block(nr, nt, w, x + blocks * QBLOCK, x_stride, acc);
+}
+
+/* Four rows times nt tokens. A single token reads wide rows one after another: memory is the limit,
+ * and one stream is read faster than four (SPEED.md). */
+VEC_INLINE void direct_tile(enum dtype t, int nt, const uint8_t *const row[4], int32_t cols,
+                            const float *x, int32_t token, int32_t r, int32_t n,
+                            const struct sink *k) {
+    int32_t stride = matmul_stride(cols);
+    const float *xt = x + (size_t)token * (size_t)stride;
+    vf acc[4][DIRECT_TOKENS];
+    if (nt == 1 && !quantised(t))
+        for (int i = 0; i < 4; i++) dot_rows(t, 1, nt, row + i, cols, xt, stride, acc + i);
+    else
+        dot_rows(t, 4, nt, row, cols, xt, stride, acc);
+    for (int i = 0; i < nt; i++)
+        sink_put4(k, token + i, r, n - r < 4 ? n - r : 4,
+                  vf_sum4(acc[0][i], acc[1][i], acc[2][i], acc[3][i]));
+}
+
+VEC_INLINE void direct_rows(enum dtype t, const struct tensor *w, int32_t row0, int32_t n,
+                            const float *x, int32_t tokens, const struct sink *k) {
     size_t bytes = dtype_row_bytes(t, w->cols);
     for (int32_t r = 0; r < n; r += 4) {
         const uint8_t *row[4];
         for (int32_t i = 0; i < 4;
              i++) /* past the end: the last row again; its result is dropped */
             row[i] = tensor_row(w, row0 + (r + i < n ? r + i : n - 1), bytes);
-        sink_put4(k, 0, r, n - r < 4 ? n - r : 4, dot4(t, row, w->cols, x));
+        int32_t token = 0;
+        for (; tokens - token >= DIRECT_TOKENS; token += DIRECT_TOKENS)
+            direct_tile(t, DIRECT_TOKENS, row, w->cols, x, token, r, n, k);
+        for (; DIRECT_TOKENS > 2 && tokens - token >= 2; token += 2)
+            direct_tile(t, 2, row, w->cols, x, token, r, n, k);
+        for (; token < tokens; token++) direct_tile(t, 1, row, w->cols, x, token, r, n, k);
     }
 }
 
-static void gemv(const struct tensor *w, int32_t row0, int32_t n, const float *x,
-                 const struct sink *k) {
+/* Up to so many tokens, widening each row in registers once for every tile of tokens costs less
+ * than storing it widened (SPEED.md). */
+static bool few(enum dtype t, int32_t tokens) {
+    return tokens <= (quantised(t) ? 8 : 32);
+}
+
+static void direct(const struct tensor *w, int32_t row0, int32_t n, const float *x, int32_t tokens,
+                   const struct sink *k) {
     switch (w->dtype) { /* one copy of the loop for each type */
     case DTYPE_F32:
-        gemv_rows(DTYPE_F32, w, row0, n, x, k);
+        direct_rows(DTYPE_F32, w, row0, n, x, tokens, k);
         return;
     case DTYPE_F16:
-        gemv_rows(DTYPE_F16, w, row0, n, x, k);
+        direct_rows(DTYPE_F16, w, row0, n, x, tokens, k);
         return;
     case DTYPE_BF16:
-        gemv_rows(DTYPE_BF16, w, row0, n, x, k);
+        direct_rows(DTYPE_BF16, w, row0, n, x, tokens, k);
         return;
     case DTYPE_Q8_0:
-        gemv_rows(DTYPE_Q8_0, w, row0, n, x, k);
+        direct_rows(DTYPE_Q8_0, w, row0, n, x, tokens, k);
         return;
     case DTYPE_Q4_0:
-        gemv_rows(DTYPE_Q4_0, w, row0, n, x, k);
+        direct_rows(DTYPE_Q4_0, w, row0, n, x, tokens, k);
         return;
     case DTYPE_Q4_1:
-        gemv_rows(DTYPE_Q4_1, w, row0, n, x, k);
+        direct_rows(DTYPE_Q4_1, w, row0, n, x, tokens, k);
         return;
     }
     err_bug(__FILE__, __LINE__, "a storage type that the matrix kernels know");
@@ -257,8 +297,8 @@ static void rows_of(const struct matmul *m, struct thread_scratch *s, const stru
                     int32_t row0, int32_t n, const struct sink *k) {
     if (w->packed)
         packed_times(&w->stored, w->packed, row0, n, m->scratch->rounded, m->tokens, k);
-    else if (m->tokens == 1)
-        gemv(&w->stored, row0, n, m->x, k);
+    else if (few(w->stored.dtype, m->tokens))
+        direct(&w->stored, row0, n, m->x, m->tokens, k);
     else
         gemm(s, &w->stored, row0, n, m->x, m->tokens, k);
 }
