@@ -39,6 +39,7 @@ struct backend_batch {
 struct backend_info {
     const char *name;      /* "cpu", "cuda" */
     const char *precision; /* of the products: "exact", "fast"; NULL: the backend has no choice */
+    const char *kv_type;   /* of cached keys and values: "f32", "f16"; NULL likewise */
     int32_t vocab_size;
     int32_t max_seq_tokens; /* longest sequence, prompt and output together */
     int32_t

@@ -26,6 +26,7 @@ static const struct condition CONDITIONS[] = {
     {"bf16", {.weights = WEIGHTS_BF16}, false},
     {"int8", {.weights = WEIGHTS_INT8}, false},
     {"int4", {.weights = WEIGHTS_INT4}, false},
+    {"f32-kv-f16", {.weights = WEIGHTS_F32, .kv = KV_F16}, false},
     {"int8-fast", {.weights = WEIGHTS_INT8, .precision = PRECISION_FAST}, false},
     {"int4-fast", {.weights = WEIGHTS_INT4, .precision = PRECISION_FAST}, false},
     {"lost-kv-block", {.weights = WEIGHTS_F32}, true},
@@ -54,7 +55,7 @@ static const char *const WEIGHTS[] = {"as-stored", "f32", "bf16", "int8", "int4"
 struct quality_args {
     const char *model, *reference, *write_reference;
     long long logs, per_kind, seed, threads;
-    int weights, precision, fault, wording;
+    int weights, precision, kv_type, fault, wording;
     double min_pass_rate;
     bool table, json;
     struct evaluation_plan plan; /* from the flags */
@@ -77,6 +78,7 @@ static const struct option_flag flags[] = {
                   "loading"),
     OPTION_CHOICE(T, precision, "precision", "exact|fast", machine_precisions,
                   MACHINE_PRECISION_HELP),
+    OPTION_CHOICE(T, kv_type, "kv-type", "f32|f16", machine_kv_types, MACHINE_KV_TYPE_HELP),
     OPTION_CHOICE(T, fault, "fault", "NAME", FAULTS,
                   "none (default), lost-kv-block, rope-off-by-one, wrong-head-map, "
                   "no-softmax-scale or skipped-layer"),
@@ -140,6 +142,7 @@ static cJSON *report_json(const struct condition *c, const struct evaluation *ev
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "condition", c->name);
     cJSON_AddStringToObject(o, "precision", backend_precision_name(c->options.precision));
+    cJSON_AddStringToObject(o, "kv_type", backend_kv_name(c->options.kv));
     cJSON *checks = cJSON_AddArrayToObject(o, "checks");
     for (int k = 0; k < QUESTION_ALL_KINDS; k++) {
         struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
@@ -285,7 +288,9 @@ static void make_condition(struct quality_args *a) {
     }
     a->one.options.weights = (enum backend_weights)a->weights;
     a->one.options.precision = (enum backend_precision)a->precision;
-    snprintf(a->one_name, sizeof a->one_name, "%s%s", a->one.name, a->precision ? "-fast" : "");
+    a->one.options.kv = (enum backend_kv)a->kv_type;
+    snprintf(a->one_name, sizeof a->one_name, "%s%s%s", a->one.name, a->precision ? "-fast" : "",
+             a->kv_type ? "-kv-f16" : "");
     a->one.name = a->one_name;
     INVARIANT(!strcmp(WEIGHTS[a->weights], backend_weights_name(a->one.options.weights)));
 }

@@ -81,6 +81,7 @@ static const struct option_flag flags[] = {
                   "auto, cpu, or none: nothing is computed and answers are filler (auto)"),
     OPTION_CHOICE(T, machine.precision, "precision", "exact|fast", machine_precisions,
                   MACHINE_PRECISION_HELP),
+    OPTION_CHOICE(T, machine.kv_type, "kv-type", "f32|f16", machine_kv_types, MACHINE_KV_TYPE_HELP),
     OPTION_INT(T, machine.threads, "threads", "N", 1, 1024,
                "of the computation (as many as cores)"),
     OPTION_TEXT(T, machine.pace, "pace", "MODEL:GPU",
@@ -268,6 +269,7 @@ static void say_ready(const struct server *s) {
     cJSON_AddNumberToObject(o, "context_length", info->max_seq_tokens);
     cJSON_AddStringToObject(o, "backend", info->name);
     if (info->precision) cJSON_AddStringToObject(o, "precision", info->precision);
+    if (info->kv_type) cJSON_AddStringToObject(o, "kv_type", info->kv_type);
     if (paced)
         cJSON_AddStringToObject(o, "paced", paced);
     else

@@ -23,6 +23,7 @@ enum {
 
 const char *const machine_backends[] = {"auto", "cpu", "none", NULL};
 const char *const machine_precisions[] = {"exact", "fast", NULL};
+const char *const machine_kv_types[] = {"f32", "f16", NULL};
 
 /* What the flags and the deployment make of the limits; 0: the backend's own default. */
 struct limits {
@@ -101,7 +102,8 @@ static struct backend *open_cpu(const struct machine *m, const struct machine_fl
                                .max_seq_tokens = l->context,
                                .max_step_tokens = l->token_budget,
                                .max_seqs = l->max_batch ? l->max_batch : CPU_BATCH};
-    const struct backend_cpu_options o = {.precision = (enum backend_precision)f->precision};
+    const struct backend_cpu_options o = {.precision = (enum backend_precision)f->precision,
+                                          .kv = (enum backend_kv)f->kv_type};
     return backend_cpu_create_with(&c, &o, e);
 }
 
@@ -140,6 +142,9 @@ static int check_flags(const struct machine_flags *f, struct err *e) {
     if (f->precision != PRECISION_EXACT && f->backend == MACHINE_NONE)
         return err_at(e, 0, "--precision",
                       "has no meaning with --backend none, which computes nothing");
+    if (f->kv_type != KV_F32 && f->backend == MACHINE_NONE)
+        return err_at(e, 0, "--kv-type",
+                      "has no meaning with --backend none, which caches nothing");
     if (f->kv_blocks && f->kv_bytes)
         return err_at(e, 0, "--kv-bytes", "and --kv-blocks state the same; give one of them");
     if (f->kv_bytes && f->backend == MACHINE_NONE && !f->pace)

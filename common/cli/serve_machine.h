@@ -12,6 +12,10 @@
 enum machine_backend { MACHINE_AUTO, MACHINE_CPU, MACHINE_NONE };
 extern const char *const machine_backends[];   /* their names, NULL at the end */
 extern const char *const machine_precisions[]; /* of enum backend_precision, likewise */
+extern const char *const machine_kv_types[];   /* of enum backend_kv, likewise */
+#define MACHINE_KV_TYPE_HELP                                                                       \
+    "of the computed cache: f32, or f16: keys and values are rounded and take half the bytes "     \
+    "(f32)"
 #define MACHINE_PRECISION_HELP                                                                     \
     "exact, or fast: products with Q8_0, Q4_0 and Q4_1 weights round their inputs to 8 bits; "     \
     "changes nothing for F32, F16 and BF16 (exact)"
@@ -21,6 +25,7 @@ struct machine_flags {
     const char *model; /* NULL: the embedded one */
     int backend;       /* enum machine_backend */
     int precision;     /* enum backend_precision, of the native backend */
+    int kv_type;       /* enum backend_kv, likewise */
     long long threads, context, max_batch, token_budget, kv_blocks, kv_bytes;
     const char *pace; /* "llama-2-7b:h100", or NULL */
     long long weight_bits, kv_bits;

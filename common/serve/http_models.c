@@ -44,6 +44,7 @@ enum MHD_Result health_route(struct exchange *x) {
                   draining ? "draining" : "ok", load.waiting, load.running, backend->info.name);
     if (backend->info.precision)
         buffer_printf(&b, ",\"precision\":\"%s\"", backend->info.precision);
+    if (backend->info.kv_type) buffer_printf(&b, ",\"kv_type\":\"%s\"", backend->info.kv_type);
     buffer_printf(&b, ",\"kv_blocks\":%d,\"kv_blocks_free\":%d", load.kv_blocks,
                   load.free_kv_blocks);
     if (paced)

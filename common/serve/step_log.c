@@ -28,6 +28,7 @@ static bool write_head(FILE *f, const struct backend *b, const struct clock *c) 
     cJSON_AddStringToObject(o, "clock_api", c->api);
     cJSON_AddStringToObject(o, "backend", b->info.name);
     if (b->info.precision) cJSON_AddStringToObject(o, "precision", b->info.precision);
+    if (b->info.kv_type) cJSON_AddStringToObject(o, "kv_type", b->info.kv_type);
     if (paced)
         cJSON_AddStringToObject(o, "paced", paced);
     else

@@ -7,6 +7,7 @@
  */
 #include "backend/cpu/attention.h"
 
+#include "backend/cpu/dequant.h"
 #include "backend/cpu/vec.h"
 #include "base/err.h"
 #include "sched/policy.h"
@@ -53,7 +54,8 @@ struct attention {
     _Atomic int32_t *chunks_left; /* (span, kv_head) */
     struct thread_scratch *t;     /* (threads) */
     /* of the running layer */
-    const float *q, *keys, *values;
+    const float *q;
+    const uint8_t *keys, *values;
     float *out;
     int32_t q_stride, out_stride;
 };
@@ -146,23 +148,39 @@ void attention_plan(struct attention *a, const struct attention_span *spans, int
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
-void attention_put(const struct attention_shape *shape, float *keys, float *values, int32_t slot,
-                   const float *k, const float *v) {
+VEC_INLINE void put_value(bool half, void *block, int32_t i, float v) {
+    if (half)
+        ((uint16_t *)block)[i] = f32_to_f16(v);
+    else
+        ((float *)block)[i] = v;
+}
+
+VEC_INLINE void put(bool half, const struct attention_shape *shape, void *keys, void *values,
+                    int32_t slot, const float *k, const float *v) {
     int32_t pad = attention_head_pad(shape->head_dim);
-    float *vs = values + (size_t)slot * (size_t)pad;
-    for (int32_t d = 0; d < shape->head_dim; d++) {
-        keys[d * KV_BLOCK_TOKENS + slot] = k[d];
-        vs[d] = v[d];
-    }
-    for (int32_t d = shape->head_dim; d < pad; d++) {
-        keys[d * KV_BLOCK_TOKENS + slot] = 0;
-        vs[d] = 0;
+    for (int32_t d = 0; d < pad; d++) {
+        bool within = d < shape->head_dim;
+        put_value(half, keys, d * KV_BLOCK_TOKENS + slot, within ? k[d] : 0);
+        put_value(half, values, slot * pad + d, within ? v[d] : 0);
     }
 }
 
-static const float *block_of(const struct attention *a, const float *pool,
-                             const struct attention_span *s, int32_t kv_head, int32_t logical) {
-    if (logical == a->shape.lost_block) return zero_block;
+void attention_put(const struct attention_shape *shape, void *keys, void *values, int32_t slot,
+                   const float *k, const float *v) {
+    if (shape->half)
+        put(true, shape, keys, values, slot, k, v);
+    else
+        put(false, shape, keys, values, slot, k, v);
+}
+
+/* VW values of the cache, `i` values behind p. */
+VEC_INLINE vf load_kv(bool half, const uint8_t *p, size_t i) {
+    return half ? widen_f16(p + 2 * i) : vf_load((const float *)p + i);
+}
+
+static const uint8_t *block_of(const struct attention *a, const uint8_t *pool,
+                               const struct attention_span *s, int32_t kv_head, int32_t logical) {
+    if (logical == a->shape.lost_block) return (const uint8_t *)zero_block;
     size_t physical = (size_t)s->block_table[logical];
     return pool + (physical * (size_t)a->shape.n_kv_heads + (size_t)kv_head) *
                       attention_head_block(&a->shape);
@@ -175,8 +193,8 @@ static int32_t head_of_row(const struct attention *a, int32_t kv_head, int32_t i
 /* ---- one chunk of keys ----------------------------------------------------------------------- */
 
 /* Scores of `rows` packed queries against one block or two. */
-VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float *const k[2],
-                          int32_t head_dim, float *scores) {
+VEC_INLINE void scores_of(bool half, int rows, int blocks, const float *packed,
+                          const uint8_t *const k[2], int32_t head_dim, float *scores) {
     vf acc[ROWS][2 * KEY_VECS];
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < blocks * KEY_VECS; j++) acc[r][j] = (vf){0};
@@ -184,7 +202,7 @@ VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float
         vf key[2 * KEY_VECS];
         for (int b = 0; b < blocks; b++)
             for (int j = 0; j < KEY_VECS; j++) {
-                key[b * KEY_VECS + j] = vf_load(k[b] + d * KV_BLOCK_TOKENS + j * VW);
+                key[b * KEY_VECS + j] = load_kv(half, k[b], (size_t)d * KV_BLOCK_TOKENS + j * VW);
                 VEC_KEEP(key[b * KEY_VECS + j]);
             }
         for (int r = 0; r < rows; r++) {
@@ -199,12 +217,12 @@ VEC_INLINE void scores_of(int rows, int blocks, const float *packed, const float
 
 /* Few rows: two blocks at a time, because each multiply-add of a chain waits four cycles for the
  * one before it. */
-static void scores_of_few(const struct attention *a, const struct attention_span *s,
-                          int32_t kv_head, int32_t block0, int32_t blocks, int32_t rows,
-                          const float *packed, float *scores) {
+VEC_INLINE void scores_of_few(bool half, const struct attention *a, const struct attention_span *s,
+                              int32_t kv_head, int32_t block0, int32_t blocks, int32_t rows,
+                              const float *packed, float *scores) {
     int32_t hd = a->shape.head_dim, last = block0 + blocks - 1;
     for (int32_t b = 0; b < blocks; b += 2) {
-        const float *k[2];
+        const uint8_t *k[2];
         for (int32_t i = 0; i < 2;
              i++) { /* past the end: the last block again; its scores aren't read */
             int32_t at = block0 + b + i < last ? block0 + b + i : last;
@@ -213,30 +231,30 @@ static void scores_of_few(const struct attention *a, const struct attention_span
         float *out = scores + b * KV_BLOCK_TOKENS;
         switch (rows) { /* one copy of the loop for each count of rows */
         case 1:
-            scores_of(1, 2, packed, k, hd, out);
+            scores_of(half, 1, 2, packed, k, hd, out);
             break;
         case 2:
-            scores_of(2, 2, packed, k, hd, out);
+            scores_of(half, 2, 2, packed, k, hd, out);
             break;
         case 3:
-            scores_of(3, 2, packed, k, hd, out);
+            scores_of(half, 3, 2, packed, k, hd, out);
             break;
         default:
-            scores_of(4, 2, packed, k, hd, out);
+            scores_of(half, 4, 2, packed, k, hd, out);
         }
     }
 }
 
-static void chunk_scores(const struct attention *a, const struct attention_span *s, int32_t kv_head,
-                         int32_t block0, int32_t blocks, int32_t rows, const float *packed,
-                         float *scores) {
+VEC_INLINE void chunk_scores(bool half, const struct attention *a, const struct attention_span *s,
+                             int32_t kv_head, int32_t block0, int32_t blocks, int32_t rows,
+                             const float *packed, float *scores) {
     if (rows * 2 * KEY_VECS <= ROWS) { /* the scores of two blocks fit the registers */
-        scores_of_few(a, s, kv_head, block0, blocks, rows, packed, scores);
+        scores_of_few(half, a, s, kv_head, block0, blocks, rows, packed, scores);
         return;
     }
     for (int32_t b = 0; b < blocks; b++) {
-        const float *k[2] = {block_of(a, a->keys, s, kv_head, block0 + b)};
-        scores_of(ROWS, 1, packed, k, a->shape.head_dim, scores + b * KV_BLOCK_TOKENS);
+        const uint8_t *k[2] = {block_of(a, a->keys, s, kv_head, block0 + b)};
+        scores_of(half, ROWS, 1, packed, k, a->shape.head_dim, scores + b * KV_BLOCK_TOKENS);
     }
 }
 
@@ -265,18 +283,19 @@ static void chunk_softmax(float *scores, int32_t keys, int32_t vecs, float *max,
 }
 
 /* o[r][c ..] = sum over keys of scores[r][key] * value[key][c ..], nv vectors wide. */
-VEC_INLINE void values_of(int rows, int nv, const float *scores, const float *const *v,
+VEC_INLINE void values_of(bool half, int rows, int nv, const float *scores, const uint8_t *const *v,
                           int32_t keys, int32_t pad, float *o) {
     vf acc[VALUE_ROWS][VALUE_VECS];
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < nv; j++) acc[r][j] = (vf){0};
     for (int32_t key0 = 0; key0 < keys; key0 += KV_BLOCK_TOKENS) {
-        const float *block = v[key0 / KV_BLOCK_TOKENS], *p = scores + key0;
+        const uint8_t *block = v[key0 / KV_BLOCK_TOKENS];
+        const float *p = scores + key0;
         int32_t n = keys - key0 < KV_BLOCK_TOKENS ? keys - key0 : KV_BLOCK_TOKENS;
         for (int32_t i = 0; i < n; i++) {
             vf value[VALUE_VECS];
             for (int j = 0; j < nv; j++) {
-                value[j] = vf_load(block + (size_t)i * pad + j * VW);
+                value[j] = load_kv(half, block, (size_t)i * pad + j * VW);
                 VEC_KEEP(value[j]);
             }
             for (int r = 0; r < rows; r++) {
@@ -289,42 +308,42 @@ VEC_INLINE void values_of(int rows, int nv, const float *scores, const float *co
         for (int j = 0; j < nv; j++) vf_store(o + (size_t)r * pad + j * VW, acc[r][j]);
 }
 
-static void chunk_values(const struct attention *a, const struct attention_span *s, int32_t kv_head,
-                         int32_t block0, int32_t keys, int32_t rows, const float *scores,
-                         float *o) {
-    const float *v[ATTENTION_CHUNK / KV_BLOCK_TOKENS], *vc[ATTENTION_CHUNK / KV_BLOCK_TOKENS];
+VEC_INLINE void chunk_values(bool half, const struct attention *a, const struct attention_span *s,
+                             int32_t kv_head, int32_t block0, int32_t keys, int32_t rows,
+                             const float *scores, float *o) {
+    const uint8_t *v[ATTENTION_CHUNK / KV_BLOCK_TOKENS], *vc[ATTENTION_CHUNK / KV_BLOCK_TOKENS];
     int32_t blocks = (keys + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS, pad = a->head_pad;
     for (int32_t b = 0; b < blocks; b++) v[b] = block_of(a, a->values, s, kv_head, block0 + b);
     for (int32_t c = 0; c < pad;) {
         bool wide = c + VALUE_VECS * VW <= pad;
-        for (int32_t b = 0; b < blocks; b++) vc[b] = v[b] + c;
+        for (int32_t b = 0; b < blocks; b++) vc[b] = v[b] + (size_t)c * attention_value_bytes(half);
         for (int32_t r = 0; r < rows; r += VALUE_ROWS) {
             const float *p = scores + r * ATTENTION_CHUNK;
             float *out = o + (size_t)r * pad + c;
             switch ((rows - r < 4 ? rows - r : 4) + (wide ? 16 : 0)) {
             case 1:
-                values_of(1, 1, p, vc, keys, pad, out);
+                values_of(half, 1, 1, p, vc, keys, pad, out);
                 break;
             case 2:
-                values_of(2, 1, p, vc, keys, pad, out);
+                values_of(half, 2, 1, p, vc, keys, pad, out);
                 break;
             case 3:
-                values_of(3, 1, p, vc, keys, pad, out);
+                values_of(half, 3, 1, p, vc, keys, pad, out);
                 break;
             case 4:
-                values_of(4, 1, p, vc, keys, pad, out);
+                values_of(half, 4, 1, p, vc, keys, pad, out);
                 break;
             case 17:
-                values_of(1, VALUE_VECS, p, vc, keys, pad, out);
+                values_of(half, 1, VALUE_VECS, p, vc, keys, pad, out);
                 break;
             case 18:
-                values_of(2, VALUE_VECS, p, vc, keys, pad, out);
+                values_of(half, 2, VALUE_VECS, p, vc, keys, pad, out);
                 break;
             case 19:
-                values_of(3, VALUE_VECS, p, vc, keys, pad, out);
+                values_of(half, 3, VALUE_VECS, p, vc, keys, pad, out);
                 break;
             case 20:
-                values_of(4, VALUE_VECS, p, vc, keys, pad, out);
+                values_of(half, 4, VALUE_VECS, p, vc, keys, pad, out);
                 break;
             }
         }
@@ -334,16 +353,25 @@ static void chunk_values(const struct attention *a, const struct attention_span 
 
 /* One chunk for `rows` packed queries; row r sees the first keys[r] keys. The kernels may also
  * compute rows past `rows`; their results aren't read. */
-static void chunk_rows(const struct attention *a, const struct attention_span *s, int32_t kv_head,
-                       int32_t chunk, int32_t rows, const int32_t *keys, const float *packed,
-                       float *scores, float *max, float *sum, float *o) {
+VEC_INLINE void chunk_of(bool half, const struct attention *a, const struct attention_span *s,
+                         int32_t kv_head, int32_t chunk, int32_t rows, const int32_t *keys,
+                         const float *packed, float *scores, float *max, float *sum, float *o) {
     int32_t most = 0, block0 = chunk * (ATTENTION_CHUNK / KV_BLOCK_TOKENS);
     for (int32_t r = 0; r < rows; r++) most = keys[r] > most ? keys[r] : most;
     int32_t blocks = (most + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS;
-    chunk_scores(a, s, kv_head, block0, blocks, rows, packed, scores);
+    chunk_scores(half, a, s, kv_head, block0, blocks, rows, packed, scores);
     for (int32_t r = 0; r < rows; r++)
         chunk_softmax(scores + r * ATTENTION_CHUNK, keys[r], blocks * KEY_VECS, &max[r], &sum[r]);
-    chunk_values(a, s, kv_head, block0, most, rows, scores, o);
+    chunk_values(half, a, s, kv_head, block0, most, rows, scores, o);
+}
+
+static void chunk_rows(const struct attention *a, const struct attention_span *s, int32_t kv_head,
+                       int32_t chunk, int32_t rows, const int32_t *keys, const float *packed,
+                       float *scores, float *max, float *sum, float *o) {
+    if (a->shape.half) /* one copy of the kernels for each type */
+        chunk_of(true, a, s, kv_head, chunk, rows, keys, packed, scores, max, sum, o);
+    else
+        chunk_of(false, a, s, kv_head, chunk, rows, keys, packed, scores, max, sum, o);
 }
 
 /* Joins one chunk's row into the running state of that row. All chunks are joined here. */
@@ -469,7 +497,7 @@ static void run_item(void *ctx, int32_t item, int32_t thread) {
 }
 
 void attention_run(struct attention *a, struct pool *pool, const float *q, int32_t q_stride,
-                   const float *keys, const float *values, float *out, int32_t out_stride) {
+                   const void *keys, const void *values, float *out, int32_t out_stride) {
     a->q = q;
     a->q_stride = q_stride;
     a->keys = keys;

@@ -9,8 +9,9 @@
  * has the same bits in prefill and in decode, alone and in a batch.
  *
  * The cache of one layer: keys (block, kv_head, head_pad, 16), values (block, kv_head, 16,
- * head_pad), float, head_pad = attention_head_pad(head_dim), zeros in the padding. Keys are stored
- * transposed, so that one vector holds one value of several keys.
+ * head_pad), float or half precision, head_pad = attention_head_pad(head_dim), zeros in the
+ * padding. Keys are stored transposed, so that one vector holds one value of several keys. Half
+ * precision is widened exactly when it is read; all sums are in float.
  */
 #ifndef SERVELAB_BACKEND_CPU_ATTENTION_H
 #define SERVELAB_BACKEND_CPU_ATTENTION_H
@@ -33,6 +34,7 @@ static inline int32_t attention_head_pad(int32_t head_dim) {
 struct attention_shape {
     int32_t n_heads, n_kv_heads, head_dim;
     float scale; /* 1 / sqrt(head_dim) */
+    bool half;   /* the cache is in half precision */
     /* Planted faults (cpu.h). */
     bool interleaved_groups; /* query head h reads KV head h % n_kv_heads, not h / group */
     int32_t lost_block;      /* this logical block reads as zeros; -1: none */
@@ -60,16 +62,19 @@ void attention_plan(struct attention *a, const struct attention_span *spans, int
 /* Attention of one layer over the planned spans. q, out: (rows, stride) with n_heads * head_dim
  * values a row; q is rotated already, and the new keys and values are in the cache already. */
 void attention_run(struct attention *a, struct pool *pool, const float *q, int32_t q_stride,
-                   const float *keys, const float *values, float *out, int32_t out_stride);
+                   const void *keys, const void *values, float *out, int32_t out_stride);
 
 /* Writes one token's key and value (head_dim values of one KV head) into slot `slot` of the block
  * that starts at `keys` and `values`. */
-void attention_put(const struct attention_shape *shape, float *keys, float *values, int32_t slot,
+void attention_put(const struct attention_shape *shape, void *keys, void *values, int32_t slot,
                    const float *k, const float *v);
 
-/* Values of one KV head in one block. */
+static inline size_t attention_value_bytes(bool half) {
+    return half ? 2 : 4;
+}
+/* Bytes of one KV head in one block, of keys or values. */
 static inline size_t attention_head_block(const struct attention_shape *s) {
-    return 16 * (size_t)attention_head_pad(s->head_dim);
+    return 16 * (size_t)attention_head_pad(s->head_dim) * attention_value_bytes(s->half);
 }
 
 #endif

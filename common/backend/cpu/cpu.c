@@ -38,6 +38,7 @@ static int choose_limits(struct cpu_backend *b, const struct backend_config *c, 
     const struct model_config *m = &c->model->config;
     i->name = "cpu";
     i->precision = backend_precision_name(b->options.precision);
+    i->kv_type = backend_kv_name(b->options.kv);
     i->vocab_size = m->vocab_size;
     i->max_seqs = c->max_seqs ? c->max_seqs : 1;
     i->max_seq_tokens = c->max_seq_tokens ? c->max_seq_tokens : m->context_length;
@@ -47,8 +48,8 @@ static int choose_limits(struct cpu_backend *b, const struct backend_config *c, 
         check_limit("max_step_tokens", i->max_step_tokens, MAX_STEP_TOKENS, e))
         return -1;
     if (i->max_step_tokens < i->max_seqs) i->max_step_tokens = i->max_seqs;
-    i->kv_bytes_per_token =
-        2 * (int64_t)sizeof(float) * m->n_layers * m->n_kv_heads * attention_head_pad(m->head_dim);
+    i->kv_bytes_per_token = 2 * (int64_t)attention_value_bytes(b->options.kv == KV_F16) *
+                            m->n_layers * m->n_kv_heads * attention_head_pad(m->head_dim);
     int64_t blocks = (int64_t)i->max_seqs * policy_blocks_for(i->max_seq_tokens);
     if (c->kv_bytes) blocks = c->kv_bytes / (i->kv_bytes_per_token * KV_BLOCK_TOKENS);
     if (c->kv_blocks) blocks = c->kv_blocks;
@@ -67,6 +68,7 @@ static int check_options(const struct cpu_backend *b, struct err *e) {
     const struct backend_cpu_options *o = &b->options;
     const struct model_config *m = &b->config;
     if (o->weights > WEIGHTS_INT4) return err_at(e, 0, "weights", "there is no such precision");
+    if (o->kv > KV_F16) return err_at(e, 0, "kv", "is neither f32 nor f16");
     if (o->precision > PRECISION_FAST)
         return err_at(e, 0, "precision", "is neither exact nor fast");
     switch (o->fault) {
@@ -111,7 +113,7 @@ static int create_kv(struct cpu_backend *b, struct err *e) {
     const struct backend_info *i = &b->base.info;
     b->layer_kv =
         (size_t)i->kv_blocks * (size_t)b->config.n_kv_heads * attention_head_block(&b->shape);
-    b->kv_bytes = b->layer_kv * (size_t)b->config.n_layers * sizeof(float);
+    b->kv_bytes = b->layer_kv * (size_t)b->config.n_layers;
     b->keys = map_zeroed(b->kv_bytes);
     b->values = map_zeroed(b->kv_bytes);
     if (b->keys && b->values) return 0;
@@ -260,6 +262,7 @@ static int init(struct cpu_backend *b, const struct backend_config *c, struct er
         .n_heads = m->n_heads,
         .n_kv_heads = m->n_kv_heads,
         .head_dim = m->head_dim,
+        .half = b->options.kv == KV_F16,
         .scale = fault == FAULT_NO_SOFTMAX_SCALE ? 1.0f : (float)(1 / sqrt((double)m->head_dim)),
         .interleaved_groups = fault == FAULT_WRONG_HEAD_MAP,
         .lost_block = fault == FAULT_LOST_KV_BLOCK ? b->options.fault_arg : -1,

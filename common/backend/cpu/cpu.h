@@ -6,11 +6,11 @@
  * serving engine, as it happens in practice. By default the model runs as it is stored, and the
  * options cost nothing.
  *
- * Numerics. Weights are widened to float exactly (dequant.h), activations, keys and values are
- * float, every product is a fused multiply-add in float, in an order that matmul.h and attention.h
- * fix. With PRECISION_FAST, products with quantised matrices are integer sums instead, in an order
- * that packed.h fixes. Either way a token's logits have the same bits for every batch, every
- * division of its prompt into steps, every choice of blocks and every number of threads.
+ * Numerics. Weights are widened to float exactly (dequant.h), activations, and by default keys and
+ * values, are float, every product is a fused multiply-add in float, in an order that matmul.h and
+ * attention.h fix. With PRECISION_FAST, products with quantised matrices are integer sums instead,
+ * in an order that packed.h fixes. Either way a token's logits have the same bits for every batch,
+ * every division of its prompt into steps, every choice of blocks and every number of threads.
  */
 #ifndef SERVELAB_BACKEND_CPU_CPU_H
 #define SERVELAB_BACKEND_CPU_CPU_H
@@ -31,6 +31,10 @@ enum backend_weights {
  * matrices are copied, and the file's pages are given back. */
 enum backend_precision { PRECISION_EXACT, PRECISION_FAST };
 
+/* The type of the cache's keys and values. F16 rounds each to 11 significant bits: half the bytes
+ * for the same tokens. A key or value above 65,504 becomes infinite. */
+enum backend_kv { KV_F32, KV_F16 };
+
 enum backend_fault {
     FAULT_NONE,
     FAULT_LOST_KV_BLOCK,    /* logical block fault_arg of every sequence reads as zeros */
@@ -43,6 +47,7 @@ enum backend_fault {
 struct backend_cpu_options {
     enum backend_weights weights;
     enum backend_precision precision;
+    enum backend_kv kv;
     enum backend_fault fault;
     int32_t fault_arg; /* 0 where the fault takes none */
 };
@@ -53,9 +58,11 @@ struct backend_cpu_options {
 struct backend *backend_cpu_create_with(const struct backend_config *c,
                                         const struct backend_cpu_options *o, struct err *e);
 
-/* "f32", "bf16", ...; "exact", "fast"; and "lost-kv-block", ...; for tables and flags. */
+/* "f32", "bf16", ...; "exact", "fast"; "f32", "f16"; and "lost-kv-block", ...; for tables and
+ * flags. */
 const char *backend_weights_name(enum backend_weights w);
 const char *backend_precision_name(enum backend_precision p);
+const char *backend_kv_name(enum backend_kv kv);
 const char *backend_fault_name(enum backend_fault f);
 
 /* How the kernels were compiled: "avx512", "avx2", "neon" or "portable". */

@@ -15,6 +15,7 @@
 
 #include "backend/cpu/dequant.h"
 #include "backend/cpu/ops.h"
+#include "backend/cpu/packed.h"
 #include "sched/policy.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ struct step {
     int32_t rows; /* tokens that are still computed */
     const struct cpu_layer *layer;
     const float *norm_weight;
-    float *layer_keys, *layer_values;
+    uint8_t *layer_keys, *layer_values;
 };
 
 static void over_rows(struct step *s, pool_fn *fn);
@@ -92,12 +93,19 @@ static int32_t item_end(const struct step *s, int32_t item) {
 
 /* ---- single rows ----------------------------------------------------------------------------- */
 
+static void embed(const struct weight *w, int32_t token, float *out) {
+    if (w->packed)
+        packed_row(&w->stored, w->packed, token, out);
+    else
+        dequant_row(&w->stored, token, out);
+}
+
 static void embed_rows(void *ctx, int32_t item, int32_t thread) {
     struct step *s = ctx;
     struct cpu_backend *b = s->b;
     (void)thread;
     for (int32_t t = item * TOKENS_PER_ITEM; t < item_end(s, item); t++) {
-        dequant_row(&b->weights.embedding, b->token[t], b->x + (size_t)t * (size_t)b->d_stride);
+        embed(&b->weights.embedding, b->token[t], b->x + (size_t)t * (size_t)b->d_stride);
         size_t at = (size_t)t * (size_t)(b->config.head_dim / 2);
         ops_rope_angles(b->cosines + at, b->sines + at, b->frequency, b->config.head_dim / 2,
                         b->position[t]);

@@ -29,7 +29,8 @@ static inline int32_t matmul_stride(int32_t cols) {
 /* A matrix. */
 struct weight {
     struct tensor stored;
-    const void *packed; /* groups of 16 rows (packed.h); NULL: products are exact */
+    const void *packed; /* groups of 16 rows (packed.h), and `stored` has no more than type and
+                           size; NULL: products are exact */
 };
 
 /* One product: out[t][r] = bias[r] + W[r] . x[t]; with `add`, out[t][r] += that. */

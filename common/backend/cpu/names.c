@@ -12,6 +12,10 @@ const char *backend_precision_name(enum backend_precision p) {
     return p == PRECISION_EXACT ? "exact" : p == PRECISION_FAST ? "fast" : "?";
 }
 
+const char *backend_kv_name(enum backend_kv kv) {
+    return kv == KV_F32 ? "f32" : kv == KV_F16 ? "f16" : "?";
+}
+
 const char *backend_fault_name(enum backend_fault f) {
     static const char *const names[] = {"none",           "lost-kv-block",    "rope-off-by-one",
                                         "wrong-head-map", "no-softmax-scale", "skipped-layer"};

@@ -39,21 +39,45 @@ VEC_INLINE size_t minima_at(enum dtype t, int32_t blocks) {
     return scales_at(t, blocks) + (size_t)blocks * PACKED_ROWS * 2;
 }
 
+/* Where byte i of the codes of a stored block is: of row r of the group, block b. */
+VEC_INLINE size_t code_at(enum dtype t, int32_t b, int32_t r, size_t i) {
+    return (size_t)b * code_bytes(t) + i / 4 * 4 * PACKED_ROWS + (size_t)r * 4 + i % 4;
+}
+VEC_INLINE uint8_t shifted(enum dtype t, uint8_t code) { /* by 128, and back */
+    return t == DTYPE_Q8_0 ? code ^ 0x80 : code;
+}
+
 void packed_group(enum dtype t, int32_t cols, const void *const rows[PACKED_ROWS], void *out) {
     INVARIANT(packed_has(t) && cols % QBLOCK == 0);
     int32_t blocks = cols / QBLOCK;
-    size_t header = stored_header(t), stored = dtype_block_bytes(t), codes = stored - header;
+    size_t header = stored_header(t), stored = dtype_block_bytes(t);
     uint8_t *p = out, zero[Q8_0_BYTES] = {0};
     for (int32_t b = 0; b < blocks; b++)
         for (int32_t r = 0; r < PACKED_ROWS; r++) {
             const uint8_t *from = rows[r] ? (const uint8_t *)rows[r] + (size_t)b * stored : zero;
-            for (size_t i = 0; i < codes; i++)
-                p[(size_t)b * code_bytes(t) + i / 4 * 4 * PACKED_ROWS + (size_t)r * 4 + i % 4] =
-                    from[header + i] ^ (t == DTYPE_Q8_0 ? 0x80 : 0);
+            for (size_t i = 0; i < stored - header; i++)
+                p[code_at(t, b, r, i)] = shifted(t, from[header + i]);
             size_t at = ((size_t)b * PACKED_ROWS + (size_t)r) * 2;
             memcpy(p + scales_at(t, blocks) + at, from, 2);
             if (t == DTYPE_Q4_1) memcpy(p + minima_at(t, blocks) + at, from + 2, 2);
         }
+}
+
+void packed_row(const struct tensor *w, const void *groups, int32_t row, float *out) {
+    enum dtype t = w->dtype;
+    int32_t blocks = w->cols / QBLOCK, r = row % PACKED_ROWS;
+    size_t header = stored_header(t), stored = dtype_block_bytes(t);
+    const uint8_t *p =
+        (const uint8_t *)groups + (size_t)(row / PACKED_ROWS) * packed_group_bytes(t, w->cols);
+    for (int32_t b = 0; b < blocks; b++) {
+        uint8_t block[Q8_0_BYTES]; /* as it was stored */
+        size_t at = ((size_t)b * PACKED_ROWS + (size_t)r) * 2;
+        memcpy(block, p + scales_at(t, blocks) + at, 2);
+        if (t == DTYPE_Q4_1) memcpy(block + 2, p + minima_at(t, blocks) + at, 2);
+        for (size_t i = 0; i < stored - header; i++)
+            block[header + i] = shifted(t, p[code_at(t, b, r, i)]);
+        dequant_row(&(struct tensor){block, t, 1, QBLOCK}, 0, out + (size_t)b * QBLOCK);
+    }
 }
 
 /* ---- activations ----------------------------------------------------------------------------- */

@@ -40,6 +40,9 @@ size_t packed_group_bytes(enum dtype t, int32_t cols);
 /* Packs 16 stored rows; a NULL row is zeros. out: packed_group_bytes, aligned to 64. */
 void packed_group(enum dtype t, int32_t cols, const void *const rows[PACKED_ROWS], void *out);
 
+/* One row as floats: the values of dequant_row. groups: w's groups of 16 rows. */
+void packed_row(const struct tensor *w, const void *groups, int32_t row, float *out);
+
 /* Bytes of the rounded activations of `tokens` tokens. cols % 32 == 0. */
 size_t packed_x_bytes(int32_t tokens, int32_t cols);
 /* Rounds token `token` of `tokens`. x: (cols); out: packed_x_bytes, aligned to 64. */

@@ -17,8 +17,7 @@ struct cpu_layer {
 };
 
 struct cpu_weights {
-    struct tensor embedding; /* (vocab_size, d_model) */
-    struct weight head;      /* (vocab_size, d_model) */
+    struct weight embedding, head; /* (vocab_size, d_model) */
     const float *final_norm;
     const float *rope_factors; /* (head_dim / 2), or NULL */
     struct cpu_layer *layers;
@@ -48,9 +47,9 @@ struct cpu_backend {
     struct attention *attention;
 
     /* The KV pool: for each layer kv_blocks blocks of keys, and the same of values. */
-    float *keys, *values; /* (layer, block, kv_head, head_pad, 16) and (.., 16, head_pad) */
-    size_t layer_kv;      /* floats of one layer in either */
-    size_t kv_bytes;      /* of either */
+    uint8_t *keys, *values; /* (layer, block, kv_head, head_pad, 16) and (.., 16, head_pad) */
+    size_t layer_kv;        /* bytes of one layer in either */
+    size_t kv_bytes;        /* of either */
 
     /* Activations of one step: max_step_tokens rows, `..._stride` floats apart, padding zero. */
     int32_t d_stride, q_stride, kv_stride, ffn_stride;

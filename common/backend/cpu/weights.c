@@ -85,9 +85,9 @@ static void *pack(struct cpu_weights *w, const struct tensor *from, const struct
     return data;
 }
 
-/* A matrix as the options say. `looked_up`: the kernels also read single rows of it, as stored. */
+/* A matrix as the options say. */
 static int matrix(struct cpu_weights *w, const struct backend_cpu_options *o,
-                  const struct tensor *from, bool looked_up, struct weight *to, struct err *e) {
+                  const struct tensor *from, struct weight *to, struct err *e) {
     *to = (struct weight){.stored = *from};
     struct tensor *t = &to->stored;
     if (o->weights != WEIGHTS_AS_STORED) t->dtype = stored_as[o->weights];
@@ -98,10 +98,13 @@ static int matrix(struct cpu_weights *w, const struct backend_cpu_options *o,
                        "multiple of 32",
                        backend_weights_name(o->weights), from->cols);
     bool packed = o->precision == PRECISION_FAST && packed_has(t->dtype);
-    bool copied = t->dtype != from->dtype && (looked_up || !packed);
+    bool copied = t->dtype != from->dtype && !packed;
     float *row = malloc(((size_t)from->cols + QBLOCK) * sizeof *row);
     if (!row) return err_set(e, "out of memory for one row of weights");
-    if (packed) to->packed = pack(w, from, t, row, e);
+    if (packed) {
+        to->packed = pack(w, from, t, row, e);
+        t->data = NULL;
+    }
     if (copied) t->data = rows_in(w, from, t, row, e);
     free(row);
     w->bytes += (int64_t)row_bytes * t->rows;
@@ -134,7 +137,7 @@ static int layer(struct cpu_weights *w, const struct backend_cpu_options *o,
                {&from->wo, &to->wo},        {&from->w_gate, &to->w_gate}, {&from->w_up, &to->w_up},
                {&from->w_down, &to->w_down}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (matrix(w, o, all[i].from, false, all[i].to, e)) return -1;
+        if (matrix(w, o, all[i].from, all[i].to, e)) return -1;
     return 0;
 }
 
@@ -142,17 +145,15 @@ int cpu_weights_init(struct cpu_weights *w, const struct model *m,
                      const struct backend_cpu_options *o, struct err *e) {
     const struct backend_cpu_options exact = {.weights = o->weights};
     bool tied = m->head.data == m->embedding.data;
-    struct weight embedding;
     *w = (struct cpu_weights){0};
     w->layers = calloc((size_t)m->config.n_layers, sizeof *w->layers);
     if (!w->layers) return err_set(e, "out of memory for %d layers", m->config.n_layers);
     if (vector(w, &m->final_norm, &w->final_norm, e) ||
         vector(w, &m->rope_factors, &w->rope_factors, e) ||
-        matrix(w, tied ? o : &exact, &m->embedding, true, &embedding, e))
+        matrix(w, tied ? o : &exact, &m->embedding, &w->embedding, e))
         return -1;
-    w->embedding = embedding.stored;
-    w->head = embedding;
-    if (!tied && matrix(w, o, &m->head, false, &w->head, e)) return -1;
+    w->head = w->embedding;
+    if (!tied && matrix(w, o, &m->head, &w->head, e)) return -1;
     for (int32_t i = 0; i < m->config.n_layers; i++)
         if (layer(w, o, &m->layers[i], &w->layers[i], e)) return -1;
     /* The packed matrices aren't read from the file again. */

@@ -153,6 +153,8 @@ START_TEST(maps_a_file) {
     struct gguf *g = gguf_open(path, &e);
     ck_assert_msg(g != NULL, "%s", e.text);
     check_good(g);
+    gguf_give_back(g); /* read again from the file */
+    check_good(g);
     gguf_close(g);
     unlink(path);
     free(file);

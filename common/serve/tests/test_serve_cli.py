@@ -36,7 +36,7 @@ def by_id(path):
 def bad_flags_are_named():
     for args, part in ((["--port", "70000"], "--port"), (["--port", "x"], "--port"), (["--nope"], "--nope"),
                        (["--model"], "--model"), (["extra"], "extra"), (["--max-waiting", "0"], "--max-waiting"),
-                       (["--precision", "slow"], "'slow'"),
+                       (["--precision", "slow"], "'slow'"), (["--kv-type", "f8"], "'f8'"),
                        (["--model", "/nonexistent/m.gguf"], "/nonexistent/m.gguf"), (["--host", "no such host", "--port", "0"], "--host"),
                        (["--host", "192.0.2.1", "--port", "0"], "--host"), (["--web", "/nonexistent"], "--web"),
                        (["--web", "/"], "index.html"), (["--port", "0", "--log", "/nonexistent/log"], "/nonexistent/log"),
@@ -55,6 +55,7 @@ def limits_that_cannot_be_are_refused_under_the_flags_name():
                              (["--kv-bytes", "100000", "--kv-blocks", "4"], "--kv-bytes", "--kv-blocks"),
                              (["--backend", "none", "--kv-bytes", "100000"], "--kv-bytes", "--backend none"),
                              (["--backend", "none", "--precision", "fast"], "--precision", "--backend none"),
+                             (["--backend", "none", "--kv-type", "f16"], "--kv-type", "--backend none"),
                              (["--backend", "none", "--max-batch", "4096", "--context", "16777216"], "--kv-blocks", "blocks"),
                              (["--context", "1000000"], "--context", "1000000"),
                              (["--policy", "wait-for-n:257"], "--policy", "--max-waiting"),
@@ -90,10 +91,18 @@ def ready_line():
 
 
 def precision_is_stated():
-    for given, want in (([], "exact"), (["--precision", "fast"], "fast")):
+    for given, want in (([], ("exact", "f32")), (["--precision", "fast", "--kv-type", "f16"], ("fast", "f16"))):
         with tempfile.NamedTemporaryFile("r") as log, RealServer(*given, "--step-log", log.name) as s:
-            head = json.loads(log.readline())
-            equal((s.ready["precision"], s.get("/health").json()["precision"], head["precision"]), (want, want, want))
+            for said in (s.ready, s.get("/health").json(), json.loads(log.readline())):
+                equal((said["precision"], said["kv_type"]), want)
+
+
+def kv_bytes_hold_twice_as_many_halves():
+    blocks = []
+    for kind in ("f32", "f16"):
+        with RealServer("--kv-type", kind, "--kv-bytes", "50000000") as s:
+            blocks.append(s.ready["kv_blocks"])
+    assert blocks[1] in (2 * blocks[0], 2 * blocks[0] + 1), blocks
 
 
 def page_from_a_folder():
@@ -299,7 +308,7 @@ def two_thousand_and_forty_eight_tokens_exactly():
 
 
 TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_name, help_has_an_example, port_in_use, ready_line,
-         precision_is_stated, page_from_a_folder,
+         precision_is_stated, kv_bytes_hold_twice_as_many_halves, page_from_a_folder,
          more_connections_than_the_usual_limit, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]

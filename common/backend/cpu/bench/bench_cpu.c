@@ -2,7 +2,7 @@
  * the prompt. One JSON line a repetition; bench_vs_llamacpp.py runs it beside llama.cpp.
  *
  *   bench_cpu MODEL.gguf [--threads N] [--prompt N] [--decode N] [--step N] [--reps N]
- *             [--batch N] [--precision exact|fast]
+ *             [--batch N] [--precision exact|fast] [--kv-type f32|f16]
  *
  * --batch: so many sequences are decoded together, one token each in a step, each behind a prompt
  * of its own.
@@ -20,8 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MAX_BATCH = 256 };
 
@@ -33,6 +33,14 @@ static double cpu_now_s(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static long resident_kib(void) {
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%*d %ld", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 struct run {
@@ -80,7 +88,8 @@ static int decode(struct run *r, int32_t depth, struct timing *t) {
 
 static int usage(void) {
     fprintf(stderr, "usage: bench_cpu MODEL.gguf [--threads N] [--prompt N] [--decode N] "
-                    "[--step N] [--reps N] [--batch N] [--precision exact|fast]\n");
+                    "[--step N] [--reps N] [--batch N] [--precision exact|fast] "
+                    "[--kv-type f32|f16]\n");
     return 2;
 }
 
@@ -88,15 +97,13 @@ static int measure(struct run *r, int32_t threads, int reps, const char *precisi
     for (int i = 0; i < reps; i++) {
         struct timing p, deep, shallow;
         if (prefill(r, &p) || decode(r, r->n_prompt, &deep) || decode(r, 0, &shallow)) return 1;
-        struct rusage used;
-        getrusage(RUSAGE_SELF, &used);
         printf("{\"engine\": \"servelab\", \"kernels\": \"%s\", \"precision\": \"%s\", "
-               "\"threads\": %d, \"batch\": %d, \"peak_rss_kib\": %ld, "
+               "\"threads\": %d, \"batch\": %d, \"resident_kib\": %ld, "
                "\"prompt_tokens\": %d, \"step_tokens\": %d, \"decode_tokens\": %d, "
                "\"prefill_wall_s\": %.6f, \"prefill_cpu_s\": %.6f, "
                "\"decode_deep_wall_s\": %.6f, \"decode_deep_cpu_s\": %.6f, "
                "\"decode_shallow_wall_s\": %.6f, \"decode_shallow_cpu_s\": %.6f}\n",
-               backend_cpu_kernels(), precision, threads, r->batch, used.ru_maxrss,
+               backend_cpu_kernels(), precision, threads, r->batch, resident_kib(),
                r->batch * r->n_prompt, r->step, r->batch * r->n_decode, p.wall_s, p.cpu_s,
                deep.wall_s, deep.cpu_s, shallow.wall_s, shallow.cpu_s);
         fflush(stdout);
@@ -105,17 +112,22 @@ static int measure(struct run *r, int32_t threads, int reps, const char *precisi
 }
 
 int main(int argc, char **argv) {
-    static const struct option flags[] = {
-        {"threads", required_argument, 0, 't'},   {"prompt", required_argument, 0, 'p'},
-        {"decode", required_argument, 0, 'd'},    {"step", required_argument, 0, 's'},
-        {"reps", required_argument, 0, 'r'},      {"batch", required_argument, 0, 'b'},
-        {"precision", required_argument, 0, 'x'}, {0}};
+    static const struct option flags[] = {{"threads", required_argument, 0, 't'},
+                                          {"prompt", required_argument, 0, 'p'},
+                                          {"decode", required_argument, 0, 'd'},
+                                          {"step", required_argument, 0, 's'},
+                                          {"reps", required_argument, 0, 'r'},
+                                          {"batch", required_argument, 0, 'b'},
+                                          {"precision", required_argument, 0, 'x'},
+                                          {"kv-type", required_argument, 0, 'k'},
+                                          {0}};
     struct backend_cpu_options options = {0};
     int32_t threads = 0, reps = 3;
     struct run r = {.n_prompt = 2048, .n_decode = 128, .step = 0, .batch = 1};
     for (int c; (c = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         if (c == 'x' && !strcmp(optarg, "fast")) options.precision = PRECISION_FAST;
-        if (c == 'x') continue;
+        if (c == 'k' && !strcmp(optarg, "f16")) options.kv = KV_F16;
+        if (c == 'x' || c == 'k') continue;
         int32_t v = optarg ? atoi(optarg) : 0;
         if (c == '?' || v < 1) return usage();
         *(c == 't'   ? &threads

@@ -24,11 +24,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 METRICS = [("prefill", "prompt_tokens"), ("decode_shallow", "decode_tokens"), ("decode_deep", "decode_tokens")]
 
 
+def resident_kib():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4
+
+
 class LlamaCpp:
     """llama.cpp's C interface, used as its own benchmark does: random ids, no sampling, cache cleared."""
 
     def __init__(self, args):
         import llama_cpp
+        before = resident_kib()
         self.lib, self.args = llama_cpp, args
         self.quiet = llama_cpp.llama_log_callback(lambda level, text, data: None)  # kept alive with the engine
         llama_cpp.llama_log_set(self.quiet, None)
@@ -47,6 +52,7 @@ class LlamaCpp:
         ids = np.random.default_rng(0).integers(0, vocab, args.prompt)
         self.ids = ids.tolist()
         self.batch = llama_cpp.llama_batch_init(c.n_batch, 0, 1)
+        self.before = before
         self.name = f"llama-cpp-python {llama_cpp.__version__}: {llama_cpp.llama_print_system_info().decode()}"
 
     def feed(self, tokens, sequences, pos):
@@ -87,13 +93,14 @@ class LlamaCpp:
         out["decode_deep_wall_s"], out["decode_deep_cpu_s"] = self.timed(lambda: self.decode(self.args.prompt))
         self.clear()
         out["decode_shallow_wall_s"], out["decode_shallow_cpu_s"] = self.timed(lambda: self.decode(0))
+        out["resident_kib"] = resident_kib() - self.before
         return out
 
 
 def our_turn(args):
     run = subprocess.run([args.bench, args.model, "--threads", str(args.threads), "--prompt", str(args.prompt),
                           "--decode", str(args.decode), "--step", str(args.step), "--reps", "1", "--batch", str(args.batch),
-                          "--precision", args.precision, *args.ours],
+                          "--precision", args.precision, "--kv-type", args.kv_type, *args.ours],
                          capture_output=True, text=True, check=False)
     if run.returncode:
         raise SystemExit(run.stderr)
@@ -123,6 +130,7 @@ def main():
     p.add_argument("--step", type=int, default=512)
     p.add_argument("--batch", type=int, default=1, help="sequences decoded together")
     p.add_argument("--precision", choices=["exact", "fast"], default="exact", help="ours")
+    p.add_argument("--kv-type", choices=["f32", "f16"], default="f32", help="ours; llama.cpp's is f16")
     p.add_argument("--turns", type=int, default=5)
     p.add_argument("ours", nargs="*", help="further flags for bench_cpu, after --")
     args = p.parse_args()
@@ -133,8 +141,11 @@ def main():
         ours.append(our_turn(args))
         theirs.append(engine.turn())
         print(f"turn {turn + 1} of {args.turns}", file=sys.stderr, flush=True)
-    print(f"{args.precision}, {args.threads} threads, batch {args.batch}, prompt {args.prompt} in steps of {args.step}, {args.decode} tokens decoded, "
+    print(f"{args.precision}, cache {args.kv_type}, {args.threads} threads, batch {args.batch}, prompt {args.prompt} in steps of {args.step}, {args.decode} tokens decoded, "
           f"{args.turns} turns, kernels {ours[0]['kernels']}")
+    mib = [statistics.median(r["resident_kib"] for r in side) / 1024 for side in (ours, theirs)]
+    print(f"resident at the end: ours {mib[0]:.1f} MiB, llama.cpp {mib[1]:.1f} MiB more than before loading, "
+          f"ratio {mib[0] / mib[1]:.2f}")
     report(ours, theirs, "wall")
     report(ours, theirs, "cpu")
 

@@ -31,6 +31,8 @@ static const struct kind {
              {DTYPE_Q8_0, {0}},
              {DTYPE_Q4_0, {0}},
              {DTYPE_Q4_1, {0}},
+             {DTYPE_F32, {.kv = KV_F16}},
+             {DTYPE_Q8_0, {.precision = PRECISION_FAST, .kv = KV_F16}},
              {DTYPE_Q8_0, {.precision = PRECISION_FAST}},
              {DTYPE_Q4_0, {.precision = PRECISION_FAST}},
              {DTYPE_Q4_1, {.precision = PRECISION_FAST}}};

@@ -21,11 +21,11 @@ build() { # build NAME FLAGS...: objects and the test programs
     local dir=$out/$1 s o
     shift
     rm -rf "$dir" && mkdir -p "$dir" # objects of an earlier tree would be linked too
-    for s in $sources common/backend/cpu/tests/test_{forward,invariance,packed}.c; do
+    for s in $sources common/backend/cpu/tests/test_{forward,invariance,kv,packed}.c; do
         o=$dir/$(basename "$s" .c).o
         "$cc" -Icommon -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror "$@" -c "$s" -o "$o" -pthread || return 1
     done
-    for s in test_forward test_invariance test_packed; do
+    for s in test_forward test_invariance test_kv test_packed; do
         "$cc" -pthread "$dir/$s.o" $(ls "$dir"/*.o | grep -v /test_) -lcheck -lsubunit -lrt -lm -o "$dir/$s" || return 1
     done
 }
@@ -37,7 +37,7 @@ check() { # check NAME FLAGS...
         result 1 "$name kernels compile"
         return
     fi
-    for t in test_forward test_invariance test_packed; do
+    for t in test_forward test_invariance test_kv test_packed; do
         "$out/$name/$t" >"$out/$name/$t.tap" 2>&1
         local rc=$?
         grep '^not ok' "$out/$name/$t.tap" >&2

@@ -3,6 +3,7 @@
  * The products are compared bit for bit with a plain loop over the stored rows. Every kernel is
  * compared with it (test_other_kernels.sh), so all kernels give the same bits.
  */
+#include "backend/cpu/dequant.h"
 #include "backend/cpu/packed.h"
 #include "backend/cpu/tests/feeding.h"
 #include "backend/cpu/tests/reference.h"
@@ -106,6 +107,20 @@ START_TEST(products_have_the_plain_loops_bits) {
                                   t, tokens, row0 + r, (double)got[t][r], (double)want);
                 }
         }
+    free((void *)w.data);
+}
+END_TEST
+
+START_TEST(rows_come_back_from_the_packed_form) {
+    struct tensor w = random_matrix(types[_i]);
+    void *groups = packed_of(&w);
+    for (int32_t r = 0; r < ROWS; r++) {
+        float got[COLS], want[COLS];
+        packed_row(&w, groups, r, got);
+        dequant_row(&w, r, want);
+        ck_assert(compare_bits(got, want, COLS).ok);
+    }
+    free(groups);
     free((void *)w.data);
 }
 END_TEST
@@ -254,6 +269,7 @@ int main(void) {
     TCase *t = tcase_create("packed");
     suite_add_tcase(s, t);
     tcase_add_loop_test(t, products_have_the_plain_loops_bits, 0, 3);
+    tcase_add_loop_test(t, rows_come_back_from_the_packed_form, 0, 3);
     tcase_add_loop_test(t, products_are_near_the_exact_ones, 0, 3);
     tcase_add_loop_test(t, extreme_codes_do_not_overflow, 0, 3);
     tcase_add_loop_test(t, a_block_that_is_not_finite_gives_nan, 0, 3);
