@@ -18,7 +18,7 @@ extern const char *const machine_kv_types[];   /* of enum backend_kv, likewise *
     "(f32)"
 #define MACHINE_PRECISION_HELP                                                                     \
     "exact, or fast: products with Q8_0, Q4_0 and Q4_1 weights round their inputs to 8 bits; "     \
-    "changes nothing for F32, F16 and BF16 (exact)"
+    "changes no result for F32, F16 and BF16 (exact)"
 
 /* Numbers that are 0 take the default. */
 struct machine_flags {

@@ -27,8 +27,8 @@ enum backend_weights {
 };
 
 /* FAST rounds activations to 8 bits in blocks of 32 and sums integers (packed.h), in the products
- * with matrices of type Q8_0, Q4_0 and Q4_1. It changes nothing for F32, F16 and BF16. Those
- * matrices are copied, and the file's pages are given back. */
+ * with matrices of type Q8_0, Q4_0 and Q4_1. It changes no result for F32, F16 and BF16. All
+ * weights are copied into huge pages, and the file's pages are given back. */
 enum backend_precision { PRECISION_EXACT, PRECISION_FAST };
 
 /* The type of the cache's keys and values. F16 rounds each to 11 significant bits: half the bytes

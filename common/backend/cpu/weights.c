@@ -61,8 +61,11 @@ static void *rows_in(struct cpu_weights *w, const struct tensor *from, const str
                      float *row, struct err *e) {
     size_t bytes = dtype_row_bytes(to->dtype, to->cols);
     uint8_t *data = own(w, bytes * (size_t)from->rows, e);
-    for (int32_t r = 0; data && r < from->rows; r++)
-        row_in(from, to, r, row, data + (size_t)r * bytes);
+    for (int32_t r = 0; data && r < from->rows; r++) {
+        uint8_t *out = data + (size_t)r * bytes;
+        const void *p = row_in(from, to, r, row, out);
+        if (p != out) memcpy(out, p, bytes);
+    }
     return data;
 }
 
@@ -97,8 +100,8 @@ static int matrix(struct cpu_weights *w, const struct backend_cpu_options *o,
                        "weights can't be rounded to %s: a matrix has %d columns, which isn't a "
                        "multiple of 32",
                        backend_weights_name(o->weights), from->cols);
-    bool packed = o->precision == PRECISION_FAST && packed_has(t->dtype);
-    bool copied = t->dtype != from->dtype && !packed;
+    bool fast = o->precision == PRECISION_FAST, packed = fast && packed_has(t->dtype);
+    bool copied = (fast || t->dtype != from->dtype) && !packed;
     float *row = malloc(((size_t)from->cols + QBLOCK) * sizeof *row);
     if (!row) return err_set(e, "out of memory for one row of weights");
     if (packed) {
@@ -111,12 +114,13 @@ static int matrix(struct cpu_weights *w, const struct backend_cpu_options *o,
     return (packed && !to->packed) || (copied && !t->data) ? -1 : 0;
 }
 
-/* A norm, bias or rope factor as floats, copied only where it isn't aligned F32; NULL stays NULL.
- */
-static int vector(struct cpu_weights *w, const struct tensor *from, const float **to,
-                  struct err *e) {
+/* A norm, bias or rope factor as floats, copied where it isn't aligned F32 or where all weights are
+ * copied; NULL stays NULL. */
+static int vector(struct cpu_weights *w, const struct backend_cpu_options *o,
+                  const struct tensor *from, const float **to, struct err *e) {
+    bool usable = from->dtype == DTYPE_F32 && (uintptr_t)from->data % 4 == 0;
     *to = from->data;
-    if (!from->data || (from->dtype == DTYPE_F32 && (uintptr_t)from->data % 4 == 0)) return 0;
+    if (!from->data || (usable && o->precision == PRECISION_EXACT)) return 0;
     float *v = own(w, ((size_t)from->cols + QBLOCK) * sizeof *v, e);
     if (!v) return -1;
     dequant_row(from, 0, v);
@@ -126,9 +130,9 @@ static int vector(struct cpu_weights *w, const struct tensor *from, const float 
 
 static int layer(struct cpu_weights *w, const struct backend_cpu_options *o,
                  const struct model_layer *from, struct cpu_layer *to, struct err *e) {
-    if (vector(w, &from->attn_norm, &to->attn_norm, e) ||
-        vector(w, &from->ffn_norm, &to->ffn_norm, e) || vector(w, &from->bq, &to->bq, e) ||
-        vector(w, &from->bk, &to->bk, e) || vector(w, &from->bv, &to->bv, e))
+    if (vector(w, o, &from->attn_norm, &to->attn_norm, e) ||
+        vector(w, o, &from->ffn_norm, &to->ffn_norm, e) || vector(w, o, &from->bq, &to->bq, e) ||
+        vector(w, o, &from->bk, &to->bk, e) || vector(w, o, &from->bv, &to->bv, e))
         return -1;
     const struct {
         const struct tensor *from;
@@ -143,20 +147,20 @@ static int layer(struct cpu_weights *w, const struct backend_cpu_options *o,
 
 int cpu_weights_init(struct cpu_weights *w, const struct model *m,
                      const struct backend_cpu_options *o, struct err *e) {
-    const struct backend_cpu_options exact = {.weights = o->weights};
+    const struct backend_cpu_options exact = {.weights = o->weights}; /* only looked up */
     bool tied = m->head.data == m->embedding.data;
     *w = (struct cpu_weights){0};
     w->layers = calloc((size_t)m->config.n_layers, sizeof *w->layers);
     if (!w->layers) return err_set(e, "out of memory for %d layers", m->config.n_layers);
-    if (vector(w, &m->final_norm, &w->final_norm, e) ||
-        vector(w, &m->rope_factors, &w->rope_factors, e) ||
+    if (vector(w, o, &m->final_norm, &w->final_norm, e) ||
+        vector(w, o, &m->rope_factors, &w->rope_factors, e) ||
         matrix(w, tied ? o : &exact, &m->embedding, &w->embedding, e))
         return -1;
     w->head = w->embedding;
     if (!tied && matrix(w, o, &m->head, &w->head, e)) return -1;
     for (int32_t i = 0; i < m->config.n_layers; i++)
         if (layer(w, o, &m->layers[i], &w->layers[i], e)) return -1;
-    /* The packed matrices aren't read from the file again. */
+    /* The matrices aren't read from the file again. */
     if (o->precision == PRECISION_FAST && m->file) gguf_give_back(m->file);
     return 0;
 }
