@@ -95,7 +95,8 @@ static int matrix(struct cpu_weights *w, const struct backend_cpu_options *o,
     struct tensor *t = &to->stored;
     if (o->weights != WEIGHTS_AS_STORED) t->dtype = stored_as[o->weights];
     size_t row_bytes = dtype_row_bytes(t->dtype, t->cols);
-    if (row_bytes == 0) /* model_open refuses such widths of stored matrices */
+    INVARIANT(row_bytes > 0 || o->weights != WEIGHTS_AS_STORED); /* model_open refuses others */
+    if (row_bytes == 0)
         return err_set(e,
                        "weights can't be rounded to %s: a matrix has %d columns, which isn't a "
                        "multiple of 32",
