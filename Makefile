@@ -112,14 +112,19 @@ test-c: ## maintainer: the tests in C alone, as MODE says (what check-all runs u
 	@$(MAKE) TESTS='$$(TEST_BIN)' test
 
 # What `make test` doesn't do: sanitizers, another compiler, all mutants, and the engines that our golden data came from.
-check-all: ## maintainer: test, format, sanitizers, clang, mutants, a bare Debian, and foreign engines (hours); ONLY=asan: one step
+check-all: ## maintainer: test, format, sanitizers, clang, mutants, a bare Debian, foreign engines and clients (hours); ONLY=asan: one step
 	@ONLY="$(ONLY)" common/testing/check_all.sh
-FOREIGN_SCRIPT := $(wildcard common/*/tests/check_*.py common/backend/*/tests/check_*.py) common/load/tests/check_fleet.sh
+CLIENTS_SCRIPT := common/serve/tests/check_clients.py
+FOREIGN_SCRIPT := $(filter-out $(CLIENTS_SCRIPT),$(wildcard common/*/tests/check_*.py common/backend/*/tests/check_*.py)) \
+                  common/load/tests/check_fleet.sh
 check-foreign: build ## maintainer: our figures and golden data against the engines that they came from (6 GB of packages)
 	@common/setup/deps.sh foreign
 	@$(MAKE) -s model || echo "going on without the small model"
 	@$(MAKE) -j$(JOBS) $(TEST_BIN)
 	@$(TEST_ENV) PYTHON=build/venv-foreign/bin/python common/testing/run_tests.py $(FOREIGN_SCRIPT)
+check-clients: build ## maintainer: other people's clients against the server, 50 requests each (11 GB of packages)
+	@common/setup/deps.sh clients
+	@$(TEST_ENV) common/testing/run_tests.py $(CLIENTS_SCRIPT)
 check-bare-debian: ## maintainer: `make test` in a fresh minimal Debian without name spaces and a Python index (root, debootstrap)
 	@$(TEST_ENV) TEST_TIMEOUT_S=7200 common/testing/run_tests.py common/setup/tests/check_bare_debian.sh
 soak: ## maintainer: repeat the tests that wait (N=50) and the suite (SUITES=4), quiet and on a busy machine; T= chooses
@@ -153,4 +158,4 @@ help: ## learner: this list
 	  echo "for the $$who"; \
 	  awk -F ":.*## $$who: " "/^[a-z-]+:.*## $$who: / { printf \"  %-17s %s\n\", \$$1, \$$2 }" $(MAKEFILE_LIST); done
 
-.PHONY: build test test-c check-all check-foreign check-bare-debian soak check-headers check-format format bench deps deps-test clean help
+.PHONY: build test test-c check-all check-foreign check-clients check-bare-debian soak check-headers check-format format bench deps deps-test clean help

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# deps.sh build|demo|fleet|test|ci|foreign: installs the missing Debian or Ubuntu packages of that level (packages.txt).
+# deps.sh build|demo|fleet|test|ci|foreign|clients: installs the missing Debian or Ubuntu packages of that level (packages.txt).
 #
 # As root it installs. Otherwise it prints the command that does, and goes on. Exit status 2: a compiler or library is
 # missing, so that nothing can be built; in every other case 0.
 # `test` also makes build/venv, with the Python packages of requirements-test.txt. `foreign` (make check-all) also makes
-# build/venv-foreign, with the engines that our figures are compared with: 6 GB and a quarter of an hour.
+# build/venv-foreign, with the engines that our figures are compared with: 6 GB and a quarter of an hour. `clients` (make
+# check-all) also makes build/venv-clients (1 GB) and build/venv-clients-torch (10 GB), with other people's clients.
 set -u
 level=${1:-build}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,11 +14,11 @@ case $level in
 build) levels='build' ;;
 demo) levels='build demo' ;;
 fleet) levels='build demo fleet' ;;
-test) levels='build demo test' ;;
+test | clients) levels='build demo test' ;;
 foreign) levels='build demo fleet test' ;;
 ci) levels='build demo test ci' ;;
 *)
-    echo "deps.sh: the level '$level' is unknown; choose build, demo, fleet, test, ci or foreign" >&2
+    echo "deps.sh: the level '$level' is unknown; choose build, demo, fleet, test, ci, foreign or clients" >&2
     exit 2
     ;;
 esac
@@ -42,6 +43,11 @@ main() {
     foreign)
         make_venv venv requirements-test.txt
         make_venv venv-foreign requirements-foreign.txt
+        ;;
+    clients)
+        make_venv venv requirements-test.txt
+        make_venv venv-clients requirements-clients.txt
+        make_venv venv-clients-torch requirements-clients-torch.txt
         ;;
     esac
 }

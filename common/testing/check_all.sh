@@ -15,4 +15,5 @@ step tsan make MODE=tsan test-c
 step mutants make check-mutants
 step bare-debian make check-bare-debian
 step foreign make check-foreign
+step clients make check-clients
 steps_end
