@@ -31,7 +31,7 @@ enum {
 
 struct options {
     struct machine_flags machine;
-    const char *name, *host, *log, *step_log, *web, *port_file, *policy;
+    const char *name, *host, *cors, *log, *step_log, *web, *port_file, *policy;
     long long port, max_waiting, drain_timeout_s, record_grace_ms;
     int prefix_cache;
     bool json;
@@ -60,6 +60,8 @@ static const struct option_flag flags[] = {
     OPTION_INT(T, port, "port", "N", 0, 65535, "0 takes a free one (8080)"),
     OPTION_FILE(T, port_file, "port-file", "FILE", "write the port there once the server is ready"),
     OPTION_FILE(T, web, "web", "DIR", "serve the page from a folder, not from the program"),
+    OPTION_TEXT(T, cors, "cors", "ORIGIN",
+                "let a page of this origin use the server; * for every one (none)"),
     OPTION_HEADING("Scheduling"),
     OPTION_TEXT(T, policy, "policy", "NAME[:ARG]",
                 "who runs next: a policy of `servelab sim run --help` (learner)"),
@@ -189,6 +191,7 @@ static int start_http(struct server *s, struct err *e) {
     struct http_options o = {.host = s->o.host,
                              .port = (int)s->o.port,
                              .web_dir = s->o.web,
+                             .cors = s->o.cors,
                              .model_name = s->name,
                              .engine = s->engine,
                              .records = s->records,

@@ -3,10 +3,10 @@
  *
  * It is entered once per phase:
  *   completion_begin   the header is read: opens the record and stamps request_accepted
- *   completion_start   the body is there: reads it (openai.c), makes token ids, submits the request
- *                      to the engine, and suspends the connection until there is something to send
- *   completion_reply   the first text is there (for a whole reply: all of it), or the request ended
- *                      without any: queues the reply. Nothing was sent before, so an error up to
+ *   completion_read    the body is there: reads it (openai.c) and makes token ids
+ *   completion_start   submits the request to the engine, and suspends the connection until there
+ * is something to send completion_reply   the first text is there (for a whole reply: all of it),
+ * or the request ended without any: queues the reply. Nothing was sent before, so an error up to
  *                      here has its own HTTP status.
  *   completion_end     the exchange is over: stamps how it ended and releases everything
  *
@@ -101,7 +101,7 @@ void completion_begin(struct exchange *x) {
     pthread_mutex_unlock(&x->h->lock);
 }
 
-/* ---- completion_start: the body is there ----------------------------------------------------- */
+/* ---- completion_read: the body is there ------------------------------------------------------ */
 
 /* The token ids of one prompt. */
 struct prompt {
@@ -110,10 +110,10 @@ struct prompt {
     bool owned; /* free ids */
 };
 
-static enum MHD_Result with_prompts(struct exchange *x, struct openai_request *r,
-                                    struct prompt *prompts);
 static int tokenize(struct exchange *x, const struct openai_request *r, int32_t i, struct prompt *p,
                     struct err *e);
+static enum MHD_Result with_prompts(struct exchange *x, struct openai_request *r,
+                                    struct prompt *prompts);
 static int32_t room_for(struct exchange *x, const struct openai_request *r, int32_t n_prompt,
                         const char *field, struct err *e);
 static void describe(struct exchange *x, struct live_record *live, const struct openai_request *r,
@@ -121,40 +121,60 @@ static void describe(struct exchange *x, struct live_record *live, const struct 
 static enum MHD_Result enqueue(struct exchange *x, struct openai_request *r,
                                const struct prompt *prompts);
 
-enum MHD_Result completion_start(struct exchange *x) {
-    struct openai_request r;
-    struct err e;
-    if (x->refusal[0]) return reject(x, x->refusal_status, x->refusal_field, NULL, x->refusal);
+static bool other_model(const struct exchange *x) {
+    return x->request.model && strcmp(x->request.model, x->h->o.model_name) != 0;
+}
+
+void completion_read(struct exchange *x) {
+    struct openai_request *r = &x->request;
     int32_t vocab = tokenizer_vocab_size(x->h->o.tokenizer);
-    if (openai_parse(&r, x->route->api, x->body.bytes ? x->body.bytes : "", x->body.n, vocab, &e))
-        return reject_err(x, 400, &e);
-    enum MHD_Result rc;
-    struct prompt *prompts = NULL;
-    if (strcmp(r.model, x->h->o.model_name)) {
+    const char *bytes = x->body.bytes ? x->body.bytes : "";
+    if (x->refusal[0] || openai_parse(r, x->route->api, bytes, x->body.n, vocab, &x->fault)) return;
+    if (other_model(x)) return;
+    x->prompts = calloc((size_t)r->n_prompts, sizeof *x->prompts);
+    if (!x->prompts) return;
+    for (int32_t i = 0; i < r->n_prompts && !x->fault_status; i++)
+        if (tokenize(x, r, i, &x->prompts[i], &x->fault)) x->fault_status = 400;
+}
+
+/* Also when the exchange ends before completion_start. */
+void completion_release_request(struct exchange *x) {
+    for (int32_t i = 0; x->prompts && i < x->request.n_prompts; i++)
+        if (x->prompts[i].owned) free(x->prompts[i].ids);
+    free(x->prompts);
+    x->prompts = NULL;
+    openai_request_release(&x->request);
+    buffer_release(&x->body);
+}
+
+/* ---- completion_start: the body was read ----------------------------------------------------- */
+
+static enum MHD_Result start(struct exchange *x) {
+    if (x->refusal[0]) return reject(x, x->refusal_status, x->refusal_field, NULL, x->refusal);
+    if (x->unread) return reject(x, 503, NULL, "draining", "the server is shutting down");
+    if (!x->request.body) return reject_err(x, 400, &x->fault);
+    if (other_model(x)) {
         char why[300];
         snprintf(why, sizeof why, "this server has \"%s\", not \"%.100s\"", x->h->o.model_name,
-                 r.model);
-        rc = reject(x, 404, "model", "model_not_found", why);
-        goto out;
+                 x->request.model);
+        return reject(x, 404, "model", "model_not_found", why);
     }
-    prompts = calloc((size_t)r.n_prompts, sizeof *prompts);
-    rc = prompts ? with_prompts(x, &r, prompts) : reject(x, 500, NULL, NULL, no_memory);
-    for (int32_t i = 0; prompts && i < r.n_prompts; i++)
-        if (prompts[i].owned) free(prompts[i].ids);
-out:
-    free(prompts);
-    openai_request_release(&r);
-    buffer_release(&x->body);
+    if (!x->prompts) return reject(x, 500, NULL, NULL, no_memory);
+    if (x->fault_status) return reject_err(x, x->fault_status, &x->fault);
+    return with_prompts(x, &x->request, x->prompts);
+}
+
+enum MHD_Result completion_start(struct exchange *x) {
+    enum MHD_Result rc = start(x);
+    completion_release_request(x);
     if (!x->choices || !x->choices[0].submitted) return rc; /* refused, and answered */
     return stream_ready_or_suspend(x->choices[0].stream) ? completion_reply(x) : MHD_YES;
 }
 
-/* Makes the ids of every prompt and hands all of them to the engine; or replies what is wrong. */
+/* Hands all prompts to the engine; or replies what is wrong. */
 static enum MHD_Result with_prompts(struct exchange *x, struct openai_request *r,
                                     struct prompt *prompts) {
     struct err e;
-    for (int32_t i = 0; i < r->n_prompts; i++)
-        if (tokenize(x, r, i, &prompts[i], &e)) return reject_err(x, 400, &e);
     describe(x, x->live, r, prompts[0].n);
     for (int32_t i = 0; i < r->n_prompts; i++) {
         char field[32] = "messages";

@@ -344,6 +344,7 @@ out:
 }
 
 void completion_end(struct exchange *x, bool ok) {
+    completion_release_request(x);
     if (!x->live) return; /* the header was refused before there was a record */
     struct http *h = x->h;
     for (int32_t i = 0; i < x->n_choices; i++) {

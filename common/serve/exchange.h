@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "quality/questions.h"
 #include "serve/http.h"
+#include "serve/http_reader.h"
 #include "serve/http_watch.h"
 #include "serve/openai.h"
 
@@ -27,6 +28,7 @@ struct http {
     struct http_options o;
     struct MHD_Daemon *daemon;
     struct watch *watch;
+    struct reader *reader;
     int64_t started_s;                   /* wall clock, for "created" of the model */
     struct preset presets[PRESETS_KEPT]; /* the library's thread only, as is the next */
     int next_preset;
@@ -36,9 +38,12 @@ struct http {
 };
 
 struct exchange;
+struct prompt; /* completion.c's: the token ids of one prompt */
 
-/* The functions that serve a request, phase by phase. `run` is called once; it queues the reply, or
- * it suspends the connection and `resumed`, called once after the resume, queues the reply. */
+/* The functions that serve a request, phase by phase. `read` reads the body; for a long one it runs
+ * on the reader's thread (http_reader.h), so it makes no call of the library. `run` is called once;
+ * it queues the reply, or it suspends the connection and `resumed`, called once after the resume,
+ * queues the reply. */
 struct route {
     const char *method;
     const char *path; /* whole path; with `variable` its beginning */
@@ -47,7 +52,8 @@ struct route {
     size_t max_body;                                /* 0: reads no body */
     enum openai_api api;                            /* of completions */
     void (*begin)(struct exchange *x);              /* the header is read; NULL: nothing to do */
-    enum MHD_Result (*run)(struct exchange *x);     /* the body is there */
+    void (*read)(struct exchange *x);               /* the body is there; NULL: nothing to do */
+    enum MHD_Result (*run)(struct exchange *x);     /* the body was read */
     enum MHD_Result (*resumed)(struct exchange *x); /* NULL: `run` never suspends */
     void (*end)(struct exchange *x, bool ok); /* the exchange is over; `ok`: the reply went out
                                                  whole; NULL: nothing to do */
@@ -74,10 +80,14 @@ struct exchange {
     struct MHD_Connection *connection;
     struct watched *watched;
     const struct route *route; /* NULL: there is no such route */
-    const char *allow;         /* 405: the method that the path would take */
+    const char *allow;         /* for 405 and OPTIONS: the methods that the path takes */
     char id[128];              /* the variable part of the path */
     struct buffer body;
-    bool too_large, ran, replied; /* ran: route->run was called */
+    bool too_large, was_read, ran, replied; /* ran: route->run was called */
+    bool unread;                            /* the server stops: route->read was not called */
+    struct exchange *next_to_read;          /* the reader's (http_reader.c) */
+    struct err fault;                       /* what route->read found */
+    int fault_status;                       /* 0: 400 */
     const char *unclear; /* why the header is unclear (http_framing.h): 400, and closed; or NULL */
     int status;
 
@@ -85,7 +95,9 @@ struct exchange {
     struct live_record *live;
     char refusal[160], refusal_field[32]; /* decided while the header was read; "" for none */
     int refusal_status;
-    struct choice *choices;                /* (n_choices), prompt by prompt; owned */
+    struct openai_request request; /* after completion_read without a fault */
+    struct prompt *prompts; /* (request.n_prompts); owned. NULL: x->fault, or another model */
+    struct choice *choices; /* (n_choices), prompt by prompt; owned */
     int32_t n_choices, n_per_prompt, turn; /* turn: whose part is looked for next */
     bool streamed;                         /* the client asked for a stream */
     bool logprobs;
@@ -98,13 +110,15 @@ struct exchange {
     struct buffer answer; /* the first choice's text, kept only for that check */
 };
 
-/* Sets x->route; or x->allow when the path takes another method only (http_router.c). */
+/* Sets x->route; or x->allow when the path takes other methods only (http_router.c). */
 void route_find(struct exchange *x, const char *method, const char *target);
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
 /* The phases of a completion (completion.c, completion_reply.c). */
 void completion_begin(struct exchange *x);
+void completion_read(struct exchange *x);
+void completion_release_request(struct exchange *x);
 enum MHD_Result completion_start(struct exchange *x);
 enum MHD_Result completion_reply(struct exchange *x);
 void completion_end(struct exchange *x, bool ok);
@@ -117,6 +131,11 @@ enum MHD_Result models_route_list(struct exchange *x);
 enum MHD_Result models_route_get(struct exchange *x);
 enum MHD_Result health_route(struct exchange *x);
 enum MHD_Result metrics_route(struct exchange *x);
+enum MHD_Result version_route(struct exchange *x);
+
+void tokenize_read(struct exchange *x);
+void detokenize_read(struct exchange *x);
+enum MHD_Result tokens_route(struct exchange *x); /* replies for both */
 
 enum MHD_Result records_route_list(struct exchange *x);
 enum MHD_Result records_route_get(struct exchange *x);

@@ -1,10 +1,13 @@
 /* http.c: the HTTP library's daemon: started, stopped, and its calls for each request. See http.h.
  *
  * The library calls take_call once when a request's header is read, once for each part of its body,
- * and once more with no data. The last call runs the request's route (http_router.c). A route that
- * suspends its connection goes on when the library calls take_call again after the resume. At the
- * end of the reply the library calls `completed`.
+ * and once more with no data. The last call lets the request's route (http_router.c) read the body,
+ * and runs it. A body above HTTP_LONG_BODY is read by another thread (http_reader.h); the library
+ * calls take_call again when that is done. A route that suspends its connection goes on when the
+ * library calls take_call again after the resume. At the end of the reply the library calls
+ * `completed`.
  */
+#include "serve/http_cors.h"
 #include "serve/http_framing.h"
 #include "serve/http_listen.h"
 #include "serve/http_reply.h"
@@ -34,13 +37,16 @@ struct http *http_start(const struct http_options *o, struct err *e) {
     if (!h->o.body_s) h->o.body_s = HTTP_BODY_S;
     h->started_s = time(NULL);
     pthread_mutex_init(&h->lock, NULL);
-    h->watch = watch_start(e);
-    int fd = h->watch ? http_listen(o, &ipv6, e) : -1;
+    h->watch = cors_check(o->cors, e) ? NULL : watch_start(e);
+    h->reader = h->watch ? reader_start(e) : NULL;
+    int fd = h->reader ? http_listen(o, &ipv6, e) : -1;
     if (fd >= 0) {
         h->daemon = start_daemon(h, fd, ipv6); /* the library owns the socket from here on */
         if (!h->daemon) err_set(e, "the HTTP library doesn't start (no memory, or no descriptor?)");
     }
     if (h->daemon) return h;
+    if (h->reader) reader_stop(h->reader);
+    reader_free(h->reader);
     watch_stop(h->watch);
     pthread_mutex_destroy(&h->lock);
     free(h);
@@ -68,9 +74,11 @@ int http_active(struct http *h) {
 
 void http_stop(struct http *h) {
     if (!h) return;
-    /* The library aborts when a connection is suspended here. None is: the engine has closed every
-     * stream, which resumes its connection. */
+    /* The library aborts when a connection is suspended in its stop. None is: the engine has closed
+     * every stream, which resumes its connection, and the reader resumes its own. */
+    reader_stop(h->reader);
     MHD_stop_daemon(h->daemon);
+    reader_free(h->reader);
     watch_stop(h->watch);
     presets_release(h);
     pthread_mutex_destroy(&h->lock);
@@ -85,6 +93,7 @@ static enum MHD_Result unclear_framing(struct exchange *x);
 static bool announces_too_much(const struct exchange *x);
 static enum MHD_Result too_large(struct exchange *x);
 static void take_body(struct exchange *x, const char *data, size_t n);
+static bool read_body(struct exchange *x);
 static enum MHD_Result run_route(struct exchange *x, const char *method, const char *path);
 
 static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char *path,
@@ -104,8 +113,9 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
     }
     if (x->replied) return MHD_YES;
     if (x->ran) return x->route->resumed(x);
-    x->ran = true;
     watch_deadline(x->h->watch, x->watched, 0);
+    if (!x->was_read && !read_body(x)) return MHD_YES;
+    x->ran = true;
     return run_route(x, method, path);
 }
 
@@ -191,6 +201,15 @@ static void take_body(struct exchange *x, const char *data, size_t n) {
         x->too_large = max > 0; /* a route that reads no body ignores it */
     else
         buffer_add(&x->body, data, n);
+}
+
+/* Has the route read the body? If not, the connection is suspended until it has. */
+static bool read_body(struct exchange *x) {
+    x->was_read = true;
+    if (!x->route || !x->route->read || x->too_large || x->body.failed) return true;
+    if (x->body.n > HTTP_LONG_BODY && reader_add(x->h->reader, x)) return false;
+    x->route->read(x);
+    return true;
 }
 
 static enum MHD_Result too_large(struct exchange *x) {

@@ -1,20 +1,24 @@
 /* http.h: serves completions, request records and the classroom page over HTTP, with libmicrohttpd.
  *
  *   POST /v1/chat/completions, /v1/completions   OpenAI's shapes, streamed or whole (completion.c)
- *   GET  /v1/models, /health
+ *   GET  /v1/models, /health, /version
  *   GET  /metrics                Prometheus text (metrics.h)
+ *   POST /tokenize, /detokenize  text to token ids and back, in vLLM's shapes (http_tokens.c)
  *   GET  /v1/presets             prompts with a checkable answer (http_presets.c)
  *   POST /v1/records/{id}/events                 the client's half of a record (http_records.c)
  *   GET  /v1/records, /v1/records/{id}, /v1/records/{id}/intervals   (?attempt=N, otherwise the
  *        last; ?if_known=1: 204 instead of 404 for a record that isn't there, or not yet)
  *   GET  /, /FILE                                the classroom page (http_files.c)
  *
+ * HEAD answers wherever GET does, without the body. OPTIONS names a path's methods, and answers a
+ * browser's preflight when another origin is let in (http_cors.h).
+ *
  * A completion passes http.c, http_router.c, completion.c, openai.c, engine.c and engine_step.c, in
  * this order. A request for several answers has a record for each: ID, ID-1, ID-2, ...
  * (completion.c). Text comes back through the stream (stream.h). One thread of the library serves
- * all connections. A request that waits for the engine is suspended and takes no time of that
- * thread. Nothing of a reply is sent before the first generated text is there, so an error up to
- * then has its own HTTP status.
+ * all connections; a body above HTTP_LONG_BODY is read on another one (http_reader.h). A request
+ * that waits for the engine is suspended and takes no time of that thread. Nothing of a reply is
+ * sent before the first generated text is there, so an error up to then has its own HTTP status.
  *
  * Every error that this code reports is OpenAI's JSON object. The library itself answers, with a
  * page of HTML: a request line, header or length that can't be parsed (400), a body whose announced
@@ -35,6 +39,7 @@
 enum {
     HTTP_MAX_BODY =
         2 * 1024 * 1024,         /* a 128k-token prompt as text is about 600 kB, as ids 900 kB */
+    HTTP_LONG_BODY = 16 * 1024,  /* reading so much takes 1 ms */
     HTTP_MAX_POST = 64 * 1024,   /* a client's half of a record has three events */
     HTTP_MAX_CONNECTIONS = 4000, /* a lecture hall; the library's own default is 1,020 */
     HTTP_CONNECTION_BYTES = 32 * 1024, /* a request's header lines must fit in it: then 431 */
@@ -44,16 +49,22 @@ enum {
     HTTP_STALL_S = 30   /* a client that reads nothing for so long is gone */
 };
 
+/* What /version says: the number of finished labs, and of releases since. */
+#define SERVELAB_VERSION "0.3.0"
+
 struct http_options {
     const char *host;    /* "127.0.0.1" */
     int port;            /* 0: any free one */
     const char *web_dir; /* the folder of the page's files; NULL: those in the program */
+    const char *cors;    /* the other origin that may use the server (http_cors.h); NULL: none */
     const char *model_name;
     struct engine *engine; /* must outlive the server, as must the next two */
     struct records *records;
     const struct tokenizer *tokenizer;
     struct clock clock;
-    int header_s, body_s; /* 0: the limits above; tests shorten them */
+    int header_s, body_s;              /* 0: the limits above; tests shorten them */
+    void (*before_reading)(void *ctx); /* called before a long body is read; NULL, but in a test */
+    void *before_reading_ctx;
 };
 
 struct http;

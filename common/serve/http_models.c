@@ -1,4 +1,4 @@
-/* http_models.c: GET /v1/models, /v1/models/{id} and /health. See http.h. */
+/* http_models.c: GET /v1/models, /v1/models/{id}, /health and /version. See http.h. */
 #include "serve/http_reply.h"
 
 #include "backend/paced.h"
@@ -53,4 +53,10 @@ enum MHD_Result health_route(struct exchange *x) {
             paced, (long long)pace.steps, (long long)pace.late);
     buffer_puts(&b, "}\n");
     return reply_bytes(x, draining ? 503 : 200, "application/json", &b);
+}
+
+enum MHD_Result version_route(struct exchange *x) {
+    struct buffer b = {0};
+    buffer_puts(&b, "{\"version\":\"" SERVELAB_VERSION "\"}\n");
+    return reply_bytes(x, 200, "application/json", &b);
 }

@@ -2,6 +2,7 @@
 #include "serve/http_reply.h"
 
 #include "base/json.h"
+#include "serve/http_cors.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ enum MHD_Result reply_queue(struct exchange *x, int status, struct MHD_Response 
     if (x->unclear) MHD_add_response_header(r, "Connection", "close");
     if (status == 429 || status == 503) MHD_add_response_header(r, "Retry-After", "1");
     if (status == 405 && x->allow) MHD_add_response_header(r, "Allow", x->allow);
+    cors_add(x, r);
     x->replied = true;
     x->status = status;
     enum MHD_Result rc = MHD_queue_response(x->connection, (unsigned)status, r);

@@ -6,6 +6,8 @@
  *   allow N     let N more steps through        open   let all through
  *   fail N      the N-th step from now fails    nan N  its logits hold a NaN
  *   delay US    every step takes so long
+ *   hold        long bodies wait before they are read        read   let them be read
+ *   reading     answers "ok" once a long body waits
  *   started N, finished N   answers "ok" once the N-th step (from the start) was started, finished
  *   drain, quit
  */
@@ -29,11 +31,48 @@ struct server {
     struct records *records;
     struct engine *engine;
     struct http *http;
+    struct gate {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        bool closed;
+        int waiting;
+    } gate; /* before a long body is read */
 };
+
+static void before_reading(void *ctx) {
+    struct gate *g = ctx;
+    pthread_mutex_lock(&g->lock);
+    g->waiting++;
+    pthread_cond_broadcast(&g->changed);
+    while (g->closed) pthread_cond_wait(&g->changed, &g->lock);
+    g->waiting--;
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void gate_set(struct gate *g, bool closed) {
+    pthread_mutex_lock(&g->lock);
+    g->closed = closed;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Waits for a long body, at most a minute. */
+static bool gate_wait(struct gate *g) {
+    struct timespec until;
+    int rc = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 60;
+    pthread_mutex_lock(&g->lock);
+    while (g->waiting == 0 && !rc) rc = pthread_cond_timedwait(&g->changed, &g->lock, &until);
+    pthread_mutex_unlock(&g->lock);
+    return !rc;
+}
 
 static void start(struct server *s, int32_t max_waiting, int log_fd, int header_s) {
     struct err e;
+    s->gate = (struct gate){PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, 0};
     const char *positions = getenv("FAKE_POSITIONS"); /* of the batch */
+    const char *cors = getenv("FAKE_CORS");
     s->fake = fake_create(positions ? atoi(positions) : 1, 32, 256, 32);
     s->tokenizer = fake_tokenizer();
     s->records = records_create(log_fd, 600 * NS_PER_S, clock_monotonic(), &e);
@@ -54,7 +93,10 @@ static void start(struct server *s, int32_t max_waiting, int log_fd, int header_
                               .tokenizer = s->tokenizer,
                               .clock = clock_monotonic(),
                               .header_s = header_s,
-                              .body_s = header_s};
+                              .body_s = header_s,
+                              .cors = cors && cors[0] ? cors : NULL,
+                              .before_reading = before_reading,
+                              .before_reading_ctx = &s->gate};
     s->http = http_start(&ho, &e);
     if (!s->http) fprintf(stderr, "%s\n", e.text);
     INVARIANT(s->http);
@@ -63,6 +105,7 @@ static void start(struct server *s, int32_t max_waiting, int log_fd, int header_
 static void stop(struct server *s) {
     engine_stop(s->engine); /* first: a step that waits at the gate must not be finished */
     fake_open(s->fake);
+    gate_set(&s->gate, false);
     engine_join(s->engine);
     http_stop(s->http);
     engine_free(s->engine);
@@ -97,7 +140,13 @@ static void command(struct server *s, char *line) {
         fake_say(f, NULL);
     else if (!strcmp(line, "open"))
         fake_open(f);
-    else if (!strcmp(line, "drain"))
+    else if (!strcmp(line, "hold"))
+        gate_set(&s->gate, true);
+    else if (!strcmp(line, "read"))
+        gate_set(&s->gate, false);
+    else if (!strcmp(line, "reading")) {
+        if (!gate_wait(&s->gate)) puts("timeout: no long body waits to be read");
+    } else if (!strcmp(line, "drain"))
         http_drain(s->http);
     else if (sscanf(line, "allow %lld", &n) == 1)
         fake_allow(f, n);

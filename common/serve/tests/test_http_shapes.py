@@ -266,7 +266,7 @@ def other_statuses():
         equal(r.status, status, f"{method} {path}")
         assert r.error()["message"]
         if status == 405:
-            assert r.headers["Allow"] in ("GET", "POST")
+            assert r.headers["Allow"] in ("GET, HEAD, OPTIONS", "POST, OPTIONS")
     r = S.post("/v1/completions", {"model": "gpt-9", "prompt": "x"})
     equal((r.status, r.error()["code"], r.error()["param"]), (404, "model_not_found", "model"))
 

@@ -1,0 +1,20 @@
+/* http_cors.h: lets a page of another origin use the server (--cors ORIGIN). Private to serve/.
+ *
+ * Without the flag no reply has an Access-Control header, so browsers keep other origins out. With
+ * it every reply of this code has them, errors and streams too; the library's own errors (http.h)
+ * have none.
+ */
+#ifndef SERVELAB_SERVE_HTTP_CORS_H
+#define SERVELAB_SERVE_HTTP_CORS_H
+
+#include "serve/exchange.h"
+
+/* -1 and *e when the flag's value is neither "*" nor an origin such as "http://127.0.0.1:3000";
+ * NULL is the flag left out. */
+int cors_check(const char *origin, struct err *e);
+/* Adds the headers that every reply has. */
+void cors_add(const struct exchange *x, struct MHD_Response *r);
+/* OPTIONS: the path's methods, and with --cors the answer to a browser's preflight. */
+enum MHD_Result options_route(struct exchange *x);
+
+#endif
