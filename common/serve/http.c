@@ -7,6 +7,7 @@
  * library calls take_call again after the resume. At the end of the reply the library calls
  * `completed`.
  */
+#include "base/priority.h"
 #include "serve/http_cors.h"
 #include "serve/http_framing.h"
 #include "serve/http_listen.h"
@@ -152,12 +153,15 @@ static void connection_event(void *cls, struct MHD_Connection *c, void **ctx,
 static struct MHD_Daemon *start_daemon(struct http *h, int fd, bool ipv6) {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     if (ipv6) flags |= MHD_USE_IPv6;
-    return MHD_start_daemon(
+    priority_short_turns(); /* the library's thread inherits it: a token must not wait for a core */
+    struct MHD_Daemon *daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, take_call, h, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_NOTIFY_CONNECTION, connection_event,
         h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_END);
+    priority_default_turns();
+    return daemon;
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
