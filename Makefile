@@ -114,7 +114,7 @@ test-c: ## maintainer: the tests in C alone, as MODE says (what check-all runs u
 # What `make test` doesn't do: sanitizers, another compiler, all mutants, and the engines that our golden data came from.
 check-all: ## maintainer: test, format, sanitizers, clang, mutants, a bare Debian, foreign engines and clients (hours); ONLY=asan: one step
 	@ONLY="$(ONLY)" common/testing/check_all.sh
-CLIENTS_SCRIPT := common/serve/tests/check_clients.py
+CLIENTS_SCRIPT := common/serve/tests/check_clients.py common/serve/tests/check_openapi.py
 FOREIGN_SCRIPT := $(filter-out $(CLIENTS_SCRIPT),$(wildcard common/*/tests/check_*.py common/backend/*/tests/check_*.py)) \
                   common/load/tests/check_fleet.sh
 check-foreign: build ## maintainer: our figures and golden data against the engines that they came from (6 GB of packages)

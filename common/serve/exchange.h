@@ -132,6 +132,7 @@ enum MHD_Result models_route_get(struct exchange *x);
 enum MHD_Result health_route(struct exchange *x);
 enum MHD_Result metrics_route(struct exchange *x);
 enum MHD_Result version_route(struct exchange *x);
+enum MHD_Result openapi_route(struct exchange *x);
 
 void tokenize_read(struct exchange *x);
 void detokenize_read(struct exchange *x);

@@ -1,7 +1,7 @@
 /* http.h: serves completions, request records and the classroom page over HTTP, with libmicrohttpd.
  *
  *   POST /v1/chat/completions, /v1/completions   OpenAI's shapes, streamed or whole (completion.c)
- *   GET  /v1/models, /health, /version
+ *   GET  /v1/models, /health, /version, /openapi.json (these routes in OpenAPI's form)
  *   GET  /metrics                Prometheus text (metrics.h)
  *   POST /tokenize, /detokenize  text to token ids and back, in vLLM's shapes (http_tokens.c)
  *   GET  /v1/presets             prompts with a checkable answer (http_presets.c)

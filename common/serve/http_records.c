@@ -15,7 +15,7 @@ enum { LIST_DEFAULT = 50 };
 static enum MHD_Result unknown(struct exchange *x) {
     const char *if_known = request_query(x, "if_known");
     struct buffer nothing = {0};
-    if (if_known && !strcmp(if_known, "1")) {
+    if (if_known && !strcmp(if_known, "1") && records_valid_id(x->id)) {
         buffer_puts(&nothing, "");
         return reply_bytes(x, 204, "application/json", &nothing);
     }

@@ -17,6 +17,7 @@ static const struct route routes[] = {
     {"GET", "/health", .run = health_route},
     {"GET", "/metrics", .run = metrics_route},
     {"GET", "/version", .run = version_route},
+    {"GET", "/openapi.json", .run = openapi_route},
     {"POST", "/tokenize", .max_body = HTTP_MAX_BODY, .read = tokenize_read, .run = tokens_route},
     {"POST", "/detokenize", .max_body = HTTP_MAX_BODY, .read = detokenize_read,
      .run = tokens_route},

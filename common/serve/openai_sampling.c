@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <float.h>
 #include <string.h>
 
 static int read_float(const cJSON *v, const char *name, double lo, double hi, float *out,
@@ -23,7 +24,10 @@ int read_temperature(struct openai_request *r, const cJSON *v, const char *name,
 
 int read_top_p(struct openai_request *r, const cJSON *v, const char *name, struct err *e) {
     if (read_float(v, name, 0, 1, &r->sampling.top_p, e)) return -1;
-    if (r->sampling.top_p > 0) return 0;
+    if (v->valuedouble > 0) { /* 1e-300 is, though not as a float */
+        if (r->sampling.top_p < FLT_MIN) r->sampling.top_p = FLT_MIN;
+        return 0;
+    }
     return err_at(e, 0, name, "must be above 0 and at most 1, not %g", v->valuedouble);
 }
 

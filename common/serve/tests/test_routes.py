@@ -133,6 +133,21 @@ def what_is_wrong_with_them():
         equal(S.post(path, b" ", {"Content-Length": str(2 * 1024 * 1024 + 1)}).status, 413)
 
 
+# ---- what schemathesis found (check_openapi.py) ------------------------------------------------------------------------
+
+
+def a_tiny_top_p_is_above_zero():
+    equal(S.complete(top_p=5e-324, temperature=1).status, 200)
+    equal(S.complete(top_p=0).status, 400)
+
+
+def an_id_that_no_record_can_have():
+    for path in ("%C2%84", "%C2%84/intervals", ".x", "a" * 64):
+        for query in ("", "?if_known=1"):
+            equal(S.get(f"/v1/records/{path}{query}").status, 404, path + query)
+    equal(S.get("/v1/records/x?if_known=1").status, 204)
+
+
 # ---- long bodies -----------------------------------------------------------------------------------------------------
 
 LONG = {"model": "fake", "prompt": [0] * 600000, "max_tokens": 1}
@@ -187,7 +202,7 @@ def a_server_that_stops_while_bodies_are_read():
 
 TESTS = [options_names_the_methods, without_the_flag_no_reply_lets_another_origin_in, with_the_flag_every_reply_does,
          a_wrong_origin_is_bad_usage, head_wherever_get_is, version, text_to_ids_and_back, ids_are_what_a_completion_reads,
-         what_is_wrong_with_them, others_are_served_while_a_long_body_is_read, a_client_that_leaves_while_its_body_is_read,
+         what_is_wrong_with_them, a_tiny_top_p_is_above_zero, an_id_that_no_record_can_have, others_are_served_while_a_long_body_is_read, a_client_that_leaves_while_its_body_is_read,
          a_server_that_stops_while_bodies_are_read]
 
 if __name__ == "__main__":
