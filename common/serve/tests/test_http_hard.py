@@ -6,6 +6,7 @@ Over the fake backend (harness.py): whether a position is free is asked of the e
 # servelab-test: waits long
 import json
 import os
+import re
 import random
 import socket
 import struct
@@ -128,6 +129,40 @@ def client_that_never_reads():
         equal(s.complete(max_tokens=1).status, 200, "another client is served meanwhile")
         drop(sock)
         s.settled("deaf")
+
+
+def client_that_reads_a_byte_at_a_time():
+    """It holds its connection and no more: no batch position, and nobody waits for it."""
+    with FakeServer(say="x" * 200) as s:
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        sock.settimeout(PATIENCE_S)
+        sock.connect(("127.0.0.1", s.port))
+        s.send_completion(sock, stream=True, max_tokens=200, headers=["X-Request-Id: sip", "Connection: close"])
+        got = sock.recv(1)
+        wait_until(lambda: s.counters()["finished"] >= 200, "the answer is computed while its client reads the first byte")
+        wait_until(lambda: s.counters()["running"] == 0, "its batch position is free")
+        equal(s.complete(max_tokens=1).status, 200, "another client is served meanwhile")
+        for _ in range(500):
+            got += sock.recv(1)
+        got += read_to_end(sock)
+        sock.close()
+        text = b"".join(re.findall(rb'"text":"(x*)"', got))  # a reader that lags gets joined pieces
+        equal((len(text), got.count(b"[DONE]")), (200, 1))
+        equal(names(s.settled("sip"))[-1], "response_finished")
+
+
+def body_that_stops_half_way_at_every_route():
+    with FakeServer(header_s=1) as s:
+        socks = []
+        for path in ("/v1/chat/completions", "/v1/completions", "/tokenize", "/detokenize", "/v1/records/x/events"):
+            for length in (b"Content-Length: 50000\r\n\r\n" + b" " * 30000, b"Transfer-Encoding: chunked\r\n\r\n7530\r\n" + b" " * 30000):
+                socks.append(s.connect())
+                socks[-1].sendall(b"POST %s HTTP/1.1\r\nHost: x\r\n" % path.encode() + length)
+        for sock in socks:
+            equal(read_to_end(sock), b"", "closed, without an answer to half a body")
+        wait_until(lambda: s.counters()["active"] == 0, "the exchanges are gone")
+        equal(s.complete().status, 200)
 
 
 def client_leaves_after_its_header():
@@ -356,6 +391,7 @@ def the_log_has_every_record_and_the_half_that_came():
 
 TESTS = [slow_loris_header, slow_body, idle_connection_is_closed_but_a_waiting_one_is_not,
          reset_while_queued_and_while_decoding, half_closed_client_counts_as_gone, client_that_never_reads,
+         client_that_reads_a_byte_at_a_time, body_that_stops_half_way_at_every_route,
          client_leaves_after_its_header, two_hundred_clients_on_one_position, full_queue_is_429_with_a_record,
          connections_come_and_go, malformed_http_is_refused_and_survived,
          a_body_that_ends_in_two_places_is_refused_and_closed, mutated_requests_are_survived,
