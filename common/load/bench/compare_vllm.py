@@ -18,6 +18,7 @@ import tempfile
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
+TOKENIZER = os.path.join(TOP, "common/model/embedded/tokenizer")
 VENV = os.path.join(TOP, "build")
 N, WORDS, OUTPUT = 100, 2040, 64
 
@@ -38,7 +39,7 @@ def vllm(url, tmp, seed):
         for _ in range(N):
             f.write(json.dumps({"prompt": "".join(" " + dice.choice(words) for _ in range(WORDS))}) + "\n")
     subprocess.run([f"{VENV}/venv-clients-torch/bin/vllm", "bench", "serve", "--backend", "openai", "--base-url", url, "--endpoint",
-                    "/v1/completions", "--model", "servelab-tiny", "--tokenizer", tmp, "--dataset-name", "custom", "--dataset-path",
+                    "/v1/completions", "--model", "servelab-tiny", "--tokenizer", TOKENIZER, "--dataset-name", "custom", "--dataset-path",
                     f"{tmp}/prompts.jsonl", "--custom-output-len", str(OUTPUT), "--skip-chat-template", "--num-prompts", str(N),
                     "--max-concurrency", "4", "--ignore-eos", "--temperature", "0", "--disable-tqdm", "--save-result",
                     "--result-filename", f"{tmp}/vllm.json"], check=True, capture_output=True,
@@ -59,9 +60,6 @@ def load(url, tmp, prompt_tokens):
 def main():
     rows = []
     with tempfile.TemporaryDirectory() as tmp:
-        sys.path.insert(0, os.path.join(TOP, "common/serve/tests"))
-        from check_clients import make_tokenizer
-        make_tokenizer(tmp)
         server, url = start(tmp)
         for turn in range(int(sys.argv[1])):
             n, ttft, tpot, prompt = vllm(url, tmp, turn)

@@ -22,6 +22,7 @@ N = 50
 CLIENTS, TORCH = (os.path.join(TOP, "build", v, "bin") for v in ("venv-clients", "venv-clients-torch"))
 OFFLINE = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
 TIMEOUT_S = 300
+TOKENIZER = os.path.join(TOP, "common/model/embedded/tokenizer")
 
 
 def command(args, cwd, env=()):
@@ -37,19 +38,6 @@ def url(s):
 def load(path):
     with open(path) as f:
         return json.load(f)
-
-
-def make_tokenizer(folder):
-    """The embedded model's tokenizer as a Hugging Face folder, which load generators ask for."""
-    script = ("import json, sys; sys.path.insert(0, sys.argv[1]); import vocab as v\n"
-              "from transformers import PreTrainedTokenizerFast\nfrom tokenizers import Tokenizer, models, pre_tokenizers, decoders\n"
-              "t = Tokenizer(models.BPE({t: i for i, t in enumerate(v.TOKENS)}, list(v.MERGES)))\n"
-              "t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)\nt.decoder = decoders.ByteLevel()\n"
-              "t.add_special_tokens([x for x in v.TOKENS if x.startswith('<|')])\n"
-              "p = PreTrainedTokenizerFast(tokenizer_object=t, bos_token=v.BOS, eos_token=v.EOS, model_max_length=2304)\n"
-              "p.chat_template = \"{{ bos_token }}{% for m in messages %}{{ m['content'] }}{% endfor %}\"\n"
-              "p.save_pretrained(sys.argv[2])\njson.dump({'model_type': 'llama'}, open(sys.argv[2] + '/config.json', 'w'))\n")
-    command([f"{CLIENTS}/python", "-c", script, os.path.join(TOP, "common/model/embedded"), folder], folder)
 
 
 # ---- the clients: each returns how many requests it says it completed ------------------------------------------------
@@ -78,8 +66,9 @@ def llm(s, tmp):
 def aiperf(kind, *flags):
     def run(s, tmp):
         command([f"{CLIENTS}/aiperf", "profile", "-m", s.model, "--url", url(s), "--endpoint-type", kind, "--streaming",
-                 "--tokenizer", tmp, "--concurrency", "4", "--request-count", str(N), "--isl", "32", "--osl", "8", "--ui", "none",
-                 "--extra-inputs", "ignore_eos:true", "--artifact-dir", os.path.join(tmp, "out"), *flags], tmp)
+                 "--tokenizer", TOKENIZER, "--concurrency", "4", "--request-count", str(N), "--isl", "32", "--osl", "8", "--ui", "none",
+                 "--extra-inputs", "ignore_eos:true", "--artifact-dir", os.path.join(tmp, "out"), *flags],
+                tmp, {"HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": ""})  # offline it takes no folder for a tokenizer
         return int(load(os.path.join(tmp, "out/profile_export_aiperf.json"))["request_count"]["avg"])
     return run
 
@@ -96,7 +85,7 @@ def lm_eval(model, route, output_type, *flags):
         with open(os.path.join(tmp, "sums.yaml"), "w") as f:
             json.dump(task, f)  # JSON is YAML
         command([f"{CLIENTS}/lm_eval", "--model", model, "--tasks", "sums", "--include_path", tmp, "--output_path",
-                 os.path.join(tmp, "out"), "--model_args", f"model={s.model},base_url={url(s)}/v1/{route},tokenizer={tmp},"
+                 os.path.join(tmp, "out"), "--model_args", f"model={s.model},base_url={url(s)}/v1/{route},tokenizer={TOKENIZER},"
                  "tokenized_requests=False,max_retries=1", *flags], tmp, OFFLINE)
         return load(glob.glob(os.path.join(tmp, "out/**/results*.json"), recursive=True)[0])["n-samples"]["sums"]["effective"]
     return run
@@ -106,7 +95,7 @@ def guidellm(route):
     def run(s, tmp):
         command([f"{TORCH}/guidellm", "run", "--backend", f"kind=openai_http,target={url(s)},model={s.model},request_format={route}",
                  "--profile", "kind=concurrent,streams=4", "--constraint", f"kind=max_requests,count={N}",
-                 "--tokenizer", f"kind=hf_auto,model={tmp}", "--data", "kind=synthetic_text,prompt_tokens=32,output_tokens=8",
+                 "--tokenizer", f"kind=hf_auto,model={TOKENIZER}", "--data", "kind=synthetic_text,prompt_tokens=32,output_tokens=8",
                  "--output", "kind=json,path=out.json", "--disable-progress"], tmp, OFFLINE)
         return load(os.path.join(tmp, "out.json"))["benchmarks"][0]["metrics"]["request_totals"]["successful"]
     return run
@@ -115,7 +104,7 @@ def guidellm(route):
 def vllm_bench(backend, route):
     def run(s, tmp):
         command([f"{TORCH}/vllm", "bench", "serve", "--backend", backend, "--base-url", url(s), "--endpoint", "/v1/" + route,
-                 "--model", s.model, "--tokenizer", tmp, "--dataset-name", "random", "--random-input-len", "32",
+                 "--model", s.model, "--tokenizer", TOKENIZER, "--dataset-name", "random", "--random-input-len", "32",
                  "--random-output-len", "8", "--num-prompts", str(N), "--seed", "3", "--max-concurrency", "4", "--disable-tqdm",
                  "--save-result", "--result-filename", "out.json"], tmp, OFFLINE)
         return load(os.path.join(tmp, "out.json"))["completed"]
@@ -146,7 +135,6 @@ TESTS = [
 
 def check(run):
     with tempfile.TemporaryDirectory() as tmp:
-        make_tokenizer(tmp)
         log = os.path.join(tmp, "records.jsonl")
         with RealServer("--log", log, "--record-grace-ms", "0") as s:
             done = run(s, tmp)
