@@ -73,7 +73,8 @@ struct report_request {
  * user requests; *n_out is their number. They are in the order of arrival, equal ones in the order
  * of their ids. They point into `attempts`.
  *
- * -1 and *e: an attempt is there twice (e->line is the later line), or memory is out. */
+ * -1 and *e: an attempt is there twice (e->line is the later line) or was submitted before one with
+ * a lower number, or memory is out. */
 int report_group(const struct objective *o, const struct report_attempt *attempts, size_t n,
                  struct report_request *out, size_t *n_out, struct err *e);
 
@@ -82,8 +83,9 @@ int report_group(const struct objective *o, const struct report_attempt *attempt
 /* Both ends belong to it, as in a run file. from_ns < to_ns. */
 struct report_window {
     int64_t from_ns, to_ns;
-    int64_t unplaced; /* user requests of the run that can't be placed in it, because their records
-                         lack the client's half */
+    int64_t
+        unplaced; /* user requests of the run that can't be placed in it: their records lack the
+                     client's half, were cut off, or begin with a later attempt than the first */
 };
 
 /* How long the service took to recover from failures.
@@ -109,10 +111,12 @@ struct report_point {
     int64_t finished_by_server;       /* neither completed nor failed, as in population.h */
     int64_t by_reason[REASON_N];      /* the others */
     int64_t quality[4], structure[4]; /* by enum verdict */
+    int64_t unjudged;                 /* completed, and no check says whether they are right */
     int64_t other_check;              /* evaluated, but by another check than the objective names */
     struct slo_counts counts;         /* failed: by the objective's failure reasons. useful: -1 (not
                                          measured) if requests of the window were completed and not one of
-                                         its requests was evaluated */
+                                         its requests was evaluated, or if none was completed and
+                                         the server finished some: nobody knows which arrived */
     struct percentile limit[OBJECTIVE_MAX_LIMITS];       /* of o->latency[i]; population limits */
     struct percentile limit_of_ok[OBJECTIVE_MAX_LIMITS]; /* the same over completed ones alone */
     int64_t prompt_tokens, cached_prompt_tokens, output_tokens; /* sums over the deciding attempts;
@@ -133,9 +137,11 @@ int report_measure(const struct objective *o, const struct report_request *reque
                    const struct report_window *window, struct report_point *out, struct err *e);
 
 /* Is the point valid? In this order:
- *   missed          if the queue is not stable, slo_verdict is missed, or the longest outage is
- *                   not below max_recovery_s or did not end (where the objective states it)
- *   not computable  if slo_verdict is not computable, or the objective states a hard limit that
+ *   missed          if the queue is not stable, slo_verdict is missed, the longest outage is not
+ *                   below max_recovery_s or did not end (where the objective states it), or no
+ *                   request was useful (useful is 0), whatever the objective states
+ *   not computable  if slo_verdict is not computable, the objective states a failure rate and some
+ *                   requests can't be placed, or the objective states a hard limit that
  *                   the records can't answer: gpu_memory_gib always, joules_per_response without
  *                   joules or useful completions
  *   missed          if joules / useful is not below joules_per_response

@@ -30,11 +30,10 @@ static void say_kind(cJSON *list, const struct report_run *run) {
 
 static void say_of_run(cJSON *list, const struct objective *o, const struct report_run *run,
                        const struct report_point *p) {
-    int64_t unjudged = p->quality[VERDICT_NOT_EVALUATED];
     if (run->at_server)
         say(list,
             "%s: no record has the client's half. Arrivals are the server's, and what a user "
-            "waited is not known.",
+            "waited, and which answers arrived, is not known.",
             run->name);
     if (run->left_out)
         say(list, "%s: %lld records lack the client's half and are in no figure.", run->name,
@@ -42,6 +41,11 @@ static void say_of_run(cJSON *list, const struct objective *o, const struct repo
     if (run->torn)
         say(list, "%s: %lld lines were cut off and are in no figure.", run->name,
             (long long)run->torn);
+    if (run->first_missing)
+        say(list,
+            "%s: %lld requests have a later attempt and no first one. What their users waited is "
+            "not known.",
+            run->name, (long long)run->first_missing);
     if (!run->run_file)
         say(list,
             "%s: no run file. The window goes from the first arrival to the last, and nothing says "
@@ -52,13 +56,13 @@ static void say_of_run(cJSON *list, const struct objective *o, const struct repo
             "%s: the loop was closed: a slow server was asked less often, so its queue can't grow "
             "and its latencies look better than under an open loop.",
             run->name);
-    if (unjudged == p->requests)
+    if (p->unjudged > 0 && p->counts.useful < 0)
         say(list, "%s: no answer was checked. Useful completions are not known.", run->name);
-    else if (unjudged > 0)
+    else if (p->unjudged > 0)
         say(list,
-            "%s: %lld of %lld requests had no check. They count as not useful, so useful "
+            "%s: %lld of %lld completed requests had no check. They count as not useful, so useful "
             "completions are a lower bound.",
-            run->name, (long long)unjudged, (long long)p->requests);
+            run->name, (long long)p->unjudged, (long long)p->completed);
     if (p->other_check > 0)
         say(list,
             "%s: %lld answers were judged by another check than the objective's, %s. They count by "

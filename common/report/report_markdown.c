@@ -43,7 +43,10 @@ void report_markdown(struct buffer *b, const cJSON *tree) {
     buffer_puts(b, "# Objective report: ");
     put(b, report_string(tree, "objective.name"));
     buffer_puts(b, "\n\n");
-    report_headline(b, tree);
+    struct buffer lead = {0};
+    report_headline(&lead, tree);
+    put(b, lead.bytes ? lead.bytes : "");
+    buffer_release(&lead);
     buffer_puts(b, "\n\n## Operating points\n\n");
     table(b, points);
     buffer_puts(b,

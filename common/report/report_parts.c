@@ -55,10 +55,19 @@ static void add_limit(cJSON *list, const struct latency_limit *limit, const stru
 
 static void add_rates(cJSON *list, const struct objective *o, const struct report_point *p) {
     const struct slo_counts *c = &p->counts;
+    enum slo_answer failures = slo_failure_rate(o, c);
+    char unknown[80] = "";
+    if (p->window.unplaced > 0) {
+        if (failures == SLO_MET) failures = SLO_NOT_COMPUTABLE;
+        snprintf(unknown, sizeof unknown, "; of %lld more it is not known",
+                 (long long)p->window.unplaced);
+    }
+    if (c->useful == 0)
+        add_part(list, "useful work", SLO_MISSED, "no request of the window was useful");
     if (!isnan(o->reliability.max_failure_rate))
-        add_part(list, "failure rate", slo_failure_rate(o, c),
-                 "%lld of %lld requests failed; at most %g are allowed", (long long)c->failed,
-                 (long long)c->requests, o->reliability.max_failure_rate);
+        add_part(list, "failure rate", failures,
+                 "%lld of %lld requests failed%s; at most %g are allowed", (long long)c->failed,
+                 (long long)c->requests, unknown, o->reliability.max_failure_rate);
     if (!isnan(o->quality.min_pass_rate))
         add_part(list, "quality", slo_quality(o, c),
                  "%lld of %lld evaluated answers passed; the pass rate must be at least %g",
@@ -67,7 +76,9 @@ static void add_rates(cJSON *list, const struct objective *o, const struct repor
     if (!isnan(o->throughput.min_rps)) {
         if (c->useful < 0)
             add_part(list, "throughput", slo_throughput(o, c),
-                     "no answer of the window was evaluated, so useful completions are not known");
+                     "%s, so useful completions are not known",
+                     c->quality_evaluated > 0 ? "no client says which answers arrived"
+                                              : "no answer of the window was evaluated");
         else
             add_part(list, "throughput", slo_throughput(o, c),
                      "%.4g useful completions a second; at least %g are asked for",

@@ -62,7 +62,7 @@ void report_row(char cells[REPORT_COLUMNS][REPORT_CELL], const cJSON *point) {
     bool valid = cJSON_IsTrue(report_at(point, "run_valid"));
     snprintf(cells[0], REPORT_CELL, "%.90s", report_string(point, "run"));
     report_value(cells[1], report_number(point, "rates.offered_rps"));
-    snprintf(cells[2], REPORT_CELL, "%s", report_string(point, "region"));
+    snprintf(cells[2], REPORT_CELL, "%s", valid ? report_string(point, "region") : "not compared");
     snprintf(cells[3], REPORT_CELL, "%s",
              valid ? report_string(point, "verdict") : "run is invalid");
     report_value(cells[4], report_number(point, "rates.completed_rps"));
@@ -107,7 +107,10 @@ void report_headline(struct buffer *b, const cJSON *tree) {
         if (isfinite(useful))
             buffer_printf(b, "Useful completions: %s/s.", report_value(cell, useful));
         else
-            buffer_puts(b, "Useful completions are not known: no answer was checked.");
+            buffer_printf(b, "Useful completions are not known: %s.",
+                          !strcmp(report_string(p, "arrivals_seen_by"), "server")
+                              ? "no client says which answers arrived"
+                              : "no answer was checked");
         if (rests_on_few(p)) buffer_puts(b, " A limit's percentile rests on too few requests.");
     } else if (count_verdicts(tree, "not_computable") > 0) {
         buffer_puts(b, "Whether the objective is met is not computable: the runs lack something "
@@ -156,7 +159,7 @@ static void add_resource(struct buffer *b, const cJSON *tree, const cJSON *point
     each(b, "value", text);
     if (!isfinite(provisioned)) return;
     snprintf(text, sizeof text,
-             "%.4g accelerators provisioned for %.4g used (reserve %.0f %%); idle share of the "
+             "%.4g accelerators provisioned for %.4g used (reserve %g %%); idle share of the "
              "provisioned time: %s",
              provisioned, report_number(point, "resource.accelerators_used"),
              100 * report_number(point, "resource.reserve_fraction"),
@@ -194,24 +197,28 @@ void report_facts(struct buffer *b, const cJSON *tree, const cJSON *point, repor
 
 /* Without a number, why there is none. */
 static void add_goodput(struct buffer *b, const char *label, const char *definition, double v,
-                        report_fact_fn *each) {
+                        const char *why, report_fact_fn *each) {
     char text[500], value[REPORT_CELL];
     if (isfinite(v))
         snprintf(text, sizeof text, "%s. Definition: %s", report_value(value, v), definition);
     else
-        snprintf(text, sizeof text, "not computable: no valid run has it. Definition: %s",
-                 definition);
+        snprintf(text, sizeof text, "not computable: %s. Definition: %s", why, definition);
     each(b, label, text);
 }
 
 void report_goodput(struct buffer *b, const cJSON *tree, report_fact_fn *each) {
+    static const char none[] = "no valid run has it";
     char label[REPORT_CELL];
     const cJSON *good = report_at(tree, "goodput.good_requests_per_second");
     const cJSON *rate = report_at(tree, "goodput.rate_at_attainment");
     add_goodput(b, "good requests per second", report_string(good, "definition"),
-                report_number(good, "rps"), each);
+                report_number(good, "rps"), none, each);
     snprintf(label, sizeof label, "rate per accelerator at %g %% attainment",
              100 * report_number(rate, "attainment"));
     add_goodput(b, label, report_string(rate, "definition"),
-                report_number(rate, "rps_per_accelerator"), each);
+                report_number(rate, "rps_per_accelerator"),
+                isfinite(report_number(rate, "point"))
+                    ? "the objective doesn't state how many accelerators there are"
+                    : none,
+                each);
 }

@@ -136,13 +136,7 @@ static void add_diagnostics(cJSON *point, const struct run_steps *s) {
     json_add_int(o, "decode_tokens", s->decode_tokens);
 }
 
-static const char *region_name(const struct operating_point *loads, size_t n, size_t at) {
-    static const char *const names[] = {"underloaded", "knee", "overloaded"};
-    return names[curve_region(loads, n, at)];
-}
-
-static cJSON *point_tree(const struct report_input *in, const struct operating_point *loads,
-                         size_t i) {
+static cJSON *point_tree(const struct report_input *in, size_t i, const char *region) {
     const struct report_run *run = &in->runs[i];
     const struct report_point *p = &in->points[i];
     cJSON *o = cJSON_CreateObject();
@@ -154,7 +148,7 @@ static cJSON *point_tree(const struct report_input *in, const struct operating_p
     cJSON_AddStringToObject(window, "from",
                             run->run_file ? "run file" : "first arrival to last arrival");
     cJSON_AddStringToObject(o, "verdict", slo_answer_name(report_verdict(in->o, p)));
-    cJSON_AddStringToObject(o, "region", region_name(loads, in->n, i));
+    add_text(o, "region", region);
     cJSON_AddItemToObject(o, "parts", report_parts(in->o, p));
     add_counts(o, p);
     add_rates(o, p);
@@ -172,17 +166,24 @@ static void add_index(cJSON *o, const char *key, int at) {
     report_add_count(o, key, at);
 }
 
-/* Only runs whose client kept up may be chosen: the others are left out of the comparison. */
-static int compare(const struct report_input *in, struct report_regions *out, struct err *e) {
+static const char *const region_names[] = {"underloaded", "knee", "overloaded"};
+
+/* Only runs whose client kept up may be chosen: the others are left out of the comparison, and have
+ * no region. regions: (in->n) names, NULL before. */
+static int compare(const struct report_input *in, const char **regions, struct report_regions *out,
+                   struct err *e) {
     struct report_point *valid = calloc(in->n + 1, sizeof *valid);
+    struct operating_point *loads = calloc(in->n + 1, sizeof *loads);
     size_t *back = calloc(in->n + 1, sizeof *back), n = 0;
     int rc = -1;
-    if (valid && back) {
+    if (valid && loads && back) {
         for (size_t i = 0; i < in->n; i++) {
             if (!in->runs[i].valid) continue;
             back[n] = i;
+            loads[n] = in->points[i].load;
             valid[n++] = in->points[i];
         }
+        for (size_t i = 0; i < n; i++) regions[back[i]] = region_names[curve_region(loads, n, i)];
         rc = report_regions(in->o, valid, n, out, e);
         if (out->knee >= 0) out->knee = (int)back[out->knee];
         if (out->saturation >= 0) out->saturation = (int)back[out->saturation];
@@ -191,6 +192,7 @@ static int compare(const struct report_input *in, struct report_regions *out, st
         err_set(e, "no memory for %zu points", in->n);
     }
     free(valid);
+    free(loads);
     free(back);
     return rc;
 }
@@ -245,25 +247,24 @@ static int check_kinds(const struct report_input *in, struct err *e) {
 }
 
 cJSON *report_tree(const struct report_input *in, struct err *e) {
-    struct report_regions regions;
-    if (check_kinds(in, e) || compare(in, &regions, e)) return NULL;
-    struct operating_point *loads = calloc(in->n, sizeof *loads);
-    if (!loads) {
-        err_set(e, "no memory for %zu points", in->n);
+    struct report_regions at;
+    const char **regions = calloc(in->n, sizeof *regions);
+    if (!regions) err_set(e, "no memory for %zu points", in->n);
+    if (!regions || check_kinds(in, e) || compare(in, regions, &at, e)) {
+        free(regions);
         return NULL;
     }
-    for (size_t i = 0; i < in->n; i++) loads[i] = in->points[i].load;
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "schema", REPORT_SCHEMA);
     cJSON_AddItemToObject(root, "objective", cJSON_Duplicate(in->objective, true));
     cJSON *curve = cJSON_AddObjectToObject(root, "curve");
-    add_index(curve, "knee", regions.knee);
-    add_index(curve, "saturation", regions.saturation);
-    add_index(curve, "chosen", regions.best_valid);
+    add_index(curve, "knee", at.knee);
+    add_index(curve, "saturation", at.saturation);
+    add_index(curve, "chosen", at.best_valid);
     add_goodput(root, in);
     cJSON *points = cJSON_AddArrayToObject(root, "points");
-    for (size_t i = 0; i < in->n; i++) cJSON_AddItemToArray(points, point_tree(in, loads, i));
+    for (size_t i = 0; i < in->n; i++) cJSON_AddItemToArray(points, point_tree(in, i, regions[i]));
     cJSON_AddItemToObject(root, "cannot_say", report_cannot_say(in));
-    free(loads);
+    free(regions);
     return root;
 }

@@ -156,6 +156,11 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
         run->kind = RUN_SIMULATED;
     else if (r->workload.paced[0] && !run->label[0])
         text_cut(run->label, sizeof run->label, r->workload.paced);
+    if (r->workload.paced[0] && run->label[0] && strcmp(r->workload.paced, run->label) != 0)
+        return err_at(e, line, "workload.paced",
+                      "request '%s' was paced as '%s', and the run as '%s': one run has one pace. "
+                      "Report on the two apart",
+                      r->request_id, r->workload.paced, run->label);
     run->n_attempts++;
     return 0;
 }
@@ -191,7 +196,7 @@ static void keep_one_side(struct report_run *run) {
         if (run->attempts[i].at_server == run->at_server) run->attempts[kept++] = run->attempts[i];
     run->left_out = (int64_t)(run->n_attempts - kept);
     run->n_attempts = kept;
-    run->window.unplaced = run->left_out;
+    run->window.unplaced = run->left_out + run->torn;
 }
 
 static int group(struct report_run *run, const struct objective *o, const struct stated *s,
@@ -200,7 +205,16 @@ static int group(struct report_run *run, const struct objective *o, const struct
     if (!run->requests) return err_set(e, "no memory for %zu user requests", run->n_attempts);
     if (report_group(o, run->attempts, run->n_attempts, run->requests, &run->n_requests, e))
         return -1;
+    for (size_t i = 0; i < run->n_requests && !run->at_server; i++)
+        run->first_missing += run->requests[i].attempts < run->requests[i].deciding->attempt;
+    run->window.unplaced += run->first_missing;
     int64_t there = (int64_t)run->n_requests + run->left_out + run->torn;
+    if (s->sent >= 0 && !run->at_server && (int64_t)run->n_requests > s->sent)
+        return err_set(
+            e,
+            "holds %zu user requests, and run.json says that %lld were sent: some are of "
+            "another run",
+            run->n_requests, (long long)s->sent);
     if (s->sent >= 0 && there < s->sent)
         return err_set(e,
                        "holds %lld user requests, and run.json says that %lld were sent: the "

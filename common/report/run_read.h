@@ -4,8 +4,8 @@
  * the server's --step-log was put there), or a log of records alone.
  *
  * With a run file, the measured window is the one it states, and its records must be of that run:
- * as many user requests as were sent, each submitted within the schedule. Of a log alone, the
- * window goes from the first arrival to the last.
+ * as many user requests as were sent, each submitted within the schedule, at one pace. Of a log
+ * alone, the window goes from the first arrival to the last.
  *
  * Arrivals are on the client's clock. If no record of a run has the client's half, they are on the
  * server's: request_accepted stands for the submission, and what a client would have seen is
@@ -45,12 +45,13 @@ struct report_run {
     struct report_request *requests; /* of report_group */
     size_t n_attempts, n_requests;
     struct report_window window;
-    bool at_server;   /* arrivals are on the server's clock */
-    int64_t left_out; /* records without the client's half */
-    int64_t torn;     /* lines that were cut off and skipped */
-    bool closed_loop; /* arrivals waited for completions */
-    cJSON *run_file;  /* NULL: none */
-    bool valid;       /* false: the run file says that the client could not keep up, ... */
+    bool at_server;        /* arrivals are on the server's clock */
+    int64_t left_out;      /* records without the client's half */
+    int64_t torn;          /* lines that were cut off and skipped */
+    int64_t first_missing; /* requests with a later attempt and without the first */
+    bool closed_loop;      /* arrivals waited for completions */
+    cJSON *run_file;       /* NULL: none */
+    bool valid;            /* false: the run file says that the client could not keep up, ... */
     struct run_steps steps;
 };
 

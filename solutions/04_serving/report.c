@@ -141,6 +141,10 @@ int report_group(const struct objective *o, const struct report_attempt *attempt
                 rc = err_at(e, sorted[to]->line, "attempt",
                             "attempt %d of request '%s' is there twice; line %d has it too",
                             sorted[to]->attempt, sorted[to]->request_id, sorted[to - 1]->line);
+            else if (sorted[to]->submitted_ns < sorted[to - 1]->submitted_ns)
+                rc = err_at(e, sorted[to]->line, "attempt",
+                            "attempt %d of request '%s' was submitted before attempt %d",
+                            sorted[to]->attempt, sorted[to]->request_id, sorted[to - 1]->attempt);
         }
         if (!rc) make_request(o, sorted + from, to - from, &out[(*n_out)++]);
     }
@@ -219,6 +223,7 @@ static void count(const struct objective *o, const struct report_request *q,
     p->by_reason[q->c.reason] += !q->deciding->finished_by_server;
     p->quality[q->c.quality]++;
     p->structure[q->c.structure]++;
+    p->unjudged += q->c.completed && !is_evaluated(q->c.quality);
     p->other_check += is_evaluated(q->c.quality) && o->quality.check[0] &&
                       strcmp(o->quality.check, q->deciding->check) != 0;
     p->counts.failed += failed(o, q);
@@ -235,7 +240,9 @@ static void finish_counts(struct report_point *p) {
     p->counts.quality_passed = p->quality[VERDICT_PASSED];
     p->counts.quality_evaluated = p->quality[VERDICT_PASSED] + p->quality[VERDICT_FAILED];
     p->counts.interval_s = (double)(p->window.to_ns - p->window.from_ns) / 1e9;
-    if (p->completed > 0 && p->counts.quality_evaluated == 0) p->counts.useful = -1;
+    bool unjudged = p->completed > 0 && p->counts.quality_evaluated == 0;
+    bool unseen = p->completed == 0 && p->finished_by_server > 0;
+    if (unjudged || unseen) p->counts.useful = -1;
 }
 
 /* Observations of one interval: of finished requests, which have it or are left out. */
@@ -327,8 +334,10 @@ enum slo_answer report_verdict(const struct objective *o, const struct report_po
     double recovery_s = o->reliability.max_recovery_s, joules = o->hard_limits.joules_per_response;
     bool recovered = isnan(recovery_s) ||
                      (!p->recovery.unended && (double)p->recovery.longest_ns < recovery_s * 1e9);
-    if (!p->load.stable || slo == SLO_MISSED || !recovered) return SLO_MISSED;
-    if (slo == SLO_NOT_COMPUTABLE || !isnan(o->hard_limits.gpu_memory_gib))
+    bool hidden = p->window.unplaced > 0 && !isnan(o->reliability.max_failure_rate);
+    if (!p->load.stable || slo == SLO_MISSED || !recovered || p->counts.useful == 0)
+        return SLO_MISSED;
+    if (slo == SLO_NOT_COMPUTABLE || hidden || !isnan(o->hard_limits.gpu_memory_gib))
         return SLO_NOT_COMPUTABLE;
     if (isnan(joules)) return SLO_MET;
     if (isnan(p->joules) || p->counts.useful <= 0) return SLO_NOT_COMPUTABLE;

@@ -198,6 +198,43 @@ def a_paced_run_says_so_everywhere():
     refused([paced, steady_run("other", paced="llama-2-7b on a100")], objective(), "no points of one curve")
 
 
+def a_report_never_says_more_than_its_records():
+    limits = {"latency": [E2E_P99], "reliability": {"max_failure_rate": 0.5, "failures": ["internal_error"]}}
+    nothing = tree([write_log(path("nothing.jsonl"), steady(outcome="rejected"))], objective(), status=1)["points"][0]
+    equal((nothing["verdict"], [p["part"] for p in nothing["parts"] if p["answer"] == "missed"]), ("missed", ["useful work"]))
+    wrong = tree([write_log(path("wrong.jsonl"), steady(verdict="failed"))], objective(latency=[E2E_P99]), status=1)
+    equal(wrong["points"][0]["verdict"], "missed", "every answer is wrong")
+    server = [record(f"s-{i}", S + i * MS, 0, MS, outcome="internal_error", client=False) for i in range(90)]
+    hidden = tree([write_log(path("hidden.jsonl"), steady() + server)], objective(reliability=limits["reliability"]), status=1)
+    equal(hidden["points"][0]["verdict"], "not_computable", "nobody knows when the failures arrived")
+    assert "of 90 more it is not known" in hidden["points"][0]["parts"][1]["text"], hidden["points"][0]["parts"]
+    torn = write_log(path("torn-limit.jsonl"), steady())
+    with open(torn, "a") as f:
+        f.write('{"schema": "servelab.request-rec')
+    equal(tree([torn], objective(**limits), "--skip-torn", status=1)["points"][0]["verdict"], "not_computable")
+    late = tree([write_log(path("late.jsonl"), steady() + [record("r-x", 3 * S, MS, 2 * MS, attempt=2)])],
+                objective(latency=[E2E_P99]), status=1)
+    equal(late["points"][0]["verdict"], "not_computable", "the first attempt has no record")
+    assert any("no first one" in line for line in late["cannot_say"]), late["cannot_say"]
+    unseen = tree([write_log(path("unseen.jsonl"), steady(client=False))], objective(), status=0)
+    equal((unseen["points"][0]["counts"]["useful"], unseen["points"][0]["rates"]["useful_rps"]), (None, None))
+    assert "doesn't state how many accelerators" in report([steady_run("plain")], objective()).stdout
+    tight = {"resource": {"primary": "usd", "accelerators": 1, "reserve_fraction": 0.999}}
+    assert "(reserve 99.9 %)" in report([path("plain")], objective(**tight)).stdout
+    refused_one = steady() + [record("r-no", 3 * S, 0, MS, outcome="rejected")]
+    said = tree([write_log(path("refused.jsonl"), refused_one)], objective())["cannot_say"]
+    assert not any("had no check" in line for line in said), said
+
+
+def an_invalid_run_moves_no_region():
+    points = lambda *runs: tree(list(runs), objective())["points"]
+    slow, fast = steady_run("calm", gap=200 * MS), steady_run("busy", gap=100 * MS)
+    alone = [p["region"] for p in points(slow, fast)]
+    quick = write_run(path("quick"), [record(f"q-{i}", S + i * 10 * MS, MS, 2 * MS) for i in range(40)],
+                      run_file(S, S + 390 * MS, (S, S + 390 * MS), 40, valid=False, reasons=["late"]))
+    equal([p["region"] for p in points(slow, fast, quick)], alone + [None])
+
+
 def too_few_requests_are_said():
     made = tree([steady_run("few", n=100)], objective(latency=[E2E_P99]))
     p50, p99 = (made["points"][0]["latency"]["e2e"][k] for k in ("p50", "p99"))
@@ -250,7 +287,8 @@ def the_page_stands_alone_and_shows_text_as_text():
     page = Page(made)
     assert "script" not in page.tags and hostile in page.text and folder in page.text
     assert "http" not in made
-    marked = report([folder], what).stdout
+    marked = report([steady_run("`<b>|"), folder], what).stdout
+    assert "(" + path("\\`\\<b>\\|") + ")" in marked.split("\n")[2], marked
     assert "\\<script>" in marked and marked.startswith("# Objective report: \\<script>alert(1)\\</script>\\|\\`\\*\n"), marked[:80]
 
 
@@ -283,6 +321,12 @@ def bad_input_is_refused_with_its_place():
     refused([folder], objective(), "records.jsonl:41:", "another run")
     folder = write_run(path("lost"), good[:30], run_file(S, 5 * S, (S, 5 * S), 40))
     refused([folder], objective(), "records.jsonl:", "30 user requests", "40 were sent")
+    retried = [record("r-t", 2 * S, MS, 2 * MS, outcome="internal_error"), record("r-t", S, MS, 2 * MS, attempt=2)]
+    refused([write_log(path("bad.jsonl"), retried)], objective(), "bad.jsonl:2:", "attempt 2", "before attempt 1")
+    mixed = steady(20, paced="llama-2-7b on h100") + steady(20, first=20, paced="llama-2-7b on a100")
+    refused([write_log(path("bad.jsonl"), mixed)], objective(), "bad.jsonl:21:", "workload.paced", "one pace")
+    folder = write_run(path("more"), good, run_file(S, 5 * S, (S, 5 * S), 30))
+    refused([folder], objective(), "records.jsonl:", "40 user requests", "30 were sent")
     backwards = record("r-b", S, 20 * MS, 80 * MS, lag=-30 * MS)
     refused([write_log(path("bad.jsonl"), [backwards])], objective(), "bad.jsonl:1:", "client_ttft")
     refused([write_log(path("bad.jsonl"), good[:1])], objective(), "one instant")
@@ -357,7 +401,7 @@ TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
          a_retry_is_one_request_and_every_try_is_resource, a_run_whose_client_lagged_is_shown_and_never_chosen,
          answers_without_a_check_follow_the_runs_fixed_length, a_log_alone_goes_from_the_first_arrival_to_the_last,
          a_log_of_the_server_alone_is_measured_at_the_server, a_paced_run_says_so_everywhere,
-         too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
+         a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
          the_page_stands_alone_and_shows_text_as_text, out_writes_all_three_and_says_where,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
