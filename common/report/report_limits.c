@@ -7,7 +7,7 @@
 
 static void say(cJSON *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void say(cJSON *list, const char *fmt, ...) {
-    char text[500];
+    char text[5000]; /* more than a run's name and any sentence */
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);

@@ -60,7 +60,7 @@ void report_row(char cells[REPORT_COLUMNS][REPORT_CELL], const cJSON *point) {
     bool at_server = !strcmp(report_string(point, "arrivals_seen_by"), "server");
     const cJSON *ttft = report_at(point, at_server ? "latency.server_ttft" : "latency.client_ttft");
     bool valid = cJSON_IsTrue(report_at(point, "run_valid"));
-    snprintf(cells[0], REPORT_CELL, "%.90s", report_string(point, "run"));
+    text_cut(cells[0], 91, report_string(point, "run"));
     report_value(cells[1], report_number(point, "rates.offered_rps"));
     snprintf(cells[2], REPORT_CELL, "%s", valid ? report_string(point, "region") : "not compared");
     snprintf(cells[3], REPORT_CELL, "%s",

@@ -248,7 +248,8 @@ int report_run_read(struct report_run *run, const char *path, const struct objec
     struct stated stated = {.first_ns = -1, .last_ns = -1, .sent = -1};
     struct reading rd = {.run = run, .o = o, .stated = &stated, .clock = {-1, -1}};
     bool folder = is_folder(path);
-    *run = (struct report_run){.name = path, .valid = true};
+    *run = (struct report_run){.valid = true};
+    text_cut(run->name, sizeof run->name, path);
     if (name_file(file, path, folder ? "run.json" : NULL, e)) return -1;
     if (folder && read_run_file(run, file, &stated, e)) return -1;
     if (name_file(file, path, folder ? "records.jsonl" : NULL, e) ||

@@ -38,7 +38,7 @@ struct run_steps {
 };
 
 struct report_run {
-    const char *name; /* as given */
+    char name[4096]; /* as given; what is no UTF-8 or a control character is replaced */
     enum run_kind kind;
     char label[96]; /* of a paced run: "llama-2-7b on h100" */
     struct report_attempt *attempts;
@@ -56,7 +56,7 @@ struct report_run {
 };
 
 /* Reads the run at `path`. 0, or -1 and *e; *file then names the file at fault. report_run_release
- * after either. `path` must outlive the run. */
+ * after either. */
 int report_run_read(struct report_run *run, const char *path, const struct objective *o,
                     bool skip_torn, char file[4096], struct err *e);
 void report_run_release(struct report_run *run);

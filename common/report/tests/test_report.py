@@ -292,6 +292,16 @@ def the_page_stands_alone_and_shows_text_as_text():
     assert "\\<script>" in marked and marked.startswith("# Objective report: \\<script>alert(1)\\</script>\\|\\`\\*\n"), marked[:80]
 
 
+def a_run_with_a_hostile_name_is_text_everywhere():
+    log = os.path.join(work.encode(), "é".encode() * 60 + b"\n<b>\x01\xff.jsonl")
+    write_log(log, steady())
+    made = tree([log], objective(latency=[E2E_P99]))
+    equal(made["points"][0]["run"], f"{work}/" + "é" * 60 + "?<b>??.jsonl")
+    assert "?<b>??.jsonl" in Page(page_of([log], objective())).text
+    marked = report([log], objective()).stdout
+    assert "\x01" not in marked and "\n<b>" not in marked, marked
+
+
 def out_writes_all_three_and_says_where():
     folder = steady_run("to-out")
     done = report([folder], objective(latency=[E2E_P99]), "--out", path("made"))
@@ -402,7 +412,8 @@ TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
          answers_without_a_check_follow_the_runs_fixed_length, a_log_alone_goes_from_the_first_arrival_to_the_last,
          a_log_of_the_server_alone_is_measured_at_the_server, a_paced_run_says_so_everywhere,
          a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
-         the_page_stands_alone_and_shows_text_as_text, out_writes_all_three_and_says_where,
+         the_page_stands_alone_and_shows_text_as_text, a_run_with_a_hostile_name_is_text_everywhere,
+         out_writes_all_three_and_says_where,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
 status = run_tests(TESTS)
