@@ -223,7 +223,11 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
                       context, n_prompt, left, r->max_tokens);
     if (r->max_tokens >= 0) return r->max_tokens;
     /* OpenAI's defaults: all that fits for chat, 16 for plain completions */
-    return r->api == OPENAI_CHAT || left < 16 ? left : 16;
+    int32_t most = r->api == OPENAI_CHAT || left < 16 ? left : 16;
+    if (r->sampling.rules.min_tokens <= most) return most;
+    return err_at(e, 0, "min_tokens",
+                  "is %d, and without max_tokens the answer has at most %d; give max_tokens, too",
+                  r->sampling.rules.min_tokens, most);
 }
 
 /* Is there a setting that the record's "decoding" has no room for? It then ends with " +". */

@@ -5,6 +5,7 @@
 #include "base/json.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,7 +95,7 @@ static bool has_type(const cJSON *value, const cJSON *schema) {
     if (!cJSON_IsString(type)) return true;
     const char *t = type->valuestring;
     if (!strcmp(t, "integer"))
-        return cJSON_IsNumber(value) && value->valuedouble == (double)(int64_t)value->valuedouble;
+        return cJSON_IsNumber(value) && value->valuedouble == floor(value->valuedouble);
     if (!strcmp(t, "number")) return cJSON_IsNumber(value);
     if (!strcmp(t, "string")) return cJSON_IsString(value);
     if (!strcmp(t, "boolean")) return cJSON_IsBool(value);
@@ -106,7 +107,7 @@ static bool has_type(const cJSON *value, const cJSON *schema) {
 static cJSON *name_arguments(const cJSON *function, const cJSON *args) {
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(function, "parameters");
     const cJSON *properties = cJSON_GetObjectItemCaseSensitive(parameters, "properties");
-    const cJSON *p = properties ? properties->child : NULL;
+    const cJSON *p = cJSON_IsObject(properties) ? properties->child : NULL;
     cJSON *named = cJSON_CreateObject();
     for (const cJSON *v = args->child; v; v = v->next, p = p->next) {
         if (!p || !has_type(v, p) ||

@@ -62,6 +62,7 @@ def out_of_bounds():
                           ({"logit_bias": {str(i): 0 for i in range(1025)}}, "logit_bias"),
                           ({"logit_bias": {"1e1": 1}}, "logit_bias.1e1"), ({"logprobs": 21}, "logprobs"),
                           ({"top_k": 2 ** 31}, "top_k"), ({"min_tokens": 5, "max_tokens": 4}, "min_tokens"),
+                          ({"min_tokens": 17}, "min_tokens"),
                           ({"max_tokens": 10 ** 15}, "max_tokens"), ({"temperature": 1e308}, "temperature"),
                           ({"seed": 2 ** 64}, "seed")):
         r = S.complete(**fields)

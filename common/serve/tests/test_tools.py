@@ -56,6 +56,17 @@ def a_call_is_structured():
     S.tell("say hello")
 
 
+def odd_parameters_and_numbers():
+    odd = [tool("odd"), tool("big", n="integer")]
+    odd[0]["function"]["parameters"]["properties"] = [1]
+    for said, calls in (('{"tool":"odd","args":[1]}', 0), ('{"tool":"odd","args":[]}', 1), ('{"tool":"big","args":[1e300]}', 1),
+                        ('{"tool":"big","args":[1.5]}', 0)):
+        S.tell("say " + said)
+        message = S.chat(tools=odd, temperature=0).json()["choices"][0]["message"]
+        equal(len(message.get("tool_calls", [])), calls, said)
+    S.tell("say hello")
+
+
 def what_is_no_call_stays_text():
     for said in ('{"tool":"sub","args":[10,3]}', '{"tool":"add","args":[10]}', '{"tool":"add","args":[10,3,4]}',
                  '{"tool":"add","args":[10,"3"]}', '{"tool":"add","args":[1.5,3]}', '{"tool":"add","args":{"a":1,"b":2}}',
@@ -156,7 +167,7 @@ def the_embedded_model_calls_a_tool():
     equal((message["tool_calls"], reason), ([call("add", a=12, b=30)], "tool_calls"))
 
 
-TESTS = [a_call_is_structured, what_is_no_call_stays_text, text_is_streamed_and_a_call_is_held,
+TESTS = [a_call_is_structured, odd_parameters_and_numbers, what_is_no_call_stays_text, text_is_streamed_and_a_call_is_held,
          messages_of_a_dialogue_with_tools, errors_name_their_field, response_formats, a_json_object_is_enforced, the_embedded_model_calls_a_tool]
 
 if __name__ == "__main__":
