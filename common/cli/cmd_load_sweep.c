@@ -92,7 +92,8 @@ struct probe {
     double rps;
     char folder[PATH_ROOM];
     enum slo_answer verdict;
-    bool valid; /* the client kept up */
+    bool valid;    /* the client kept up */
+    char why[160]; /* the first reason where it did not */
     double good_rps;
 };
 
@@ -107,8 +108,8 @@ struct sweep {
 
 static void show_probe(const struct sweep *s, const struct probe *p) {
     if (s->f->l.json) return;
-    printf("%8.4g requests/s: %s", p->rps,
-           p->valid ? slo_answer_name(p->verdict) : "not counted, the run is invalid");
+    printf("%8.4g requests/s: %s%s", p->rps,
+           p->valid ? slo_answer_name(p->verdict) : "not counted, the run is invalid: ", p->why);
     if (isfinite(p->good_rps)) printf(", %.4g good/s", p->good_rps);
     printf("\n");
     fflush(stdout);
@@ -122,6 +123,9 @@ static int judge(struct sweep *s, struct probe *p) {
     int bad = report_run_read(&run, p->folder, &s->o, false, file, &e);
     if (!bad) bad = report_measure(&s->o, run.requests, run.n_requests, &run.window, &point, &e);
     p->valid = !bad && run.valid;
+    const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(run.run_file, "invalid_reasons");
+    const cJSON *first = bad || run.valid ? NULL : cJSON_GetArrayItem(reasons, 0);
+    if (cJSON_IsString(first)) text_cut(p->why, sizeof p->why, first->valuestring);
     report_run_release(&run);
     if (bad) return cli_input_error("load sweep", file, &e, s->f->l.json);
     p->verdict = report_verdict(&s->o, &point);
@@ -136,7 +140,7 @@ static bool try_once(struct sweep *s, double rps, int number) {
     char again[16] = "";
     *p = (struct probe){.rps = rps, .good_rps = NAN};
     if (number > 1) snprintf(again, sizeof again, "-try-%d", number);
-    snprintf(p->folder, sizeof p->folder, "%.4000s/%.4g-rps%s", s->f->l.out, rps, again);
+    snprintf(p->folder, sizeof p->folder, "%.4000s/%.6g-rps%s", s->f->l.out, rps, again);
     l.w.rate_rps = rps;
     l.out = p->folder;
     l.objective = NULL;

@@ -52,6 +52,13 @@ def a_sweep_keeps_every_run_and_reports_on_all():
           [(p["run"], p["verdict"], p["run_valid"]) for p in found["loads"]])
 
 
+def loads_that_lie_close_have_folders_of_their_own():
+    with RealServer(*PACE) as s:
+        for rps in ("10.0061", "10.0099"):
+            done = sweep(s.port, 10000, "--from-rps", rps, "--to-rps", rps, out="close")
+            assert done.returncode in (0, 1), done.stderr
+
+
 def a_sweep_says_what_it_found_and_writes_over_nothing():
     with RealServer(*PACE) as s:
         done = sweep(s.port, 0.001, "--from-rps", "4", "--to-rps", "4", out="missed")
@@ -88,7 +95,7 @@ def bad_usage():
 
 
 work = tempfile.mkdtemp(prefix="servelab-sweep-")
-status = run_tests([a_sweep_keeps_every_run_and_reports_on_all, a_sweep_says_what_it_found_and_writes_over_nothing,
+status = run_tests([a_sweep_keeps_every_run_and_reports_on_all, loads_that_lie_close_have_folders_of_their_own, a_sweep_says_what_it_found_and_writes_over_nothing,
                     an_interrupted_sweep_keeps_what_it_has, bad_usage])
 subprocess.run(["rm", "-rf", work], check=True)
 sys.exit(status)
