@@ -68,9 +68,10 @@ const char *completion_reason_name(enum completion_reason r); /* "delivered", ..
 int completion_reason_from_name(const char *name);            /* enum completion_reason, or -1 */
 
 /* A class of its own among REASON_NOT_DELIVERED: the server finished the answer, and no client
- * measured it. Such a record has request_accepted, request_admitted, first_token and
- * response_finished, no event of a client, http_status 200 or none, a finish reason (any) and no
- * error. It is never completed, useful or good: whether the answer arrived is not known. */
+ * measured it. Such a record has request_accepted, request_admitted, first_token (unless the answer
+ * has no token) and response_finished, no event of a client, http_status 200 or none, a finish
+ * reason (any) and no error. It is never completed, useful or good: whether the answer arrived is
+ * not known. */
 bool finished_by_server(const struct record *r, enum completion_reason reason);
 #define FINISHED_BY_SERVER "finished_by_server"
 /* The reason's name, or FINISHED_BY_SERVER. */

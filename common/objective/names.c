@@ -26,12 +26,13 @@ int completion_reason_from_name(const char *name) {
 
 bool finished_by_server(const struct record *r, enum completion_reason reason) {
     static const enum event_kind servers[] = {EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED,
-                                              EV_FIRST_TOKEN, EV_RESPONSE_FINISHED};
+                                              EV_RESPONSE_FINISHED};
     static const enum event_kind clients[] = {EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED,
                                               EV_FINAL_BYTE_RECEIVED};
     int32_t status = r->outcome.http_status;
     if (reason != REASON_NOT_DELIVERED || (status != 200 && status != 0)) return false;
     if (r->outcome.error[0] || !r->outcome.finish_reason[0]) return false;
+    if (!record_event(r, EV_FIRST_TOKEN) && r->workload.output_tokens != 0) return false;
     for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
         if (!record_event(r, servers[i])) return false;
     for (size_t i = 0; i < sizeof clients / sizeof *clients; i++)

@@ -151,7 +151,7 @@ static void add_resource(struct buffer *b, const cJSON *tree, const cJSON *point
     const char *why = report_string(point, "resource.not_computable");
     double provisioned = report_number(point, "resource.accelerators_provisioned");
     if (why[0])
-        snprintf(text, sizeof text, "not computable: %.400s", why);
+        snprintf(text, sizeof text, "%.400s", why);
     else
         snprintf(text, sizeof text, "%s useful completions per %s",
                  report_value(value, report_number(point, "resource.useful_per_unit")),

@@ -151,6 +151,10 @@ def one_record():
     def add(e):
         return lambda r: r["events"].append(e)
 
+    def empty(r):
+        r["events"] = [e for e in r["events"] if e["event"] not in ("first_token", "token_sent")]
+        r["workload"]["output_tokens"] = 0
+
     mine, other = ("finished_by_server", "incomplete", False), ("not_delivered", "incomplete", False)
     for name, change, want in (
             ("as_it_is", lambda r: None, mine),
@@ -158,6 +162,7 @@ def one_record():
             ("ended_by_its_length", outcome(finish_reason="length"), mine),
             ("the_server_did_not_finish", without("response_finished"), other),
             ("no_first_token", without("first_token"), other),
+            ("an_empty_answer", empty, mine),
             ("never_admitted", without("request_admitted"), other),
             ("no_finish_reason", outcome(finish_reason=None), other),
             ("another_status", outcome(http_status=404), other),

@@ -219,6 +219,7 @@ def a_report_never_says_more_than_its_records():
     unseen = tree([write_log(path("unseen.jsonl"), steady(client=False))], objective(), status=0)
     equal((unseen["points"][0]["counts"]["useful"], unseen["points"][0]["rates"]["useful_rps"]), (None, None))
     assert "doesn't state how many accelerators" in report([steady_run("plain")], objective()).stdout
+    assert "- **value**: not computable without " in report([path("plain")], objective()).stdout
     tight = {"resource": {"primary": "usd", "accelerators": 1, "reserve_fraction": 0.999}}
     assert "(reserve 99.9 %)" in report([path("plain")], objective(**tight)).stdout
     refused_one = steady() + [record("r-no", 3 * S, 0, MS, outcome="rejected")]
