@@ -201,15 +201,19 @@ static void print_json(const struct sweep *s, const struct sweep_result *r, cons
     cJSON_Delete(root);
 }
 
-static void print_text(const struct sweep_result *r, const char *folder) {
+static void print_text(const struct sweep *s, const struct sweep_result *r, const char *folder) {
+    bool measured = false;
+    for (int i = 0; i < s->n; i++) measured |= s->probes[i].valid;
     if (r->met_rps > 0 && isfinite(r->missed_rps))
         printf("highest load that meets the objective: %.4g requests/s; %.4g does not or can't be "
                "measured from here\n",
                r->met_rps, r->missed_rps);
     else if (r->met_rps > 0)
         printf("%.4g requests/s meet the objective; nothing higher was tried\n", r->met_rps);
-    else
+    else if (measured)
         printf("no load meets the objective\n");
+    else
+        printf("no load could be measured: every run is invalid\n");
     printf("report: %s/report.html\n", folder);
 }
 
@@ -237,7 +241,7 @@ static int finish(const struct sweep *s, const struct sweep_result *r) {
     if (s->f->l.json)
         print_json(s, r, folder);
     else
-        print_text(r, folder);
+        print_text(s, r, folder);
     return s->status != CLI_DONE ? s->status : r->met_rps > 0 ? CLI_DONE : CLI_NO;
 }
 

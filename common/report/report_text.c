@@ -76,12 +76,13 @@ void report_row(char cells[REPORT_COLUMNS][REPORT_CELL], const cJSON *point) {
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
+/* Of the valid runs. verdict: NULL counts all of them. */
 static int count_verdicts(const cJSON *tree, const char *verdict) {
     const cJSON *point;
     int n = 0;
     cJSON_ArrayForEach(point, report_at(tree, "points")) n +=
         cJSON_IsTrue(report_at(point, "run_valid")) &&
-        !strcmp(report_string(point, "verdict"), verdict);
+        (!verdict || !strcmp(report_string(point, "verdict"), verdict));
     return n;
 }
 
@@ -112,6 +113,8 @@ void report_headline(struct buffer *b, const cJSON *tree) {
                               ? "no client says which answers arrived"
                               : "no answer was checked");
         if (rests_on_few(p)) buffer_puts(b, " A limit's percentile rests on too few requests.");
+    } else if (count_verdicts(tree, NULL) == 0) {
+        buffer_puts(b, "Whether the objective is met is not known: every run is invalid.");
     } else if (count_verdicts(tree, "not_computable") > 0) {
         buffer_puts(b, "Whether the objective is met is not computable: the runs lack something "
                        "that it asks for.");

@@ -59,11 +59,19 @@ def loads_that_lie_close_have_folders_of_their_own():
             assert done.returncode in (0, 1), done.stderr
 
 
+def a_sweep_that_measures_nothing_says_so():
+    with RealServer("--pace", "llama-2-7b:h100", "--pace-scale", "0.01") as s:  # no machine of ours keeps this pace
+        done = sweep(s.port, 10000, "--from-rps", "4", "--to-rps", "4", out="invalid")
+    equal((done.returncode, done.stdout.count("the run is invalid: the paced server was late")), (1, 3), done.stdout)
+    assert "no load could be measured: every run is invalid" in done.stdout, done.stdout
+
+
 def a_sweep_says_what_it_found_and_writes_over_nothing():
     with RealServer(*PACE) as s:
         done = sweep(s.port, 0.001, "--from-rps", "4", "--to-rps", "4", out="missed")
         equal(done.returncode, 1)
-        equal(done.stdout.split("\n")[-3:], ["no load meets the objective", f"report: {path('missed')}/report/report.html", ""])
+        said = "no load meets the objective" if ": missed" in done.stdout else "no load could be measured: every run is invalid"
+        equal(done.stdout.split("\n")[-3:], [said, f"report: {path('missed')}/report/report.html", ""])
         again = sweep(s.port, 0.001, "--from-rps", "4", out="missed")
         equal(again.returncode, 2)
         assert "holds a run already" in again.stderr, again.stderr
@@ -95,7 +103,8 @@ def bad_usage():
 
 
 work = tempfile.mkdtemp(prefix="servelab-sweep-")
-status = run_tests([a_sweep_keeps_every_run_and_reports_on_all, loads_that_lie_close_have_folders_of_their_own, a_sweep_says_what_it_found_and_writes_over_nothing,
+status = run_tests([a_sweep_keeps_every_run_and_reports_on_all, loads_that_lie_close_have_folders_of_their_own,
+                    a_sweep_that_measures_nothing_says_so, a_sweep_says_what_it_found_and_writes_over_nothing,
                     an_interrupted_sweep_keeps_what_it_has, bad_usage])
 subprocess.run(["rm", "-rf", work], check=True)
 sys.exit(status)

@@ -236,6 +236,13 @@ def an_invalid_run_moves_no_region():
     equal([p["region"] for p in points(slow, fast, quick)], alone + [None])
 
 
+def invalid_runs_alone_answer_nothing():
+    bad = steady_run("bad-alone", valid=False, reasons=["late"])
+    done = report([bad], objective(latency=[{**E2E_P99, "below_ms": 1}]))
+    assert "not known: every run is invalid" in done.stdout.split("\n")[2], done.stdout
+    equal(done.returncode, 1)
+
+
 def too_few_requests_are_said():
     made = tree([steady_run("few", n=100)], objective(latency=[E2E_P99]))
     p50, p99 = (made["points"][0]["latency"]["e2e"][k] for k in ("p50", "p99"))
@@ -412,7 +419,7 @@ TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
          a_retry_is_one_request_and_every_try_is_resource, a_run_whose_client_lagged_is_shown_and_never_chosen,
          answers_without_a_check_follow_the_runs_fixed_length, a_log_alone_goes_from_the_first_arrival_to_the_last,
          a_log_of_the_server_alone_is_measured_at_the_server, a_paced_run_says_so_everywhere,
-         a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
+         a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, invalid_runs_alone_answer_nothing, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
          the_page_stands_alone_and_shows_text_as_text, a_run_with_a_hostile_name_is_text_everywhere,
          out_writes_all_three_and_says_where,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
