@@ -159,14 +159,16 @@ simulate() {
 
 # The real engine under the recurring case's load. It keeps the pace of a 7B model on one 80 GiB GPU and computes no
 # tokens: no laptop computes prompts of 2,048 tokens at that pace. The simulator predicts the same requests beside it.
-load_at() { # load_at RATE
-    local rate=$1
+load_at() { # load_at RATE: 1 if the run is invalid; its figures are shown all the same
+    local rate=$1 valid
     local workload=(--arrivals poisson --rate-rps "$rate" --prompt-tokens 2048 --output-tokens 256 --seed 7
         --warm-up-s "$warm_up_s") # a server that begins empty would look faster than it is
     local requests=$((rate * load_s))
     in_background "$servelab" load --url "$url" "${workload[@]}" --requests $requests --out "$out/load-$rate" --force \
         >"$out/load-$rate.txt"
-    finished || return 1
+    finished
+    valid=$?
+    [ $valid -le 1 ] || return $valid
     "$servelab" sim run --model llama-2-7b --gpu h100 --policy learner "${workload[@]}" --requests $requests \
         >"$out/sim.txt" || return 1
     echo
@@ -178,13 +180,17 @@ load_at() { # load_at RATE
          file == 2 && $1 == "end" && $2 == "to" { p["e2e", 1] = $4; p["e2e", 2] = $5 + 0 }
          END { row("time to first token (TTFT)", "TTFT"); row("time per output token (TPOT)", "TPOT")
                row("end to end (e2e)", "e2e") }' "$out/load-$rate.txt" "$out/sim.txt"
+    sed -n 's/^  INVALID: /  This run is invalid, so it proves nothing. End other programs and try again: /p' "$out/load-$rate.txt"
+    return $valid
 }
 under_load() {
     end "$server" 5
     start_server paced.log --model "$file" --backend none --pace llama-2-7b:h100 --context 2304 --prefix-cache off \
         --max-waiting 10000
     echo "  Answers are filler; every time below is a simulated machine's, in real time, through the real server."
-    load_at 2 && load_at 7
+    load_at 2
+    local first=$?
+    load_at 7 && return $first
 }
 
 # The loads of the step before against an objective. Answers of --backend none are filler, so whether they are useful is

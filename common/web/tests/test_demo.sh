@@ -55,6 +55,19 @@ has "200.00 requests/s over 20 ms" && has "363.64 requests/s over 11 ms" && has 
     has "$OUT/sweep/curve.svg" && grep -q "</svg>" "$OUT/sweep/curve.svg"
 check "the two hand-worked tables and one curve, with its picture" $?
 
+cat >"$work/invalid" <<'END'
+#!/bin/sh
+"$REAL" "$@"
+rc=$?
+[ "$1" = load ] && [ $rc -le 1 ] && echo "  INVALID: made so" && rc=1
+exit $rc
+END
+chmod +x "$work/invalid"
+REAL=$SERVELAB SERVELAB=$work/invalid BROWSER=none demo
+rc=$?
+[ $rc = 1 ] && has "try again: made so" && [ -s "$OUT/load-7/run.json" ] && [ -s "$OUT/report/report.html" ] && has "Was the objective met?"
+check "an invalid run is named, the other one is made too, and the exit status is 1" $? "exit status $rc"
+
 if command -v chromedriver >/dev/null; then
     demo
     rc=$?
