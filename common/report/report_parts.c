@@ -97,7 +97,7 @@ static void add_recovery(cJSON *list, const struct objective *o, const struct re
         add_part(list, "recovery", SLO_MET, "no failure was seen, so nothing had to recover");
     else
         add_part(list, "recovery", yes((double)r->longest_ns < limit_s * 1e9),
-                 "the longest of %lld outages lasted %.3f s; the limit is below %g s",
+                 "outages: %lld, the longest %.3f s; the limit is below %g s",
                  (long long)r->outages, (double)r->longest_ns / 1e9, limit_s);
 }
 

@@ -152,7 +152,7 @@ until_busy one
 kill -TERM "${servers[0]}"
 wait "${servers[0]}"
 end_load drained
-[ "$(count drained 'c["sent"] - c["answered_whole"]')" = 0 ] || failed=1
+[ "$(count drained 'c["sent"] - c["answered_whole"]')" = 0 ] || { echo "  None may be lost while a server drains"; failed=1; }
 start_server 0 "$FLEET_ONE"
 until_status one UP
 
@@ -166,12 +166,17 @@ end_load killed
 servers[1]=''
 echo "  it had $had requests in flight shortly before"
 statistics
-# HAProxy counts an answer that broke off as aborted by the server
-[ "$(count killed 'c["sent"] - c["answered_whole"]')" = "$(column two srv_abrt)" ] || failed=1
+# HAProxy counts an answer that broke off as aborted by the server. A request that had no answer yet is not counted where
+# its connection had been used before: HAProxy closes the client's connection and leaves it to the client to send again.
+lost=$(count killed 'c["sent"] - c["answered_whole"]') aborted=$(column two srv_abrt)
+silent=$(grep -c 'the kept connection broke before an answer' "$out/killed/records.jsonl")
+if [ "$lost" != $((aborted + silent)) ]; then
+    echo "  $lost were lost, but $aborted answers broke off and $silent requests had no answer yet: something else was lost"
+    failed=1
+fi
 
 step "5  Did the fleet meet its objective?"
 "$servelab" report "$out/quiet" "$out/drained" "$out/killed" --objective $here/objective.json --out "$out/report"
 [ $? -le 1 ] || failed=1
-grep -h 'recovery\|failure rate' "$out/report/report.md" | sed 's/\*\*//g; s/^/  /'
-echo "  $out/report/report.html"
+sed -n 's/\*\*//g; s/^## \(.*\/\(quiet\|drained\|killed\)\)$/  \1/p; s/^- \(recovery\|failure rate\)/    \1/p' "$out/report/report.md"
 exit $failed
