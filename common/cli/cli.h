@@ -20,9 +20,9 @@ enum cli_exit {
 
 /* Each is in cmd_NAME.c (sim in cmd_sim.c and sim_flags.c); struct command: cli/options.h. */
 extern const struct command record_check_command, quality_command, sim_run_command,
-    sim_sweep_command, serve_command, load_command, load_sweep_command, model_info_command,
-    model_tokenize_command, model_detokenize_command, model_tokenizer_command, grade_command,
-    kernels_command, trace_command, report_command;
+    sim_sweep_command, sim_calibrate_command, serve_command, load_command, load_sweep_command,
+    model_info_command, model_tokenize_command, model_detokenize_command, model_tokenizer_command,
+    grade_command, kernels_command, trace_command, report_command;
 /* All of them, NULL at the end (commands.c). */
 extern const struct command *const cli_commands[];
 

@@ -11,6 +11,7 @@ const struct command *const cli_commands[] = {
     &quality_command,
     &sim_run_command,
     &sim_sweep_command,
+    &sim_calibrate_command,
     &serve_command,
     &load_sweep_command, /* before load: the first match counts */
     &load_command,

@@ -48,6 +48,9 @@ static const struct option_flag TABLE[] = {
                 "without a model: cost of each request in the group (1)"),
     OPTION_TEXT(T, model, "model", "NAME", "llama-2-7b, mistral-7b, qwen2.5-7b, ...; needs --gpu"),
     OPTION_TEXT(T, gpu, "gpu", "NAME", "a100 or h100"),
+    OPTION_FILE(T, cost, "cost", "FILE",
+                "a machine that was measured, as `servelab sim calibrate` writes it: its cost and "
+                "its server's limits"),
     OPTION_INT(T, weight_bits, "weight-bits", "N", 4, 16, "16 (default), 8 or 4"),
     OPTION_INT(T, kv_bits, "kv-bits", "N", 4, 16, "16 (default), 8 or 4"),
     OPTION_INT(T, draft_tokens, "draft-tokens", "N", 0, 64,
@@ -101,8 +104,8 @@ static const struct option_flag TABLE[] = {
 
 static const struct option_rule RULES[] = {{OPTION_EXCLUDE, {"trace", "arrivals-ms", "arrivals"}},
                                            {OPTION_EXCLUDE, {"arrivals-ms", "requests"}},
-                                           {OPTION_EXCLUDE, {"model", "setup-ms"}},
-                                           {OPTION_EXCLUDE, {"model", "per-request-ms"}},
+                                           {OPTION_EXCLUDE, {"cost", "model", "setup-ms"}},
+                                           {OPTION_EXCLUDE, {"cost", "model", "per-request-ms"}},
                                            {OPTION_EXCLUDE, {"rate-rps", "time-scale"}},
                                            {OPTION_NEEDS, {"trace", "trace-format"}},
                                            {OPTION_NEEDS, {"trace-format", "trace"}},

@@ -9,6 +9,7 @@
 #define SERVELAB_CLI_SIM_FLAGS_H
 
 #include "cli/cli.h"
+#include "sim/cost_file.h"
 #include "sim/hardware.h"
 #include "sim/run.h"
 
@@ -21,7 +22,7 @@ struct sim_flags {
     long long requests, seed, clients, max_output_tokens;
     bool skip_bad_rows;
 
-    const char *policy, *model, *gpu;
+    const char *policy, *model, *gpu, *cost;
     double setup_ms, per_request_ms, acceptance;
     long long weight_bits, kv_bits, draft_tokens;
     bool no_fusion;
@@ -47,7 +48,8 @@ int sim_sweep(const struct sim_flags *f); /* sim_sweep.c */
 /* The run that the flags describe. Owns list_ns; sim_setup_release frees it. */
 struct sim_setup {
     struct run_spec run;
-    struct deployment deployment; /* .model NULL: the cost is setup plus per request */
+    struct deployment deployment; /* .model NULL: of `fitted`, or setup plus per request */
+    struct cost_file fitted;      /* of --cost */
     int64_t *list_ns;
     bool default_limits;         /* the user gave no limits: the defaults apply */
     struct workload_facts facts; /* of a trace, after reading it */

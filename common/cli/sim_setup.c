@@ -75,7 +75,7 @@ int sim_workload_make(const struct sim_flags *f, struct sim_setup *s, struct err
     if (f->mode == SIM_SWEEP && !w->requests && w->arrivals != ARRIVALS_TRACE)
         w->requests = SWEEP_REQUESTS * f->servers;
     if (need(f, w, e)) return -1;
-    if (f->model && w->arrivals != ARRIVALS_TRACE) {
+    if ((f->model || f->cost) && w->arrivals != ARRIVALS_TRACE) {
         w->prompt_tokens = (struct lengths){MODEL_PROMPT, MODEL_PROMPT};
         w->output_tokens = (struct lengths){MODEL_OUTPUT, MODEL_OUTPUT};
     }
@@ -122,6 +122,27 @@ static int make_model(const struct sim_flags *f, struct sim_setup *s, struct err
     return 0;
 }
 
+static int make_fitted(const struct sim_flags *f, struct sim_setup *s, struct err *e) {
+    struct err why;
+    if (cost_file_read(&s->fitted, f->cost, &why))
+        return err_at(e, 0, "--cost", "%.200s%s%s: %s", f->cost, why.field[0] ? ": " : "",
+                      why.field, why.text);
+    s->run.cost = s->fitted.cost;
+    s->run.kv_blocks = f->kv_blocks ? (int32_t)f->kv_blocks : s->fitted.kv_blocks;
+    s->run.token_budget = s->fitted.token_budget;
+    s->run.max_running = s->fitted.max_batch;
+    return 0;
+}
+
+/* After --token-budget and --kv-blocks. */
+static int check_fitted(const struct sim_setup *s, struct err *e) {
+    if (!cost_overflows(&s->run.cost, s->run.token_budget, s->run.kv_blocks)) return 0;
+    return err_at(e, 0, "--cost",
+                  "makes a step of %d tokens with %d KV blocks last more than 100 days; take fewer "
+                  "(--token-budget, --kv-blocks)",
+                  s->run.token_budget, s->run.kv_blocks);
+}
+
 static void make_plain(const struct sim_flags *f, struct sim_setup *s) {
     s->run.cost =
         (struct cost_model){.kind = COST_PER_REQUEST,
@@ -138,7 +159,8 @@ static int64_t limit_ns(double ms) {
 static void make_limits(const struct sim_flags *f, struct sim_setup *s) {
     s->run.limits = (struct point_limits){limit_ns(f->ttft_below_ms), limit_ns(f->tpot_below_ms),
                                           limit_ns(f->e2e_below_ms)};
-    s->default_limits = f->model && !f->ttft_below_ms && !f->tpot_below_ms && !f->e2e_below_ms;
+    s->default_limits =
+        (f->model || f->cost) && !f->ttft_below_ms && !f->tpot_below_ms && !f->e2e_below_ms;
     if (!s->default_limits) return;
     s->run.limits.ttft_below_ns = limit_ns(SIM_DEFAULT_TTFT_MS);
     s->run.limits.tpot_below_ns = limit_ns(SIM_DEFAULT_TPOT_MS);
@@ -173,9 +195,11 @@ int sim_setup_make(const struct sim_flags *f, struct sim_setup *out, struct err 
                                       .warm_up_ns = llround(f->warm_up_s * (double)NS_PER_S)}};
     int rc = sim_workload_make(f, out, e);
     if (!rc && f->model) rc = make_model(f, out, e);
-    if (!rc && !f->model) make_plain(f, out);
+    if (!rc && f->cost) rc = make_fitted(f, out, e);
+    if (!rc && !f->model && !f->cost) make_plain(f, out);
     if (!rc && f->token_budget) out->run.token_budget = (int32_t)f->token_budget;
     if (!rc && f->max_running) out->run.max_running = (int32_t)f->max_running;
+    if (!rc && f->cost) rc = check_fitted(out, e);
     make_limits(f, out);
     if (!rc) rc = check_memory(f, out, e);
     if (rc) sim_setup_release(out);
@@ -255,7 +279,10 @@ const char *sim_machine_text(const struct sim_flags *f, const struct sim_setup *
     const struct deployment *d = &s->deployment;
     buf[0] = 0;
     if (f->servers > 1) append(buf, cap, "%lld servers behind %s, each ", f->servers, f->router);
-    if (!d->model) {
+    if (f->cost) {
+        append(buf, cap, "%s (measured)", s->fitted.machine);
+        err_clean(buf);
+    } else if (!d->model) {
         append(buf, cap, "setup %g ms a group, %g ms a request", f->setup_ms, f->per_request_ms);
     } else {
         append(buf, cap, "%s on one %s, weights %d bit, KV %d bit", d->model->name, d->gpu->name,
