@@ -28,6 +28,20 @@ static void say_kind(cJSON *list, const struct report_run *run) {
         say(list, "The figures hold for the machine, the model and the client of these runs.");
 }
 
+/* Another tool's words, and what its file doesn't have. */
+static void say_source(cJSON *list, const struct report_run *run) {
+    const struct run_source *s = &run->source;
+    say(list, "%s: measured by %s (%s%s), by its definitions. TTFT: %s. TPOT: %s. End to end: %s.",
+        run->name, s->tool, s->version[0] ? "version " : "the file states no version", s->version,
+        s->ttft, s->tpot, s->e2e);
+    say(list,
+        "%s: the file has no schedule, so a late client shortens every latency; no finish reason, "
+        "so truncated answers count as completed; no half of the server's. Of a failure it has %s.",
+        run->name, s->failures);
+    if (s->loop_unknown)
+        say(list, "%s: the file doesn't say whether the loop was open or closed.", run->name);
+}
+
 static void say_of_run(cJSON *list, const struct objective *o, const struct report_run *run,
                        const struct report_point *p) {
     if (run->at_server)
@@ -35,6 +49,7 @@ static void say_of_run(cJSON *list, const struct objective *o, const struct repo
             "%s: no record has the client's half. Arrivals are the server's, and what a user "
             "waited, and which answers arrived, is not known.",
             run->name);
+    if (run->source.tool) say_source(list, run);
     if (run->left_out)
         say(list, "%s: %lld records lack the client's half and are in no figure.", run->name,
             (long long)run->left_out);

@@ -32,6 +32,21 @@ static void add_text(cJSON *o, const char *key, const char *text) {
 
 static const char *const kind_names[] = {"measured", "paced", "simulated"};
 
+/* Whose definitions the figures have. */
+static void add_source(cJSON *point, const struct run_source *s) {
+    if (!s->tool) {
+        cJSON_AddNullToObject(point, "source");
+        return;
+    }
+    cJSON *o = cJSON_AddObjectToObject(point, "source");
+    cJSON_AddStringToObject(o, "tool", s->tool);
+    add_text(o, "version", s->version);
+    cJSON_AddStringToObject(o, "ttft", s->ttft);
+    cJSON_AddStringToObject(o, "tpot", s->tpot);
+    cJSON_AddStringToObject(o, "e2e", s->e2e);
+    cJSON_AddStringToObject(o, "failures", s->failures);
+}
+
 static void add_run(cJSON *point, const struct report_run *run) {
     const cJSON *file = run->run_file;
     const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(file, "invalid_reasons");
@@ -40,6 +55,7 @@ static void add_run(cJSON *point, const struct report_run *run) {
     add_text(point, "pace", run->label);
     cJSON_AddStringToObject(point, "arrivals_seen_by", run->at_server ? "server" : "client");
     cJSON_AddBoolToObject(point, "closed_loop", run->closed_loop);
+    add_source(point, &run->source);
     cJSON_AddBoolToObject(point, "run_valid", run->valid);
     cJSON_AddItemToObject(point, "run_invalid_reasons",
                           cJSON_IsArray(reasons) ? cJSON_Duplicate(reasons, true)

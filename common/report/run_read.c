@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/json.h"
 #include "record/log.h"
+#include "report/run_foreign.h"
 #include "report/run_steps.h"
 
 #include <math.h>
@@ -252,9 +253,10 @@ int report_run_read(struct report_run *run, const char *path, const struct objec
     text_cut(run->name, sizeof run->name, path);
     if (name_file(file, path, folder ? "run.json" : NULL, e)) return -1;
     if (folder && read_run_file(run, file, &stated, e)) return -1;
-    if (name_file(file, path, folder ? "records.jsonl" : NULL, e) ||
-        read_records(&rd, file, skip_torn, e))
-        return -1;
+    if (name_file(file, path, folder ? "records.jsonl" : NULL, e)) return -1;
+    int foreign = folder ? 0 : run_foreign_read(run, file, e);
+    if (foreign < 0 || (!foreign && read_records(&rd, file, skip_torn, e))) return -1;
+    if (run->n_attempts == 0) return err_set(e, "holds no request");
     keep_one_side(run);
     if (group(run, o, &stated, e)) return -1;
     if (run->kind == RUN_MEASURED && run->label[0]) run->kind = RUN_PACED;

@@ -1,7 +1,8 @@
 /* run_read.h: reads one run for a report: its records, what its run file states, its engine steps.
  *
  * A run is a folder as `servelab load --out` leaves it (run.json, records.jsonl, and steps.jsonl if
- * the server's --step-log was put there), or a log of records alone.
+ * the server's --step-log was put there), a log of records alone, or another tool's result
+ * (run_foreign.h).
  *
  * With a run file, the measured window is the one it states, and its records must be of that run:
  * as many user requests as were sent, each submitted within the schedule, at one pace. Of a log
@@ -37,10 +38,19 @@ struct run_steps {
     int64_t prefill_tokens, decode_tokens;
 };
 
+/* The tool that measured, and what its words mean; .tool NULL: servelab, whose records say so. */
+struct run_source {
+    const char *tool, *ttft, *tpot, *e2e;
+    const char *failures; /* what it writes of a request that failed */
+    bool loop_unknown;    /* its file doesn't say whether arrivals waited for completions */
+    char version[32];     /* "": not stated */
+};
+
 struct report_run {
     char name[4096]; /* as given; what is no UTF-8 or a control character is replaced */
     enum run_kind kind;
     char label[96]; /* of a paced run: "llama-2-7b on h100" */
+    struct run_source source;
     struct report_attempt *attempts;
     struct report_request *requests; /* of report_group */
     size_t n_attempts, n_requests;
