@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/target.h"
+#include "report/explain.h"
 #include "report/report_print.h"
 #include "report/report_tree.h"
 
@@ -20,7 +21,7 @@ static const char *const endings[] = {"md", "json", "html"};
 struct options {
     const char *objective, *out;
     double attainment;
-    bool json, skip_torn, quiet;
+    bool json, skip_torn, quiet, explain;
 };
 
 static int run(int argc, char **argv);
@@ -34,29 +35,33 @@ static const struct option_flag flags[] = {
     OPTION_SWITCH(T, quiet, "quiet", "with --out: print nothing"),
     OPTION_REAL(T, attainment, "attainment", "X", 0, 1,
                 "the share of good requests at which the highest rate is looked for (0.9)"),
+    OPTION_SWITCH(T, explain, "explain-metrics",
+                  "print what servelab and other tools mean by TTFT, TPOT and the others"),
     OPTION_SWITCH(T, skip_torn, "skip-torn",
                   "skip log lines that were cut off because a writer died, and count them"),
     {0}};
 #undef T
 static const struct option_rule rules[] = {{OPTION_EXCLUDE, {"json", "out"}},
                                            {OPTION_NEEDS, {"quiet", "out"}},
-                                           {OPTION_ONE_OF, {"objective"}},
+                                           {OPTION_ONE_OF, {"objective", "explain-metrics"}},
+                                           {OPTION_EXCLUDE, {"explain-metrics", "json", "out"}},
                                            {0}};
 
 const struct command report_command = {
     .name = "report",
     .summary = "did the server meet its objective: operating points, goodput, value, limits",
     .run = run,
-    .usage = "RUN... --objective FILE [FLAGS]",
+    .usage = "(RUN... --objective FILE | --explain-metrics) [FLAGS]",
     .about = "Each RUN is one operating point: a folder of `servelab load --out` (run.json, "
-             "records.jsonl, and steps.jsonl if the server's --step-log was put there), or a log "
-             "of records. Prints every point with its verdict, valid or not, the point that was "
+             "records.jsonl, and steps.jsonl if the server's --step-log was put there), a log of "
+             "records, or another tool's result: of vllm bench serve --save-detailed, AIPerf's "
+             "profile_export.jsonl, or GuideLLM's JSON, each read by that tool's definitions. "
+             "Prints every point with its verdict, valid or not, the point that was "
              "chosen, goodput in both of the field's senses, the value per resource, and what the "
              "measurement can't say. A number that isn't there is not computable, with the reason.",
     .flags = flags,
     .rules = rules,
     .args = {"RUN"},
-    .min_args = 1,
     .max_args = OPTIONS_MANY,
     .exits = "0 a point meets the objective; 1 none does, or it is not computable; 2 bad usage or "
              "input; 3 a lab's file is unfinished; 4 an output can't be written",
@@ -155,6 +160,10 @@ static int run(int argc, char **argv) {
     struct err e = {0};
     int status;
     if (!options_parse(&report_command, &f, argc, argv, &words, &status)) return status;
+    if (f.explain && words.n_args == 0)
+        return fputs(report_definitions(), stdout) < 0 || fflush(stdout) ? CLI_FAULT : CLI_DONE;
+    if (f.explain) return cli_usage("report", "--explain-metrics takes no RUN");
+    if (words.n_args == 0) return cli_usage("report", "RUN is missing");
     cJSON *objective = objective_tree(f.objective, &e);
     if (!objective || objective_read(&o, f.objective, &e)) {
         cJSON_Delete(objective);

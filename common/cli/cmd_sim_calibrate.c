@@ -39,7 +39,10 @@ const struct command sim_calibrate_command = {
              "A log whose steps are too much alike is refused, with the load that would do.",
     .notes = "A step's time is from its start to its end on the server's clock. Where requests of "
              "the step before go on, it is from the end of that step, so that planning, sampling "
-             "and sending are in it.",
+             "and sending are in it.\n"
+             "median, p90: of the absolute errors; bias: median of the signed ones; total: of all "
+             "steps together. A total far below 0 says that other programs delayed some steps: "
+             "the fit is of the machine without them, and predictions are as much too low.",
     .flags = flags,
     .args = {"STEPLOG"},
     .min_args = 1,
@@ -160,15 +163,16 @@ static void print_parameters(const struct cost_file *f, const struct cost_fit *f
 
 static void print_text(const struct cost_file *f, const struct cost_fit *fit, const char *out) {
     print_parameters(f, fit);
-    printf("Fitted against measured times, relative\n  %-10s %8s %9s %9s %9s\n", "steps", "n",
-           "median", "p90", "bias");
+    printf("Fitted against measured times, relative\n  %-10s %8s %9s %9s %9s %9s\n", "steps", "n",
+           "median", "p90", "bias", "total");
     for (int kind = 0; kind < STEP_KINDS; kind++) {
         const struct cost_residual *r = &fit->residuals[kind];
         printf("  %-10s %8lld", step_kind_names[kind], (long long)r->n);
         if (r->n)
-            printf(" %8.2f%% %8.2f%% %+8.2f%%\n", 100 * r->median, 100 * r->p90, 100 * r->bias);
+            printf(" %8.2f%% %8.2f%% %+8.2f%% %+8.2f%%\n", 100 * r->median, 100 * r->p90,
+                   100 * r->bias, 100 * r->total);
         else
-            printf(" %9s %9s %9s\n", "absent", "absent", "absent");
+            printf(" %9s %9s %9s %9s\n", "absent", "absent", "absent", "absent");
     }
     if (out) printf("\nwritten: %s (`servelab sim run --cost %s` takes it)\n", out, out);
 }

@@ -46,6 +46,7 @@ cJSON *cost_file_json(const struct cost_file *f, const struct cost_fit *fit) {
         add_real(one, "median", r->median);
         add_real(one, "p90", r->p90);
         add_real(one, "bias", r->bias);
+        add_real(one, "total", r->total);
     }
     return o;
 }

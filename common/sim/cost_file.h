@@ -7,7 +7,8 @@
  *    "cost": {"memory_fixed_ps", "memory_per_context_ps", "compute_per_token_ps",
  *             "compute_per_attended_fs", "head_compute_ps", "overhead_ns", "tile_tokens",
  *             "tile_from_tokens", "overlap_loss_1024"},
- *    "residuals": {"prefill": {"steps", "median", "p90", "bias"}, "decode", "mixed", "all"}}
+ *    "residuals": {"prefill": {"steps", "median", "p90", "bias", "total"}, "decode", "mixed",
+ * "all"}}
  *
  * The members of "cost" are those of struct cost_model. "tile_tokens" is 1 without tiles, and else
  * a power of two. Residuals are relative errors of a step's time; they are not read again.

@@ -335,11 +335,16 @@ static int make_model(const struct row *rows, size_t n, const struct shape *s,
 static void measure_kind(const struct cost_sample *s, size_t n, enum step_kind kind, double *room,
                          struct cost_fit *out) {
     struct cost_residual *r = &out->residuals[kind];
+    double fitted = 0, measured = 0;
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
-        if (kind == STEP_ALL || s[i].kind == kind)
+        if (kind == STEP_ALL || s[i].kind == kind) {
+            fitted += (double)cost_iteration_ns(&out->model, &s[i].work);
+            measured += (double)s[i].ns;
             room[k++] = (double)cost_iteration_ns(&out->model, &s[i].work) / (double)s[i].ns - 1;
+        }
     r->n = (int64_t)k;
+    r->total = fitted / measured - 1;
     r->bias = percentile_of(room, k, 0.5);
     for (size_t i = 0; i < k; i++) room[i] = fabs(room[i]);
     r->median = percentile_of(room, k, 0.5);

@@ -39,6 +39,7 @@ struct cost_residual {
     int64_t n;
     double median, p90; /* of the absolute errors; NaN without a step */
     double bias;        /* median of the signed errors */
+    double total; /* of all steps together: below 0 by what other programs delayed some of them */
 };
 
 struct cost_fit {

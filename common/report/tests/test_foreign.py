@@ -157,6 +157,25 @@ def summaries_and_broken_files_are_refused():
     refused("schema: is missing", write("s.json", {"hello": 1}))
 
 
+def the_definitions_are_those_of_the_page():
+    done = subprocess.run([SERVELAB, "report", "--explain-metrics"], capture_output=True, text=True, timeout=PATIENCE_S)
+    page = read(os.path.join(TOP, "common/DEFINITIONS.md"))
+    equal((done.returncode, done.stdout), (0, page), done.stderr)
+    # what a report says of another tool's figures is what the page says, with the same version
+    rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in page.splitlines() if line.startswith("| ")]
+    sources = {row[0]: row for row in rows if len(row) == 4}
+    for run, tpot, key, version in ((VLLM, "vLLM bench, TPOT", "V1", "0.33.0"), (AIPERF, "AIPerf, ITL", "A1", "0.13.0"),
+                                    (GUIDELLM, "GuideLLM, ITL", "G1", "0.8.1")):
+        formula = next(row[1] for row in rows if row[0] == tpot).split(";")[0]
+        assert formula in point(run)["source"]["tpot"], (formula, point(run)["source"])
+        equal(sources[key][2], version)
+        assert version in os.path.basename(run), "the fixture is of the version that was read"
+    for args, message in (([VLLM], "no RUN"), (["--json"], "--json"), (["--objective", "x"], "--objective")):
+        done = subprocess.run([SERVELAB, "report", "--explain-metrics", *args], capture_output=True, text=True, timeout=PATIENCE_S)
+        equal(done.returncode, 2)
+        assert message in done.stderr, done.stderr
+
+
 def damaged_files_end_with_a_message():
     rng = random.Random(5)
     for source in (VLLM, GUIDELLM, AIPERF):
@@ -176,4 +195,5 @@ def damaged_files_end_with_a_message():
 
 with tempfile.TemporaryDirectory() as work:
     run_tests([vllm_by_its_definitions, guidellm_by_its_definitions, aiperf_by_its_definitions, what_a_tool_lacks_is_absent_and_said,
-               failures_are_in_the_population, summaries_and_broken_files_are_refused, damaged_files_end_with_a_message])
+               failures_are_in_the_population, summaries_and_broken_files_are_refused,
+               the_definitions_are_those_of_the_page, damaged_files_end_with_a_message])

@@ -21,10 +21,10 @@ import time
 
 SERVELAB = os.environ.get("SERVELAB", "build/bin/servelab")
 POLICIES = ("continuous", "chunked")
-CASES = {  # the server, the lengths, the rates: two below the knee, and one above
+CASES = {  # the server, the lengths, the rates: two below the knee and one above; the requests; the rate that is calibrated at
     "paced": (("--backend", "none", "--pace", "llama-2-7b:a100", "--context", "4096"),
-              ("--prompt-tokens", "16:1024", "--output-tokens", "16:96"), (4, 7, 25), 160),
-    "native": (("--threads", "1"), ("--prompt-tokens", "16:400", "--output-tokens", "16:96"), (10, 30, 150), 120)}
+              ("--prompt-tokens", "16:1024", "--output-tokens", "16:96"), (4, 7, 25), 160, 4),
+    "native": (("--threads", "1"), ("--prompt-tokens", "16:400", "--output-tokens", "16:96"), (10, 30, 150), 120, 60)}
 SEED = 7
 
 
@@ -96,7 +96,7 @@ def measure(url, out, load):
 
 
 def compare(case, policy, rate, work):
-    flags, lengths, _, requests = CASES[case]
+    flags, lengths, _, requests, _ = CASES[case]
     load = arrivals(rate, requests, lengths, SEED)
     out, simulated = os.path.join(work, "run"), os.path.join(work, "sim.jsonl")
     with Server((*flags, "--policy", policy), os.path.join(work, "steps.jsonl")) as server:
@@ -112,11 +112,11 @@ def compare(case, policy, rate, work):
 
 def main():
     case, repeats = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    flags, lengths, rates, _ = CASES[case]
+    flags, lengths, rates, _, calibrated = CASES[case]
     with tempfile.TemporaryDirectory() as work:
         log = os.path.join(work, "calibration.jsonl")
         with Server((*flags, "--policy", "continuous"), log) as server:
-            measure(server.url, os.path.join(work, "calibration"), arrivals(rates[0], 120, lengths, SEED + 1))
+            measure(server.url, os.path.join(work, "calibration"), arrivals(calibrated, 120, lengths, SEED + 1))
         print(subprocess.run([SERVELAB, "sim", "calibrate", log, "--out", os.path.join(work, "cost")], check=True,
                              capture_output=True, text=True).stdout)
         print("measured / predicted in ms\n\n| policy | requests/s | mean TTFT | p99 TTFT | mean TPOT | p99 TPOT |\n"
