@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/target.h"
 #include "report/explain.h"
+#include "report/report_predicted.h"
 #include "report/report_print.h"
 #include "report/report_tree.h"
 
@@ -19,7 +20,7 @@ enum format { FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_HTML };
 static const char *const endings[] = {"md", "json", "html"};
 
 struct options {
-    const char *objective, *out;
+    const char *objective, *out, *predicted;
     double attainment;
     bool json, skip_torn, quiet, explain;
 };
@@ -35,6 +36,9 @@ static const struct option_flag flags[] = {
     OPTION_SWITCH(T, quiet, "quiet", "with --out: print nothing"),
     OPTION_REAL(T, attainment, "attainment", "X", 0, 1,
                 "the share of good requests at which the highest rate is looked for (0.9)"),
+    OPTION_FILE(
+        T, predicted, "predicted", "FILE",
+        "sweep.json of `servelab sim sweep`: draw its first policy under the measured curve"),
     OPTION_SWITCH(T, explain, "explain-metrics",
                   "print what servelab and other tools mean by TTFT, TPOT and the others"),
     OPTION_SWITCH(T, skip_torn, "skip-torn",
@@ -45,6 +49,7 @@ static const struct option_rule rules[] = {{OPTION_EXCLUDE, {"json", "out"}},
                                            {OPTION_NEEDS, {"quiet", "out"}},
                                            {OPTION_ONE_OF, {"objective", "explain-metrics"}},
                                            {OPTION_EXCLUDE, {"explain-metrics", "json", "out"}},
+                                           {OPTION_EXCLUDE, {"explain-metrics", "predicted"}},
                                            {0}};
 
 const struct command report_command = {
@@ -169,6 +174,12 @@ static int run(int argc, char **argv) {
         cJSON_Delete(objective);
         return complain(&f, f.objective, &e);
     }
+    cJSON *predicted = f.predicted ? report_predicted_read(f.predicted, &e) : NULL;
+    if (f.predicted && !predicted) {
+        objective_release(&o);
+        cJSON_Delete(objective);
+        return complain(&f, f.predicted, &e);
+    }
     size_t n = (size_t)words.n_args, done = 0;
     struct report_run *runs = calloc(n, sizeof *runs);
     struct report_point *points = calloc(n, sizeof *points);
@@ -176,12 +187,13 @@ static int run(int argc, char **argv) {
     status = n > 0 ? CLI_DONE : cli_usage("report", "memory is out");
     for (; done < n && status == CLI_DONE; done++)
         status = measure(&runs[done], &points[done], words.args[done], &o, &f);
-    const struct report_input in = {&o, objective, runs, points, n, f.attainment};
+    const struct report_input in = {&o, objective, runs, points, n, predicted, f.attainment};
     if (status == CLI_DONE) status = write_report(&in, &f);
     for (size_t i = 0; i < done; i++) report_run_release(&runs[i]);
     free(runs);
     free(points);
     objective_release(&o);
     cJSON_Delete(objective);
+    cJSON_Delete(predicted);
     return status;
 }

@@ -15,7 +15,8 @@ static const char style[] =
     ".under{fill:#e7f3ea}.knee{fill:#fdf3d8}.over{fill:#fbe6e3}"
     "circle.s1{fill:#7a3e9d;stroke:#7a3e9d}circle.s2{fill:#0b6fb8;stroke:#0b6fb8}"
     "circle.s3{fill:#2b8a5a;stroke:#2b8a5a}circle.open{fill:#fff}"
-    "polyline{fill:none;stroke-width:1.5}polyline.s1{stroke:#7a3e9d}polyline.s2{stroke:#0b6fb8}"
+    "polyline{fill:none;stroke-width:1.5}polyline.predicted{stroke-dasharray:5 "
+    "4}polyline.s1{stroke:#7a3e9d}polyline.s2{stroke:#0b6fb8}"
     "polyline.s3{stroke:#2b8a5a}text.s1{fill:#7a3e9d}text.s2{fill:#0b6fb8}text.s3{fill:#2b8a5a}"
     ".wait{fill:#e39b2d}.read{fill:#2b8a5a}.queue{fill:#c0453b}.prompt{fill:#0b6fb8}"
     "ul{padding-left:1.2rem}";

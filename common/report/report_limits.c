@@ -97,6 +97,11 @@ cJSON *report_cannot_say(const struct report_input *in) {
     cJSON *list = cJSON_CreateArray();
     say_kind(list, &in->runs[0]);
     for (size_t i = 0; i < in->n; i++) say_of_run(list, in->o, &in->runs[i], &in->points[i]);
+    const cJSON *machine = cJSON_GetObjectItemCaseSensitive(in->predicted, "machine");
+    const cJSON *policy = cJSON_GetObjectItemCaseSensitive(in->predicted, "policy");
+    if (machine && policy)
+        say(list, "The dashed curve was predicted by the simulator and is no measurement: %s, %s.",
+            policy->valuestring, machine->valuestring);
     if (in->n < 3)
         say(list,
             "%zu operating point%s no curve: knee and saturation are those of the loads that "

@@ -43,24 +43,32 @@ static double y_at(const struct axes *a, double ms) {
     return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM);
 }
 
-static struct axes fit(const cJSON *points) {
-    struct axes a = {0, INFINITY, 0};
+/* The times of the points that are as far left as those that were measured. */
+static void fit_times(struct axes *a, const cJSON *points) {
     const cJSON *p;
     cJSON_ArrayForEach(p, points) {
-        a.x_max = fmax(a.x_max, report_number(p, "rates.offered_rps") * 1.1);
+        if (!(report_number(p, "rates.offered_rps") <= a->x_max)) continue;
         for (int i = 0; i < N_SERIES; i++) {
             double ms = report_number(report_at(p, series[i].path), "ns") / 1e6;
             if (!(ms > 0)) continue;
-            a.y_min = fmin(a.y_min, ms);
-            a.y_max = fmax(a.y_max, ms);
+            a->y_min = fmin(a->y_min, ms);
+            a->y_max = fmax(a->y_max, ms);
         }
     }
+}
+
+static struct axes fit(const cJSON *points, const cJSON *predicted) {
+    struct axes a = {0, INFINITY, 0};
+    const cJSON *p;
+    cJSON_ArrayForEach(p, points) a.x_max =
+        fmax(a.x_max, report_number(p, "rates.offered_rps") * 1.1);
+    fit_times(&a, points);
+    fit_times(&a, predicted);
     if (!(a.y_max > 0)) a.y_min = a.y_max = 1;
     a.y_min = pow(10, floor(log10(a.y_min)));
     a.y_max = pow(10, ceil(log10(a.y_max * 1.01)));
     return a;
 }
-
 /* The next of 1, 2, 5, 10, ... at or above v > 0. */
 static double round_step(double v) {
     double ten = pow(10, floor(log10(v)));
@@ -118,7 +126,7 @@ static bool place(const struct axes *a, const cJSON *p, int i, double *x, double
     bool infinite = cJSON_IsTrue(report_at(percentile, "infinite"));
     *x = x_at(a, report_number(p, "rates.offered_rps"));
     *y = infinite ? TOP : y_at(a, ms);
-    return ms > 0 || infinite;
+    return (ms > 0 || infinite) && *x <= WIDTH - RIGHT;
 }
 
 static int by_load(const void *a, const void *b) {
@@ -128,13 +136,14 @@ static int by_load(const void *a, const void *b) {
 }
 
 /* Joins the marks of a series in the order of load. */
-static void join(struct buffer *b, const struct axes *a, const cJSON *points, int i) {
+static void join(struct buffer *b, const struct axes *a, const cJSON *points, int i,
+                 const char *more) {
     size_t n = (size_t)cJSON_GetArraySize(points), k = 0;
     const cJSON **sorted = malloc((n + 1) * sizeof *sorted), *p;
     if (!sorted) return;
     cJSON_ArrayForEach(p, points) sorted[k++] = p;
     qsort(sorted, n, sizeof *sorted, by_load);
-    buffer_printf(b, "<polyline class=\"%s\" points=\"", series[i].class);
+    buffer_printf(b, "<polyline class=\"%s%s\" points=\"", series[i].class, more);
     for (k = 0; k < n; k++) {
         double x, y;
         if (place(a, sorted[k], i, &x, &y)) buffer_printf(b, "%.1f,%.1f ", x, y);
@@ -159,7 +168,8 @@ static void mark(struct buffer *b, const struct axes *a, const cJSON *p, int i) 
 
 void report_curve_svg(struct buffer *b, const cJSON *tree) {
     const cJSON *points = report_at(tree, "points"), *p;
-    struct axes a = fit(points);
+    const cJSON *predicted = report_at(tree, "predicted.points");
+    struct axes a = fit(points, predicted);
     buffer_printf(
         b,
         "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"latency over offered load\">"
@@ -170,7 +180,8 @@ void report_curve_svg(struct buffer *b, const cJSON *tree) {
     for (int i = 0; i < N_SERIES; i++) {
         buffer_printf(b, "<text class=\"%s\" x=\"%d\" y=\"20\">%s</text>\n", series[i].class,
                       LEFT + 110 * i, series[i].name);
-        join(b, &a, points, i);
+        if (predicted) join(b, &a, predicted, i, " predicted");
+        join(b, &a, points, i, "");
         cJSON_ArrayForEach(p, points) mark(b, &a, p, i);
     }
     buffer_puts(b, "</svg>\n");

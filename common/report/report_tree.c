@@ -280,6 +280,10 @@ cJSON *report_tree(const struct report_input *in, struct err *e) {
     add_goodput(root, in);
     cJSON *points = cJSON_AddArrayToObject(root, "points");
     for (size_t i = 0; i < in->n; i++) cJSON_AddItemToArray(points, point_tree(in, i, regions[i]));
+    if (in->predicted)
+        cJSON_AddItemToObject(root, "predicted", cJSON_Duplicate(in->predicted, true));
+    else
+        cJSON_AddNullToObject(root, "predicted");
     cJSON_AddItemToObject(root, "cannot_say", report_cannot_say(in));
     free(regions);
     return root;

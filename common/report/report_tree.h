@@ -18,7 +18,8 @@ struct report_input {
     const struct report_run *runs;     /* (n) */
     const struct report_point *points; /* (n), in the order of the runs */
     size_t n;
-    double attainment; /* 0..1: the share of good requests that rate_at_attainment asks for */
+    const cJSON *predicted; /* of report_predicted.h; NULL: none */
+    double attainment;      /* 0..1: the share of good requests that rate_at_attainment asks for */
 };
 
 /* A new tree. NULL and *e: runs of different kinds (measured, paced, simulated, or paced at two

@@ -310,6 +310,38 @@ def a_run_with_a_hostile_name_is_text_everywhere():
     assert "\x01" not in marked and "\n<b>" not in marked, marked
 
 
+def a_predicted_curve_lies_under_the_measured_one():
+    def percentile(ns, infinite=False):
+        return {"ns": ns, "infinite": infinite}
+
+    def point(rps, ns):
+        return {"offered_rps": rps, "ttft_p50": percentile(ns), "ttft_p99": percentile(2 * ns), "e2e_p99": percentile(None, True)}
+
+    sweep = {"schema": "servelab.sweep.v1", "machine": "a <machine>",
+             "policies": [{"policy": "chunked", "points": [point(2, 50 * MS), point(5, 80 * MS), point(500, 90 * MS)]}]}
+
+    def write(what):
+        with open(path("sweep.json"), "w") as f:
+            json.dump(what, f)
+        return ("--predicted", path("sweep.json"))
+
+    run = steady_run("predicted")
+    made = tree([run], objective(), *write(sweep))
+    equal([p["latency"]["client_ttft"]["p99"]["ns"] for p in made["predicted"]["points"]], [100 * MS, 160 * MS, 180 * MS])
+    assert any("dashed" in line and "chunked" in line for line in made["cannot_say"]), made["cannot_say"]
+    equal(tree([run], objective())["predicted"], None)
+    report([run], objective(), *write(sweep), "--out", path("page"))
+    with open(path("page", "report.html")) as f:
+        page = f.read()
+    lines = [line for line in page.splitlines() if 'polyline class="s' in line and "predicted" in line]
+    equal([line.count(",") for line in lines], [2, 2, 2], "three series; the load of 500 is beyond what was measured")
+    assert "a &lt;machine&gt;" in page
+    for change in ({"schema": "x"}, {"policies": []}, {"policies": [{"policy": "p", "points": [{}]}]}, {"machine": 1}):
+        done = report([run], objective(), *write({**sweep, **change}))
+        equal(done.returncode, 2)
+        assert path("sweep.json") in done.stderr, done.stderr
+
+
 def out_writes_all_three_and_says_where():
     folder = steady_run("to-out")
     done = report([folder], objective(latency=[E2E_P99]), "--out", path("made"))
@@ -421,6 +453,7 @@ TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
          a_log_of_the_server_alone_is_measured_at_the_server, a_paced_run_says_so_everywhere,
          a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, invalid_runs_alone_answer_nothing, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
          the_page_stands_alone_and_shows_text_as_text, a_run_with_a_hostile_name_is_text_everywhere,
+         a_predicted_curve_lies_under_the_measured_one,
          out_writes_all_three_and_says_where,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
