@@ -195,6 +195,7 @@ def damaged_files_end_with_a_message():
 
 
 with tempfile.TemporaryDirectory() as work:
-    run_tests([vllm_by_its_definitions, guidellm_by_its_definitions, aiperf_by_its_definitions, what_a_tool_lacks_is_absent_and_said,
+    status = run_tests([vllm_by_its_definitions, guidellm_by_its_definitions, aiperf_by_its_definitions, what_a_tool_lacks_is_absent_and_said,
                failures_are_in_the_population, summaries_and_broken_files_are_refused,
                the_definitions_are_those_of_the_page, damaged_files_end_with_a_message])
+sys.exit(status)

@@ -171,7 +171,8 @@ def damaged_files_end_with_a_message():
 
 
 with tempfile.TemporaryDirectory() as work:
-    run_tests([the_pace_of_a_paced_server_comes_back_within_one_percent,
+    status = run_tests([the_pace_of_a_paced_server_comes_back_within_one_percent,
                the_text_names_parameters_and_residuals_and_the_file_is_the_json,
                a_cost_file_gives_the_server_its_limits_and_flags_change_them, logs_that_say_too_little_are_refused,
                cost_files_that_are_none_are_refused, damaged_files_end_with_a_message])
+sys.exit(status)
