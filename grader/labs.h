@@ -6,7 +6,7 @@
 
 #include "core/lab.h"
 
-extern const struct lab lab01, lab02, lab03;
+extern const struct lab lab01, lab02, lab03, lab04;
 
 /* "01", "1" or "01_request_record"; NULL when there is no such lab. */
 const struct lab *lab_find(const char *name);

@@ -11,11 +11,15 @@ CHILD_lab01 := grader/child/lab01.c grader/child/lab01_stubs.c grader/lab01/case
 # Every submission of lab 02 is linked with the reference's functions of lab 01.
 CHILD_lab02 := grader/child/lab02.c grader/child/lab02_stubs.c grader/lab02/cases.c common/sched/policy_check.c \
                $(wildcard solutions/01_request_record/*.c) $(CHILD_BOTH)
+# Lab 04: the engine around the learner's files, with the reference's policy and its files of labs 01 and 02.
+CHILD_lab04 := $(wildcard grader/child/lab04*.c) grader/lab04/cases.c grader/lab04/machine.c common/sched/policy_check.c \
+               $(addprefix common/serve/,engine.c engine_queue.c answer.c stream.c) $(addprefix common/model/,sampler.c token_rules.c token_scores.c json_guide.c) \
+               $(wildcard solutions/01_request_record/*.c) $(wildcard solutions/02_queue_sim/*.c) $(CHILD_BOTH)
 CHILD_lab03 := grader/child/lab03.c grader/child/lab03_stubs.c grader/lab03/cases.c $(CHILD_BOTH)
 # A kernel needs less: it is device code, checked by simt's runtime.
 CHILD_lab03_kernel := grader/child/child.c grader/child/lab03_kernel.c grader/lab03/kernel_wire.c grader/core/wire.c
 CHILD_FLAGS := -std=gnu17 -O1 -Icommon -Igrader -Icommon/simt/include -D_GNU_SOURCE $(WARN) -Wno-format-truncation $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP
-CHILD_NAMES := lab01 lab02 lab03 lab03_kernel
+CHILD_NAMES := lab01 lab02 lab03 lab03_kernel lab04
 CHILDREN := $(CHILD_NAMES:%=build/grader/%.a) $(CHILD_NAMES:%=build/grader/%.asan.a)
 EXTRA_PROGRAMS += $(CHILDREN)
 

@@ -17,6 +17,7 @@
 
 #define REFERENCE   "solutions/01_request_record"
 #define REFERENCE02 "solutions/02_queue_sim"
+#define REFERENCE04 "solutions/04_serving"
 
 struct submission {
     char path[64];

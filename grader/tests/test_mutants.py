@@ -31,6 +31,15 @@ LABS = {
                           "slo.search_finds,slo.search_edges,slo.search_fails,slo.search_trace",
             "policy.c": "quality.keeps_rules,quality.keeps_cache,quality.starves_nobody,"
                         "quality.refuses_impossible,quality.batch_promises,slo.batch_margin,slo.goodput_margin"}),
+    "04": ("solutions/04_serving", 64,
+           {"kv_blocks.c": "quality.kv_count,quality.kv_order,quality.kv_share,quality.kv_evict",
+            "engine_step.c": "quality.tokens,quality.chunks,quality.preempt,quality.prefix,quality.cancel,"
+                             "quality.fault,intervals.engine_events,slo.goodput_one,slo.goodput_static",
+            "stamps.c": "intervals.stamp_kinds,intervals.stamp_times,intervals.stamp_once",
+            "report.c": "intervals.attempt_intervals,intervals.attempt_lag,intervals.attempt_ended,intervals.attempt_server,"
+                        "intervals.attempt_negative,intervals.attempt_resource,intervals.group_order,intervals.group_retry,"
+                        "quality.attempt_reason,quality.counts,quality.group_twice,slo.window,slo.sums,slo.load,slo.limits,"
+                        "slo.unmeasured,slo.recovery,slo.verdict,slo.regions"}),
 }
 DRAW_SEED = 1129
 SEEDS = ["1", "2"]

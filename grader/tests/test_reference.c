@@ -45,6 +45,11 @@ START_TEST(reference_of_lab02_has_full_marks) {
 }
 END_TEST
 
+START_TEST(reference_of_lab04_has_full_marks) {
+    assert_full(&lab04, REFERENCE04, seed_of(_i), _i % 4 ? "intervals,quality,slo" : NULL);
+}
+END_TEST
+
 static const struct variant {
     const struct lab *lab;
     const char *reference, *folder;
@@ -56,6 +61,8 @@ static const struct variant {
     {&lab02, REFERENCE02, "lab02/honest/reserves_everything"},
     {&lab02, REFERENCE02, "lab02/honest/other_searches"},
     {&lab02, REFERENCE02, "lab02/honest/sweeps_and_doubles"},
+    {&lab04, REFERENCE04, "lab04/honest/plain_arrays"},
+    {&lab04, REFERENCE04, "lab04/honest/one_stamp"},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
@@ -78,6 +85,7 @@ int main(void) {
     tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, reference_has_full_marks, 0, 20);
     tcase_add_loop_test(tc, reference_of_lab02_has_full_marks, 0, 20);
+    tcase_add_loop_test(tc, reference_of_lab04_has_full_marks, 0, 20);
     tcase_add_loop_test(tc, honest_variants_have_full_marks, 0, N_VARIANTS);
     suite_add_tcase(suite, tc);
     return check_main(suite);

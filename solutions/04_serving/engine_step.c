@@ -7,10 +7,10 @@
  * whether the answer is over).
  */
 #include "serve/engine.h"
-// BEGIN SOLUTION
-//| #include "base/lab_todo.h"
 
 #include "serve/stamps.h"
+// BEGIN SOLUTION
+//| #include "base/lab_todo.h"
 
 static void stamp(struct engine *g, struct seq *s,
                   void (*how)(struct record *, const struct clock *)) {

@@ -11,10 +11,10 @@
  * never have one name, so no request can ever see keys and values of another one's tokens.
  */
 #include "serve/kv_blocks.h"
-// BEGIN SOLUTION
-//| #include "base/lab_todo.h"
 
 #include "sched/policy.h"
+// BEGIN SOLUTION
+//| #include "base/lab_todo.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""test_lab04.py: wrong submissions of lab 04 lose the checks that they should, and keep others; the starter is not
+attempted; a verdict does not depend on the run; a hidden seed shows nothing of a case. TAP."""
+
+# servelab-test: long
+import json
+import os
+import shutil
+
+import grading
+
+LAB = os.path.join(grading.TOP, "solutions/04_serving")
+FILES = ["kv_blocks.c", "engine_step.c", "stamps.c", "report.c", "objective.json", "choice.json"]
+ENGINE = "quality.tokens,quality.chunks,quality.preempt,quality.prefix,quality.cancel,quality.fault,intervals.engine_events"
+KV = "quality.kv_count,quality.kv_order,quality.kv_share,quality.kv_evict"
+
+# (what is wrong, file, the reference's text, the wrong text, checks that are lost, checks that are kept)
+WRONG = [
+    ("the clock is read last", "stamps.c", "    stamp(r, c, EV_TOKENIZATION_FINISHED, SRC_SERVER_LOG);\n    r->workload.prompt_tokens = prompt_tokens;",
+     "    r->workload.prompt_tokens = prompt_tokens;\n    stamp(r, c, EV_TOKENIZATION_FINISHED, SRC_SERVER_LOG);",
+     "intervals.stamp_times", "intervals.stamp_kinds,quality.kv_count"),
+    ("a resumption is an admission", "stamps.c", "ev.kind = EV_REQUEST_RESUMED;", "ev.kind = EV_REQUEST_ADMITTED;",
+     "intervals.stamp_once,intervals.engine_events", "quality.tokens"),
+    ("admitted when the step is over", "engine_step.c", "    engine_to_running(g, s);\n    stamp(g, s, stamp_admitted);", "    engine_to_running(g, s);",
+     "intervals.engine_events", "quality.tokens,intervals.stamp_once"),
+    ("a released block stays held", "kv_blocks.c", "i-- > 0;) give(p, t->blocks[i]);", "i-- > 1;) give(p, t->blocks[i]);",
+     "quality.kv_count,quality.tokens", "intervals.stamp_kinds,slo.verdict"),
+    ("a free block is given twice", "kv_blocks.c", "    unlink_block(p, b);\n    forget(p, b);", "    if (p->n_free > 2) unlink_block(p, b);\n    forget(p, b);",
+     "quality.kv_count", "slo.verdict"),
+    ("prefixes are found by the block's tokens alone", "kv_blocks.c", "t->prefix = p->blocks[b].prefix;", "",
+     "quality.kv_share", "quality.kv_order,quality.tokens"),
+    ("the first block of a prefix is given up first", "kv_blocks.c", "for (int32_t i = t->n_blocks; i-- > 0;) give", "for (int32_t i = 0; i < t->n_blocks; i++) give",
+     "quality.kv_evict", "quality.kv_order,quality.tokens"),
+    ("a table grows at its front", "kv_blocks.c", "while (t->n_blocks < want) t->blocks[t->n_blocks++] = take(p);",
+     "while (t->n_blocks < want) { memmove(t->blocks + 1, t->blocks, sizeof *t->blocks * (size_t)t->n_blocks++); t->blocks[0] = take(p); }",
+     "quality.kv_order,quality.tokens", "slo.regions"),
+    ("logits are counted by the batch", "engine_step.c", "        if (rows == 0) continue;", "        if (rows == 0) { logits += g->backend->info.vocab_size; continue; }",
+     "quality.chunks", "quality.kv_count"),
+    ("a preempted request goes on where it was", "engine_step.c", "    s->computed = 0; /* what it", "    /* what it",
+     "quality.preempt", "quality.tokens,quality.kv_evict"),
+    ("the whole prompt comes from the cache", "engine_step.c", "s->tokens, total - 1)", "s->tokens, total)", "quality.prefix", "quality.tokens"),
+    ("prefixes are not reused", "engine_step.c", "for (int32_t i = 0; i < n && g->prefix_cache; i++)", "for (int32_t i = 0; i < n && false; i++)",
+     "quality.prefix", "quality.tokens"),
+    ("clients that left are served", "engine_step.c", "if (engine_drop_cancelled(g)) progress = ENGINE_WORKED;", "", "quality.cancel", "quality.tokens"),
+    ("the lock is held while the backend computes", "engine_step.c",
+     "    pthread_mutex_unlock(&g->lock);\n    int failed = backend_step(g->backend, &batch, g->logits, e);\n    pthread_mutex_lock(&g->lock);",
+     "    int failed = backend_step(g->backend, &batch, g->logits, e);", "quality.tokens,quality.cancel", "quality.kv_count"),
+    ("a fault of the machine is not noticed", "engine_step.c", "    if (failed) progress = ENGINE_FAULT;", "    failed = 0;", "quality.fault", "quality.tokens"),
+    ("one request at a time", "engine_step.c", "        if (a->verb != POLICY_RUN) continue;", "        if (a->verb != POLICY_RUN || n > 0) continue;",
+     "slo.goodput_static", "quality.kv_count"),
+    ("a client's lag is nobody's", "report.c", "out->iv.client_ttft.ns += lag_ns;", "out->iv.client_ttft.ns += 0;", "intervals.attempt_lag", "intervals.group_retry"),
+    ("the first attempt decides", "report.c", "*last = tries[n - 1];", "*last = tries[0];", "intervals.group_retry", "intervals.group_order"),
+    ("failures are left out of the percentile", "report.c", "size_t n_failed = (size_t)(p->requests - p->completed - p->finished_by_server);", "size_t n_failed = 0;",
+     "slo.limits", "slo.window"),
+    ("any completion ends an outage", "report.c", " && q->arrival_ns > began_ns", "", "slo.recovery", "slo.limits"),
+    ("unknown tokens are none", "report.c", "*sum = *sum < 0 || tokens < 0 ? -1 : *sum + tokens;", "*sum += tokens < 0 ? 0 : tokens;", "slo.sums", "slo.window"),
+    ("a queue that grows is no matter", "report.c", "!p->load.stable || slo", "slo", "slo.verdict", "slo.limits"),
+    ("a printing report", "report.c", "    enum slo_answer slo = slo_verdict", '    printf("met\\n");\n    enum slo_answer slo = slo_verdict', "safety.quiet", "slo.verdict"),
+    ("a leaking group", "report.c", "    free(sorted);\n    if (!rc)", "    if (!rc)", "safety.no_leak", "intervals.group_order"),
+    ("a verdict that its figures do not give", "choice.json", '"stable": true,\n     "verdict": "missed"', '"stable": true, "verdict": "met"', "evidence.choice_points", "evidence.choice_valid"),
+    ("the most useful point is refused", "choice.json", '"chosen": 2', '"chosen": 1', "evidence.choice_follows", "evidence.choice_points"),
+    ("refused for what it does not have", "choice.json", '"because": "latency"', '"because": "quality"', "evidence.choice_follows", "evidence.choice_points"),
+]
+
+# Submissions that try to get points without the work: their message has this in it.
+ATTACKS = [
+    ("tokens without a machine", "engine_step.c", "    int32_t id = sampler_next(&s->sampler, logits, &e);", "    int32_t id = (s->tokens[s->n_prompt + s->n_generated - 1] * 7 + 3) % 90;\n    (void)logits;",
+     "quality.tokens", "wrong|none that"),
+    ("the clock is turned back", "engine_step.c", "    *wake_ns = INT64_MAX;\n", "    *wake_ns = INT64_MAX;\n    *(int64_t *)g->clock.ctx = 0;\n",
+     "intervals.engine_events", "request"),
+    ("exits in a step", "engine_step.c", "    *wake_ns = INT64_MAX;\n", "    *wake_ns = INT64_MAX;\n    exit(0);\n", "quality.tokens", "exit"),
+    ("never comes back", "engine_step.c", "    *wake_ns = INT64_MAX;\n", "    *wake_ns = INT64_MAX;\n    for (volatile int i = 0;; i++) {\n    }\n", "quality.tokens", "CPU|time|loop"),
+    ("a table of blocks that do not exist", "kv_blocks.c", "t->blocks[t->n_blocks++] = take(p);", "t->blocks[t->n_blocks++] = take(p) + 1000;", "quality.kv_order", "does not exist|SIGABRT"),
+]
+
+
+def make(name, file, old, new):
+    folder = os.path.join(grading.TMP, name.replace(" ", "_"))
+    os.mkdir(folder)
+    for f in FILES:
+        shutil.copy(os.path.join(LAB, f), folder)
+    with open(os.path.join(folder, file), encoding="utf-8") as f:
+        text = f.read()
+    assert old in text, f"{name}: {file} has no longer: {old}"
+    text = text.replace(old, new, 1 if new else -1)  # what is dropped is dropped everywhere
+    if file.endswith(".c") and ("printf(" in new or "exit(" in new):
+        text = "#include <stdio.h>\n#include <stdlib.h>\n" + text
+    with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
+        f.write(text)
+    return folder
+
+
+def verdict(folder, *args, seed=("--seed", "7")):
+    p = grading.run("04", "--json", *seed, *args, "--", folder)
+    assert p.stdout, (p.returncode, p.stderr)
+    v = json.loads(p.stdout.decode("utf-8"))
+    assert v["exit_status"] == p.returncode, p.returncode
+    return v
+
+
+def outcomes(v):
+    return {c["id"]: c["outcome"] for c in v["checks"]}
+
+
+def wrong(name, file, old, new, lost, kept):
+    checks = ",".join(x for x in (lost, kept) if x)
+    needs = ",intervals,quality,slo" if "safety" in lost else ""
+    v = verdict(make(name, file, old, new), "--check", checks + needs)
+    got = outcomes(v)
+    for c in lost.split(","):
+        assert got[c] == "lost", (name, c, got[c])
+    assert v["exit_status"] == 1
+    for c in filter(None, kept.split(",")):
+        assert got[c] == "earned", (name, c, got)
+
+
+for _i, _w in enumerate(WRONG):
+    globals()[f"test_wrong_{_i:02}_{_w[0].replace(' ', '_')}"] = lambda w=_w: wrong(*w)
+
+
+def attack(name, file, old, new, watch, says):
+    v = verdict(make(name, file, old, new), "--check", watch + ",slo.verdict")
+    c = grading.check(v, watch)
+    assert c["outcome"] == "lost" and any(s in c["message"] for s in says.split("|")), c
+    assert outcomes(v)["slo.verdict"] == "earned" and v["exit_status"] == 1
+
+
+for _i, _a in enumerate(ATTACKS):
+    globals()[f"test_attack_{_i}_{_a[0].replace(' ', '_')}"] = lambda a=_a: attack(*a)
+
+
+def test_starter_is_not_attempted():
+    v = verdict(os.path.join(grading.TOP, "labs/04_serving"))
+    assert v["exit_status"] == 3 and v["points_earned"] == 0
+
+
+def test_a_missing_file_takes_only_its_own_checks():
+    folder = make("without an engine", "engine_step.c", "", "")
+    os.unlink(os.path.join(folder, "engine_step.c"))
+    v = verdict(folder)
+    got = outcomes(v)
+    assert all(got[c] == "not_run" for c in ENGINE.split(",")) and v["exit_status"] == 1
+    assert all(got[c] == "earned" for c in (KV + ",slo.verdict,intervals.stamp_once").split(","))
+
+
+def test_twenty_runs_one_verdict():
+    folder = make("again and again", "kv_blocks.c", "i-- > 0;) give", "i-- > 1;) give")
+    first = None
+    for _ in range(20):
+        v = verdict(folder, "--check", "quality,slo.verdict")
+        seen = [(c["id"], c["outcome"], c.get("message")) for c in v["checks"]]
+        first = first or seen
+        assert seen == first
+
+
+def test_a_hidden_seed_shows_no_case():
+    seed = os.path.join(grading.TMP, "seed")
+    with open(seed, "w", encoding="utf-8") as f:
+        f.write("00112233445566778899aabbccddeeff\n")
+    for name, file, old, new, lost, _ in (WRONG[4], WRONG[9], WRONG[18]):
+        v = verdict(make("hidden " + name, file, old, new), "--check", lost.split(",")[0], seed=("--seed-file", seed))
+        c = grading.check(v, lost.split(",")[0])
+        shown = " ".join(str(c.get(k, "")) for k in ("message", "kind", "input", "got", "want", "note"))
+        assert c["outcome"] == "lost" and "operation " not in shown and "request " not in shown, shown
+
+
+if __name__ == "__main__":
+    grading.sys.exit(grading.main(globals()))
