@@ -138,13 +138,13 @@ int report_measure(const struct objective *o, const struct report_request *reque
 
 /* Is the point valid? In this order:
  *   missed          if the queue is not stable, slo_verdict is missed, the longest outage is not
- *                   below max_recovery_s or did not end (where the objective states it), or no
- *                   request was useful (useful is 0), whatever the objective states
+ *                   below max_recovery_s or did not end (where the objective states it), no request
+ *                   was useful (useful is 0), whatever the objective states, or joules / useful is
+ *                   known and not below joules_per_response
  *   not computable  if slo_verdict is not computable, the objective states a failure rate and some
- *                   requests can't be placed, or the objective states a hard limit that
- *                   the records can't answer: gpu_memory_gib always, joules_per_response without
- *                   joules or useful completions
- *   missed          if joules / useful is not below joules_per_response
+ *                   requests can't be placed, or the objective states a hard limit that the records
+ *                   can't answer: gpu_memory_gib always, joules_per_response without joules or
+ *                   useful completions
  *   met             otherwise */
 enum slo_answer report_verdict(const struct objective *o, const struct report_point *p);
 

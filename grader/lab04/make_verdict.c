@@ -47,6 +47,11 @@ static void make_point(struct lab04_making *m, struct report_point *p, int edge)
     p->recovery.unended = edge == 10;
     p->joules = (double)p->useful * (edge == 11 ? (double)lab04_between(rng, 4, 6) : 2);
     if (edge == 12) p->joules = NAN;
+    if (edge == 16) {
+        m->c->o.hard_limits.joules_per_response = 5;
+        m->c->o.hard_limits.gpu_memory_gib = 80;
+        p->joules = (double)p->useful * 7;
+    }
     if (edge == 13) p->useful = p->counts.useful = 0;
     if (edge == 14) p->counts.useful = -1;
     p->window.unplaced = edge == 15;
@@ -80,13 +85,14 @@ static enum slo_answer verdict(const struct objective *o, const struct report_po
     double recovery = o->reliability.max_recovery_s, joules = o->hard_limits.joules_per_response;
     bool slow = !isnan(recovery) &&
                 (p->recovery.unended || (double)p->recovery.longest_ns / 1e9 >= recovery);
-    bool hidden = p->window.unplaced > 0 && !isnan(o->reliability.max_failure_rate);
-    if (!p->load.stable || slo == SLO_MISSED || slow || p->counts.useful == 0) return SLO_MISSED;
-    if (slo == SLO_NOT_COMPUTABLE || hidden || !isnan(o->hard_limits.gpu_memory_gib))
-        return SLO_NOT_COMPUTABLE;
-    if (isnan(joules)) return SLO_MET;
-    if (isnan(p->joules) || p->counts.useful <= 0) return SLO_NOT_COMPUTABLE;
-    return p->joules / (double)p->useful < joules ? SLO_MET : SLO_MISSED;
+    bool wasteful = !isnan(joules) && p->counts.useful > 0 &&
+                    p->joules / (double)p->useful >= joules; /* false for unknown joules */
+    if (!p->load.stable || slo == SLO_MISSED || slow || p->counts.useful == 0 || wasteful)
+        return SLO_MISSED;
+    bool unknown = slo == SLO_NOT_COMPUTABLE || !isnan(o->hard_limits.gpu_memory_gib);
+    unknown |= p->window.unplaced > 0 && !isnan(o->reliability.max_failure_rate);
+    unknown |= !isnan(joules) && (isnan(p->joules) || p->counts.useful < 0);
+    return unknown ? SLO_NOT_COMPUTABLE : SLO_MET;
 }
 
 void lab04_make_verdict(struct lab04_making *m, enum lab04_maker which) {
@@ -106,9 +112,10 @@ void lab04_make_verdict(struct lab04_making *m, enum lab04_maker which) {
                                         "unknown joules",
                                         "nothing useful",
                                         "usefulness not measured",
-                                        "some can't be placed"};
+                                        "some can't be placed",
+                                        "over the joules' limit, while its memory is not known"};
     struct lab04_case *c = m->c;
-    int edge = (int)rng_below(&m->rng, 16), n = (int)lab04_between(&m->rng, 1, CASE_MAX_POINTS);
+    int edge = (int)rng_below(&m->rng, 17), n = (int)lab04_between(&m->rng, 1, CASE_MAX_POINTS);
     make_objective(m);
     if (which == MAKE_VERDICT) {
         c->fn = FN_VERDICT;

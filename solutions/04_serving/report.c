@@ -335,13 +335,15 @@ enum slo_answer report_verdict(const struct objective *o, const struct report_po
     bool recovered = isnan(recovery_s) ||
                      (!p->recovery.unended && (double)p->recovery.longest_ns < recovery_s * 1e9);
     bool hidden = p->window.unplaced > 0 && !isnan(o->reliability.max_failure_rate);
+    bool energy_known = !isnan(p->joules) && p->counts.useful > 0;
     if (!p->load.stable || slo == SLO_MISSED || !recovered || p->counts.useful == 0)
         return SLO_MISSED;
-    if (slo == SLO_NOT_COMPUTABLE || hidden || !isnan(o->hard_limits.gpu_memory_gib))
+    if (!isnan(joules) && energy_known && !(p->joules / (double)p->useful < joules))
+        return SLO_MISSED;
+    bool lacking = hidden || !isnan(o->hard_limits.gpu_memory_gib);
+    if (slo == SLO_NOT_COMPUTABLE || lacking || (!isnan(joules) && !energy_known))
         return SLO_NOT_COMPUTABLE;
-    if (isnan(joules)) return SLO_MET;
-    if (isnan(p->joules) || p->counts.useful <= 0) return SLO_NOT_COMPUTABLE;
-    return p->joules / (double)p->useful < joules ? SLO_MET : SLO_MISSED;
+    return SLO_MET;
     // END SOLUTION
 }
 

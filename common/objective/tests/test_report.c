@@ -350,6 +350,12 @@ START_TEST(hard_limits_need_their_figures) {
     o = no_limits();
     o.hard_limits.gpu_memory_gib = 80;
     ck_assert_int_eq(report_verdict(&o, &p), SLO_NOT_COMPUTABLE);
+    p.counts.useful = 10;
+    p.joules = 50;
+    o.hard_limits.joules_per_response = 5; /* a sure miss beside what is not known */
+    ck_assert_int_eq(report_verdict(&o, &p), SLO_MISSED);
+    p.joules = 49;
+    ck_assert_int_eq(report_verdict(&o, &p), SLO_NOT_COMPUTABLE);
     p.load.stable = false; /* missed comes first */
     ck_assert_int_eq(report_verdict(&o, &p), SLO_MISSED);
 }
