@@ -25,8 +25,9 @@ class ClassroomPage:
     def __init__(self, browser, url):
         self.browser = browser
         browser.open(url)
-        browser.wait(
+        browser.wait(  # also for the worker that sends: its files come from the server, and then it says its clock's step
             "return document.body.dataset.state === 'idle' && document.querySelector('#presets input') !== null"
+            " && document.getElementById('step').textContent !== '…'"
         )
 
     def presets(self):
