@@ -87,6 +87,10 @@ struct evidence {
     char message[320];
 };
 
+/* Sets outcome and message; the message is cleaned, because it may quote a submission. */
+void evidence_say(struct evidence *out, enum outcome outcome, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 struct dialogue;
 struct grading;
 struct sandbox;

@@ -29,7 +29,6 @@
 #include "sim/sim.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,18 +37,6 @@ enum { MAX_BYTES = 1024 * 1024 };
 
 /* two decimals, with room for their rounding */
 static const double TOLERANCE = 0.00501;
-
-static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...) {
-    char text[sizeof out->message];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    out->outcome = outcome;
-    text_clean(out->message, sizeof out->message, text, strlen(text));
-}
 
 /* One file under examination; its text is kept to find line numbers. */
 struct examined {
@@ -69,7 +56,7 @@ void lab02_examine(const struct check_def *def, const char *folder, struct evide
     const char *which = def->id + strlen("evidence.");
     char *text = collect_read(folder, def->file, MAX_BYTES, &x.n);
     if (!text) {
-        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
+        evidence_say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
         return;
     }
     x.text = text;
@@ -78,7 +65,7 @@ void lab02_examine(const struct check_def *def, const char *folder, struct evide
     if (!doc) {
         lost(out, &x, &e, 0);
     } else if (lab_todo_find(doc, where, sizeof where)) {
-        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
+        evidence_say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
         out->todo = true;
     } else if (!strcmp(def->file, "findings.json")) {
         examine_findings(&x, which, out);
@@ -99,7 +86,7 @@ static void lost(struct evidence *out, const struct examined *x, const struct er
     struct err at = *e;
     if (at.line == 0 && x->doc) at.line = line_of(x, at.field);
     if (more > 0) snprintf(and_more, sizeof and_more, " (and %d more)", more);
-    say(out, OUTCOME_LOST, "%s%s", err_format(&at, x->file, text, sizeof text), and_more);
+    evidence_say(out, OUTCOME_LOST, "%s%s", err_format(&at, x->file, text, sizeof text), and_more);
 }
 
 /* ---- findings.json --------------------------------------------------------------------------- */
@@ -283,15 +270,15 @@ static void examine_findings(const struct examined *x, const char *which, struct
         return;
     }
     if (!valid)
-        say(out, OUTCOME_NOT_RUN,
-            "findings.json must have its form first (evidence.findings_valid)");
+        evidence_say(out, OUTCOME_NOT_RUN,
+                     "findings.json must have its form first (evidence.findings_valid)");
     else if (!strcmp(which, "findings_numbers"))
         fault = check_numbers(x, &f, out, &e);
     else
         fault = check_answers(x, &f, out, &e);
     if (fault)
-        say(out, OUTCOME_GRADER_FAULT, "the simulator failed on a setting of findings.json: %s",
-            e.text);
+        evidence_say(out, OUTCOME_GRADER_FAULT,
+                     "the simulator failed on a setting of findings.json: %s", e.text);
 }
 
 /* ---- protocol.json --------------------------------------------------------------------------- */
@@ -306,8 +293,8 @@ static void examine_protocol(const struct examined *x, const char *which, struct
         return;
     }
     if (!valid) {
-        say(out, OUTCOME_NOT_RUN,
-            "protocol.json must have its form first (evidence.protocol_valid)");
+        evidence_say(out, OUTCOME_NOT_RUN,
+                     "protocol.json must have its form first (evidence.protocol_valid)");
         return;
     }
     int faults = !strcmp(which, "protocol_complete") ? lab02_protocol_gaps(&p, &e)

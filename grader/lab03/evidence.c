@@ -13,25 +13,12 @@
 #include "base/text.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_BYTES = 1 << 20 };
 static const double TOLERANCE = 0.02;
-
-static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...) {
-    char text[sizeof out->message];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    out->outcome = outcome;
-    text_clean(out->message, sizeof out->message, text, strlen(text));
-}
 
 /* ---- the form ---------------------------------------------------------------------------------
  */
@@ -63,15 +50,15 @@ void lab03_examine(const struct check_def *def, const char *folder, struct evide
     char *text = collect_read(folder, def->file, MAX_BYTES, &n);
     cJSON *doc = text ? json_parse(text, n, 1, &e) : NULL;
     if (!text || !f.entry) {
-        say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
+        evidence_say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
     } else if (!doc) {
-        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
+        evidence_say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
     } else if (lab_todo_find(doc, where, sizeof where)) {
-        say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
+        evidence_say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", def->file, where);
         out->todo = true;
     } else if (read_form(doc, &f, &e)) {
         if (e.line == 0) e.line = json_line_of(text, n, 1, e.field);
-        say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
+        evidence_say(out, OUTCOME_LOST, "%s", err_format(&e, def->file, shown, sizeof shown));
     } else {
         examine_form(def, text, n, &f, out);
     }
@@ -188,7 +175,8 @@ static void examine_form(const struct check_def *def, const char *text, size_t n
     out->outcome = OUTCOME_EARNED;
     if (def->maker == EV_CARD) {
         if (!card_is_right(&f->card))
-            say(out, OUTCOME_LOST,
+            evidence_say(
+                out, OUTCOME_LOST,
                 "roofline.json:%d: card.ridge is the intensity at which the card's two limits "
                 "meet; it doesn't fit them",
                 json_line_of(text, n, 1, "card.ridge"));
@@ -204,10 +192,10 @@ static void examine_form(const struct check_def *def, const char *text, size_t n
     const struct kernel_spec *k = &kernel_specs[first];
     bool small = kernel_bytes_min(&f->entry[first].sizes) < LEAST_BYTES;
     strict_path(where, "kernels", k->name, 0);
-    say(out, OUTCOME_LOST, "roofline.json:%d: %s: %s of %d kernels %s, this one first. %s",
-        json_line_of(text, n, 1, where), k->name, member_of(def->maker), wrong,
-        wrong == 1 ? "isn't right" : "aren't right",
-        def->maker == EV_BYTES && small
-            ? "Take sizes of a server: at least a megabyte to move"
-            : "The handout gives the closed forms; put the sizes of this entry in");
+    evidence_say(out, OUTCOME_LOST, "roofline.json:%d: %s: %s of %d kernels %s, this one first. %s",
+                 json_line_of(text, n, 1, where), k->name, member_of(def->maker), wrong,
+                 wrong == 1 ? "isn't right" : "aren't right",
+                 def->maker == EV_BYTES && small
+                     ? "Take sizes of a server: at least a megabyte to move"
+                     : "The handout gives the closed forms; put the sizes of this entry in");
 }

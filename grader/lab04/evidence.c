@@ -20,7 +20,6 @@
 #include "base/text.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,18 +46,6 @@ struct choice {
     double useful_rps;
     struct point point[MAX_POINTS];
 };
-
-static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void say(struct evidence *out, enum outcome outcome, const char *fmt, ...) {
-    char text[sizeof out->message];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    out->outcome = outcome;
-    text_clean(out->message, sizeof out->message, text, strlen(text));
-}
 
 /* ---- the form -------------------------------------------------------------------------------- */
 
@@ -189,25 +176,27 @@ static void check_points(const struct objective *o, const struct choice *c, stru
         bool is = valid(o, &c->point[i]);
         met += is;
         if (is == (c->point[i].verdict == 0)) continue;
-        say(out, OUTCOME_LOST, "choice.json: points[%d].verdict: the figures beside it say %s", i,
-            verdicts[!is]);
+        evidence_say(out, OUTCOME_LOST,
+                     "choice.json: points[%d].verdict: the figures beside it say %s", i,
+                     verdicts[!is]);
         return;
     }
     if (met == 0 || met == c->n_points)
-        say(out, OUTCOME_LOST,
-            "choice.json: points: all of them are %s; measure a load on the "
-            "other side of the limit, too",
-            met ? "valid" : "not valid");
+        evidence_say(out, OUTCOME_LOST,
+                     "choice.json: points: all of them are %s; measure a load on the "
+                     "other side of the limit, too",
+                     met ? "valid" : "not valid");
 }
 
 static void check_choice(const struct objective *o, const struct choice *c, struct evidence *out) {
     const struct point *chosen = &c->point[c->chosen];
     double rate = (double)chosen->useful / chosen->window_s;
     if (!valid(o, chosen)) {
-        say(out, OUTCOME_LOST, "choice.json: chosen: point %d does not meet the objective",
-            (int)c->chosen);
+        evidence_say(out, OUTCOME_LOST, "choice.json: chosen: point %d does not meet the objective",
+                     (int)c->chosen);
     } else if (fabs(c->useful_rps - rate) > 0.005 * rate + 1e-9) {
-        say(out, OUTCOME_LOST,
+        evidence_say(
+            out, OUTCOME_LOST,
             "choice.json: useful_rps: the chosen point has another number of useful completions a "
             "second");
     }
@@ -215,16 +204,17 @@ static void check_choice(const struct objective *o, const struct choice *c, stru
         const struct point *p = &c->point[i];
         bool is = valid(o, p);
         if (i == c->chosen && p->refused >= 0)
-            say(out, OUTCOME_LOST, "choice.json: refused: point %d is the chosen one", i);
+            evidence_say(out, OUTCOME_LOST, "choice.json: refused: point %d is the chosen one", i);
         else if (i != c->chosen && p->refused < 0)
-            say(out, OUTCOME_LOST, "choice.json: refused: point %d is neither chosen nor refused",
-                i);
+            evidence_say(out, OUTCOME_LOST,
+                         "choice.json: refused: point %d is neither chosen nor refused", i);
         else if (i != c->chosen && is && (double)p->useful / p->window_s > rate * 1.0001)
-            say(out, OUTCOME_LOST, "choice.json: chosen: point %d is valid and more useful", i);
+            evidence_say(out, OUTCOME_LOST,
+                         "choice.json: chosen: point %d is valid and more useful", i);
         else if (i != c->chosen && (is ? p->refused != LESS_USEFUL : !has_fault(o, p, p->refused)))
-            say(out, OUTCOME_LOST,
-                "choice.json: refused: point %d has not what it is refused for, \"%s\"", i,
-                faults[p->refused]);
+            evidence_say(out, OUTCOME_LOST,
+                         "choice.json: refused: point %d has not what it is refused for, \"%s\"", i,
+                         faults[p->refused]);
     }
 }
 
@@ -238,11 +228,11 @@ static cJSON *load(const char *folder, const char *file, bool own, char **text, 
     *text = collect_read(folder, file, MAX_BYTES, n);
     cJSON *doc = *text ? json_parse(*text, *n, 1, &e) : NULL;
     if (!*text)
-        say(out, own ? OUTCOME_GRADER_FAULT : OUTCOME_NOT_RUN, "%s can't be read", file);
+        evidence_say(out, own ? OUTCOME_GRADER_FAULT : OUTCOME_NOT_RUN, "%s can't be read", file);
     else if (!doc)
-        say(out, OUTCOME_LOST, "%s", err_format(&e, file, line, sizeof line));
+        evidence_say(out, OUTCOME_LOST, "%s", err_format(&e, file, line, sizeof line));
     if (!doc || !lab_todo_find(doc, where, sizeof where)) return doc;
-    say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", file, where);
+    evidence_say(out, OUTCOME_NOT_RUN, "%s still has a \"TODO\" at %s", file, where);
     out->todo = own;
     cJSON_Delete(doc);
     return NULL;
@@ -252,7 +242,7 @@ static void lost_at(struct evidence *out, const char *file, const char *text, si
                     struct err *e) {
     char line[600];
     if (e->line == 0) e->line = json_line_of(text, n, 1, e->field);
-    say(out, OUTCOME_LOST, "%s", err_format(e, file, line, sizeof line));
+    evidence_say(out, OUTCOME_LOST, "%s", err_format(e, file, line, sizeof line));
 }
 
 static int check_objective(const struct objective *o, struct err *e) {
@@ -287,7 +277,7 @@ void lab04_examine(const struct check_def *def, const char *folder, struct evide
             if (!strcmp(which, "choice_valid"))
                 lost_at(out, "choice.json", ctext, cn, &e);
             else
-                say(out, OUTCOME_NOT_RUN, "not run until choice.json has its form");
+                evidence_say(out, OUTCOME_NOT_RUN, "not run until choice.json has its form");
         } else if (!strcmp(which, "choice_points")) {
             check_points(&o, &c, out);
         } else if (!strcmp(which, "choice_follows")) {
