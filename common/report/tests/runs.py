@@ -76,6 +76,17 @@ def nearest_rank(values, failed, p):
     return every[math.ceil(p * len(every) / 100) - 1] if every else None
 
 
+def confidence(values, failed, p):
+    """(lo, hi) of the 95 % interval of the p-th percentile by order statistics; None: not bounded, or infinite."""
+    every = sorted(values) + [math.inf] * failed
+    n, q = len(every), p / 100
+    below = [sum(math.comb(n, k) * q**k * (1 - q)**(n - k) for k in range(r)) for r in range(n + 1)]  # P(X < r)
+    lo = [r for r in range(1, n + 1) if below[r] <= 0.025]
+    hi = [r for r in range(1, n + 1) if 1 - below[r] <= 0.025]
+    found = (every[lo[-1] - 1] if lo else math.inf, every[hi[0] - 1] if hi else math.inf)
+    return tuple(None if v == math.inf else v for v in found)
+
+
 def expected(tries, window):
     """tries: {id: [(sent, lag, ttft, e2e, outcome, verdict), ...]} in the order of the attempts."""
     inside = {k: t for k, t in tries.items() if window[0] <= t[0][0] <= window[1]}
@@ -89,4 +100,5 @@ def expected(tries, window):
             "useful": sum(last[k][5] == "passed" for k in done),
             "ttft": {p: nearest_rank(ttft, failed, p) for p in (50, 90, 99)},
             "e2e": {p: nearest_rank(e2e, failed, p) for p in (50, 90, 99)},
+            "e2e_ci": {p: confidence(e2e, failed, p) for p in (50, 90, 99)},
             "e2e_ok": {p: nearest_rank(e2e, 0, p) for p in (50, 90, 99)}}

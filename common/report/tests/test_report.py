@@ -103,7 +103,9 @@ def figures_equal_those_computed_from_the_definitions():
                 got = point["latency"][interval][f"p{p}"]
                 equal(math.inf if got["infinite"] else got["ns"], want[of][p], f"seed {seed}, {interval} p{p}")
         for p in (50, 90, 99):
-            equal(point["latency"]["e2e"][f"p{p}"]["of_completed_ns"], want["e2e_ok"][p])
+            got = point["latency"]["e2e"][f"p{p}"]
+            equal(got["of_completed_ns"], want["e2e_ok"][p])
+            equal((got["ci95"]["lo_ns"], got["ci95"]["hi_ns"]), want["e2e_ci"][p], f"seed {seed}, interval of p{p}")
         seconds = (window[1] - window[0]) / 1e9
         assert abs(point["rates"]["useful_rps"] - want["useful"] / seconds) < 1e-9
 
