@@ -90,22 +90,32 @@ static void grid(struct buffer *b, const struct axes *a) {
         (WIDTH + LEFT) / 2, HEIGHT - 8);
 }
 
-/* The bands: underloaded up to the knee, overloaded above saturation, as far as was measured. */
+/* The bands: underloaded up to the knee, overloaded above saturation, as far as was measured.
+ * Points without a region are not compared and have no band. Without a stable point all that was
+ * measured is overloaded, and nothing is known of lower loads. */
 static void bands(struct buffer *b, const cJSON *tree, const struct axes *a) {
     const cJSON *points = report_at(tree, "points"), *p;
     double knee = report_number(tree, "curve.knee"), end = report_number(tree, "curve.saturation");
-    double last = 0;
-    cJSON_ArrayForEach(p, points) last = fmax(last, report_number(p, "rates.offered_rps"));
-    double from = 0, to = last;
-    if (isfinite(knee))
-        from = report_number(cJSON_GetArrayItem(points, (int)knee), "rates.offered_rps");
-    if (isfinite(end))
+    double first = INFINITY, last = 0;
+    cJSON_ArrayForEach(p, points) {
+        if (!cJSON_IsString(report_at(p, "region"))) continue;
+        first = fmin(first, report_number(p, "rates.offered_rps"));
+        last = fmax(last, report_number(p, "rates.offered_rps"));
+    }
+    if (!(first <= last)) return;
+    double under = 0, from = first, to = first;
+    if (isfinite(end)) {
         to = report_number(cJSON_GetArrayItem(points, (int)end), "rates.offered_rps");
-    to = fmax(from, to);
+        from = under = 0;
+        if (isfinite(knee))
+            from = under =
+                report_number(cJSON_GetArrayItem(points, (int)knee), "rates.offered_rps");
+        to = fmax(from, to);
+    }
     const struct {
         double from, to;
         const char *name, *class;
-    } all[] = {{0, from, "underloaded", "under"},
+    } all[] = {{0, under, "underloaded", "under"},
                {from, to, "knee", "knee"},
                {to, last, "overloaded", "over"}};
     for (int i = 0; i < 3; i++) {

@@ -344,6 +344,25 @@ def a_predicted_curve_lies_under_the_measured_one():
         assert path("sweep.json") in done.stderr, done.stderr
 
 
+def overloaded_run(name, gap):
+    """Each answer takes 200 ms longer than the one before: a queue grows."""
+    records = [record(f"r-{i}", S + i * gap, 20 * MS, (80 + 200 * i) * MS) for i in range(40)]
+    return write_run(path(name), records, run_file(S, S + 39 * gap, (S, S + 39 * gap), 40))
+
+
+def the_bands_of_the_curve_are_the_regions_of_its_points():
+    calm, late, later = steady_run("calm", gap=200 * MS), overloaded_run("late", 100 * MS), overloaded_run("later", 50 * MS)
+    invalid = steady_run("invalid", gap=25 * MS, valid=False, reasons=["the client lagged"])
+    for runs, regions, bands in (([calm, late], ["knee", "overloaded"], {"under", "over"}),
+                                 ([late, later], ["overloaded"] * 2, {"over"}),
+                                 ([late, later, invalid], ["overloaded"] * 2 + [None], {"over"}),
+                                 ([invalid], [None], set())):
+        equal([p["region"] for p in tree(runs, objective())["points"]], regions)
+        drawn = page_of(runs, objective())
+        equal({b for b in ("under", "knee", "over") if f'<rect class="{b}"' in drawn}, bands, runs)
+        assert "nan" not in drawn and '="inf' not in drawn
+
+
 def out_writes_all_three_and_says_where():
     folder = steady_run("to-out")
     done = report([folder], objective(latency=[E2E_P99]), "--out", path("made"))
@@ -455,7 +474,7 @@ TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
          a_log_of_the_server_alone_is_measured_at_the_server, a_paced_run_says_so_everywhere,
          a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, invalid_runs_alone_answer_nothing, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
          the_page_stands_alone_and_shows_text_as_text, a_run_with_a_hostile_name_is_text_everywhere,
-         a_predicted_curve_lies_under_the_measured_one,
+         a_predicted_curve_lies_under_the_measured_one, the_bands_of_the_curve_are_the_regions_of_its_points,
          out_writes_all_three_and_says_where,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
