@@ -66,15 +66,9 @@ static struct bpe_merge merge_of(const struct bpe *b, int32_t left, int32_t righ
     return m;
 }
 
-static int encode_short(const struct bpe *b, const char *word, size_t n_bytes, struct id_list *out,
-                        struct err *e) {
-    int32_t ids[SHORT_WORD];
+static int merge_short(const struct bpe *b, int32_t *ids, size_t n, struct id_list *out,
+                       struct err *e) {
     struct bpe_merge with_next[SHORT_WORD];
-    size_t n = 0;
-    for (size_t i = 0; i < n_bytes; i++) {
-        int32_t id = b->byte_id[(unsigned char)word[i]];
-        if (id >= 0) ids[n++] = id;
-    }
     for (size_t i = 0; i + 1 < n; i++) with_next[i] = merge_of(b, ids[i], ids[i + 1]);
     while (n > 1) {
         size_t best = 0;
@@ -155,7 +149,7 @@ static int merge_all(const struct bpe *b, struct symbol *s, struct heap *h, stru
         if (s[c.at].id < 0 || right < 0) continue;
         /* The pair may have changed since it was pushed; then its newer form is in the heap too. */
         struct bpe_merge now = merge_of(b, s[c.at].id, s[right].id);
-        if (now.rank != c.rank) continue;
+        if (now.rank != c.rank || now.id != c.id) continue;
         s[c.at].id = c.id;
         s[c.at].next = s[right].next;
         if (s[right].next >= 0) s[s[right].next].prev = c.at;
@@ -165,27 +159,21 @@ static int merge_all(const struct bpe *b, struct symbol *s, struct heap *h, stru
     return 0;
 }
 
-static int encode_long(const struct bpe *b, const char *word, size_t n_bytes, struct id_list *out,
-                       struct err *e) {
-    struct symbol *s = malloc(n_bytes * sizeof *s);
+static int merge_long(const struct bpe *b, const int32_t *ids, size_t n, struct id_list *out,
+                      struct err *e) {
+    struct symbol *s = malloc(n * sizeof *s);
     struct heap h = {0};
     int rc = -1;
-    int32_t n = 0;
     if (!s) {
-        err_set(e, "out of memory for a word of %zu bytes", n_bytes);
+        err_set(e, "out of memory for a word of %zu bytes", n);
         goto done;
     }
-    for (size_t i = 0; i < n_bytes; i++) {
-        int32_t id = b->byte_id[(unsigned char)word[i]];
-        if (id < 0) continue;
-        s[n] = (struct symbol){id, n - 1, n + 1};
-        n++;
-    }
-    if (n > 0) s[n - 1].next = -1;
-    for (int32_t i = 0; i < n; i++)
-        if (push_pair(b, s, i, &h, e)) goto done;
+    for (size_t i = 0; i < n; i++)
+        s[i] = (struct symbol){ids[i], (int32_t)i - 1, i + 1 < n ? (int32_t)i + 1 : -1};
+    for (size_t i = 0; i < n; i++)
+        if (push_pair(b, s, (int32_t)i, &h, e)) goto done;
     if (merge_all(b, s, &h, e)) goto done;
-    for (int32_t i = n > 0 ? 0 : -1; i >= 0; i = s[i].next)
+    for (int32_t i = 0; i >= 0; i = s[i].next)
         if (id_list_push(out, s[i].id, e)) goto done;
     rc = 0;
 done:
@@ -194,8 +182,22 @@ done:
     return rc;
 }
 
-int bpe_encode(const struct bpe *b, const char *word, size_t n, struct id_list *out,
-               struct err *e) {
+int bpe_merge(const struct bpe *b, int32_t *ids, size_t n, struct id_list *out, struct err *e) {
     INVARIANT(n <= INT32_MAX);
-    return n <= SHORT_WORD ? encode_short(b, word, n, out, e) : encode_long(b, word, n, out, e);
+    return n <= SHORT_WORD ? merge_short(b, ids, n, out, e) : merge_long(b, ids, n, out, e);
+}
+
+int bpe_encode(const struct bpe *b, const char *word, size_t n_bytes, struct id_list *out,
+               struct err *e) {
+    int32_t few[SHORT_WORD], *ids = few;
+    if (n_bytes > SHORT_WORD && !(ids = malloc(n_bytes * sizeof *ids)))
+        return err_set(e, "out of memory for a word of %zu bytes", n_bytes);
+    size_t n = 0;
+    for (size_t i = 0; i < n_bytes; i++) {
+        int32_t id = b->byte_id[(unsigned char)word[i]];
+        if (id >= 0) ids[n++] = id;
+    }
+    int rc = bpe_merge(b, ids, n, out, e);
+    if (ids != few) free(ids);
+    return rc;
 }

@@ -57,6 +57,8 @@ int gguf_get_str_array(const struct gguf *g, const char *key, struct gguf_str **
 int gguf_get_count(const struct gguf *g, const char *key, uint64_t *n, struct err *e);
 int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uint64_t *n,
                        struct err *e);
+int gguf_get_float_array(const struct gguf *g, const char *key, float **out, uint64_t *n,
+                         struct err *e); /* float32, finite */
 
 /* The value as text for a message: "4", "true", "yarn", "[1, 1, 1, 1, ...]". out holds at least 16
  * bytes; longer text is cut. */

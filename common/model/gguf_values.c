@@ -182,6 +182,26 @@ int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uin
     return 0;
 }
 
+int gguf_get_float_array(const struct gguf *g, const char *key, float **out, uint64_t *n,
+                         struct err *e) {
+    const struct entry *k = find_entry(g, key);
+    if (k && k->type == V_ARRAY && k->elem_type != V_FLOAT32)
+        return wrong_type(key, k->elem_type, "an array of float32", e);
+    void *room;
+    int rc = open_array(g, key, sizeof **out, &k, &room, e);
+    if (rc) return rc;
+    float *values = room;
+    if (k->count) memcpy(values, k->value, k->count * sizeof *values);
+    for (uint64_t i = 0; i < k->count; i++)
+        if (!isfinite(values[i])) {
+            free(values);
+            return err_at(e, 0, key, "element %llu is not a finite number", (unsigned long long)i);
+        }
+    *out = values;
+    *n = k->count;
+    return 0;
+}
+
 size_t gguf_n_keys(const struct gguf *g) {
     return g->n_entries;
 }

@@ -109,7 +109,9 @@ static const struct rule tokenizer_rules[] = {
     {"ggml.prefix_token_id", DESCRIPTIVE, {0}},
     {"ggml.suffix_token_id", DESCRIPTIVE, {0}},
     {"ggml.middle_token_id", DESCRIPTIVE, {0}},
-    {"ggml.scores", DESCRIPTIVE, {0}}, /* of other tokenizer models; BPE goes by its merges */
+    {"ggml.scores", USED, {0}}, /* of SentencePiece; byte-level BPE goes by its merges */
+    {"ggml.add_space_prefix", USED, {0}},
+    {"ggml.space_prefix", USED, {0}},
     {"ggml.token_type_count", DESCRIPTIVE, {0}},
     {"huggingface.json", DESCRIPTIVE, {0}}, /* the same tokenizer in another form */
     {"chat_templates", DESCRIPTIVE, {0}},   /* names of further templates */
@@ -117,7 +119,6 @@ static const struct rule tokenizer_rules[] = {
 
     {"ggml.add_eos_token", ONLY, {"false"}},
     {"ggml.add_sep_token", ONLY, {"false"}},
-    {"ggml.add_space_prefix", ONLY, {"false"}},
     {"ggml.remove_extra_whitespaces", ONLY, {"false"}},
     {"ggml.normalizer.lowercase", ONLY, {"false"}},
     {"ggml.normalizer.strip_accents", ONLY, {"false"}},

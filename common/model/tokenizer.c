@@ -1,6 +1,7 @@
 /* tokenizer.c: creates a tokenizer from a model file, and encodes texts and prompts. Its parts:
- * vocab.c (bytes and ids), pretokenizer.c (text to words), bpe.c (words to ids), chat_template.c
- * (messages to text and markers), detokenize.c (ids to text). See tokenizer.h.
+ * vocab.c (bytes and ids), pretokenizer.c (text to words), bpe.c (words to ids), spm.c (text to ids
+ * without words), chat_template.c (messages to text and markers), detokenize.c (ids to text). See
+ * tokenizer.h.
  */
 #include "model/tokenizer.h"
 
@@ -9,6 +10,7 @@
 #include "model/gguf.h"
 #include "model/metadata.h"
 #include "model/pretokenizer.h"
+#include "model/spm.h"
 #include "model/vocab.h"
 
 #include <stdlib.h>
@@ -23,7 +25,8 @@ struct added_lengths {
 struct tokenizer {
     struct vocab vocab;
     struct bpe bpe;
-    struct pretokenizer *pre;
+    struct pretokenizer *pre; /* NULL: SentencePiece, which has no words */
+    enum spm_prefix prefix;   /* of SentencePiece */
     struct added_lengths added;
     bool has_user_defined;
     struct chat_template chat;
@@ -39,10 +42,15 @@ static int read_pretokenizer(struct tokenizer *t, const struct gguf *g, struct e
     if (rc < 0) return -1;
     if (rc == 1)
         return err_at(e, 0, "tokenizer.ggml.model", "is missing; the file has no tokenizer");
+    if (gguf_value_is(g, "tokenizer.ggml.model", "llama")) return spm_read_prefix(g, &t->prefix, e);
     if (model.n != 4 || memcmp(model.s, "gpt2", 4) != 0)
         return err_at(e, 0, "tokenizer.ggml.model",
-                      "is '%.*s'; byte-level BPE ('gpt2') is supported",
+                      "is '%.*s'; byte-level BPE ('gpt2') and SentencePiece's BPE ('llama') are "
+                      "supported",
                       (int)(model.n < 64 ? model.n : 64), model.s);
+    if (gguf_value_is(g, "tokenizer.ggml.add_space_prefix", "true"))
+        return err_at(e, 0, "tokenizer.ggml.add_space_prefix",
+                      "is true; only false is supported for byte-level BPE");
     rc = gguf_get_str(g, "tokenizer.ggml.pre", &pre, e);
     if (rc < 0) return -1;
     if (rc == 1)
@@ -59,8 +67,10 @@ static int read_merge(struct tokenizer *t, struct gguf_str text, int32_t rank, c
     const char *blank = memchr(text.s, ' ', text.n);
     size_t left = blank ? (size_t)(blank - text.s) : 0, right = text.n - left - 1;
     size_t n_left, n_right;
-    if (!blank || left == 0 || right == 0 || !vocab_decode_text(text.s, left, scratch, &n_left) ||
-        !vocab_decode_text(blank + 1, right, scratch + n_left, &n_right))
+    bool spm = t->vocab.sentencepiece;
+    if (!blank || left == 0 || right == 0 ||
+        !vocab_decode_text(spm, text.s, left, scratch, &n_left) ||
+        !vocab_decode_text(spm, blank + 1, right, scratch + n_left, &n_right))
         return err_at(e, 0, "tokenizer.ggml.merges",
                       "merge %d is not two tokens with a blank between them", rank);
     const struct vocab *v = &t->vocab;
@@ -91,10 +101,6 @@ static int read_merges(struct tokenizer *t, const struct gguf *g, struct err *e)
         if (!scratch) rc = err_set(e, "out of memory for the merges");
     }
     if (rc == 0) rc = bpe_init(&t->bpe, n, e);
-    for (int b = 0; rc == 0 && b < 256; b++) {
-        char byte = (char)b;
-        t->bpe.byte_id[b] = vocab_find(&t->vocab, &t->vocab.ordinary, &byte, 1);
-    }
     for (uint64_t i = 0; rc == 0 && i < n; i++)
         rc = read_merge(t, texts[i], (int32_t)i, scratch, e);
     free(scratch);
@@ -102,9 +108,24 @@ static int read_merges(struct tokenizer *t, const struct gguf *g, struct err *e)
     return rc;
 }
 
+static int read_bpe(struct tokenizer *t, const struct gguf *g, struct err *e) {
+    struct bpe *b = &t->bpe;
+    const struct vocab *v = &t->vocab;
+    uint64_t n = 0; /* a Hugging Face folder has merges and no scores */
+    bool scores = v->sentencepiece && gguf_get_count(g, "tokenizer.ggml.scores", &n, NULL) == 0;
+    if (scores ? spm_read_merges(b, v, g, e) : read_merges(t, g, e)) return -1;
+    if (v->sentencepiece) return spm_read_bytes(b, v, e);
+    for (int i = 0; i < 256; i++) {
+        char byte = (char)i;
+        b->byte_id[i] = vocab_find(v, &v->ordinary, &byte, 1);
+    }
+    return 0;
+}
+
 /* Marks each token that merging its bytes gives. Most words are such a token, and encoding finds it
  * with one look-up. */
 static int mark_whole_tokens(struct tokenizer *t, struct err *e) {
+    if (!t->pre) return 0;
     bool always = pretokenizer_habits(t->pre).whole_words;
     struct id_list ids = {0};
     int rc = 0;
@@ -176,7 +197,8 @@ static int read_roles(struct tokenizer *t, const struct gguf *g, struct err *e) 
         k->ends |= roles[i].ends;
         if (k->kind == TOKEN_USER_DEFINED) k->kind = TOKEN_CONTROL;
     }
-    t->adds_bos = pretokenizer_habits(t->pre).adds_bos && t->bos >= 0;
+    bool habit = !t->pre || pretokenizer_habits(t->pre).adds_bos;
+    t->adds_bos = habit && t->bos >= 0;
     if (gguf_get_bool(g, "tokenizer.ggml.add_bos_token", &t->adds_bos, e) < 0) return -1;
     if (t->adds_bos && t->bos < 0)
         return err_at(e, 0, "tokenizer.ggml.add_bos_token",
@@ -198,7 +220,7 @@ struct tokenizer *tokenizer_create(const struct gguf *file, struct err *e) {
         return NULL;
     }
     if (metadata_check_tokenizer(file, e) || read_pretokenizer(t, file, e) ||
-        vocab_read(&t->vocab, file, e) || read_merges(t, file, e) || mark_whole_tokens(t, e) ||
+        vocab_read(&t->vocab, file, e) || read_bpe(t, file, e) || mark_whole_tokens(t, e) ||
         read_roles(t, file, e) || index_added(t, e) || read_chat_template(t, file, e)) {
         tokenizer_free(t);
         return NULL;
@@ -266,7 +288,10 @@ static int encode_word(void *ctx, const char *word, size_t n) {
     return bpe_encode(&x->t->bpe, word, n, &x->ids, x->e);
 }
 
-static int encode_ordinary(struct encoding *x, const char *text, size_t n) {
+/* `first`: the text begins the prompt. */
+static int encode_ordinary(struct encoding *x, const char *text, size_t n, bool first) {
+    if (!x->t->pre)
+        return spm_encode(&x->t->bpe, &x->t->vocab, x->t->prefix, text, n, first, &x->ids, x->e);
     return pretokenizer_split(x->t->pre, text, n, encode_word, x, x->e);
 }
 
@@ -282,7 +307,7 @@ static int32_t added_at(const struct tokenizer *t, const char *text, size_t n, b
     return -1;
 }
 
-static int encode_text(struct encoding *x, const char *text, size_t n, bool special) {
+static int encode_text(struct encoding *x, const char *text, size_t n, bool special, bool first) {
     size_t start = 0;
     if (n == 0) return 0; /* text may be NULL then */
     if (special || x->t->has_user_defined) {
@@ -292,13 +317,13 @@ static int encode_text(struct encoding *x, const char *text, size_t n, bool spec
                 at++;
                 continue;
             }
-            if (encode_ordinary(x, text + start, at - start)) return -1;
+            if (encode_ordinary(x, text + start, at - start, first && start == 0)) return -1;
             if (id_list_push(&x->ids, id, x->e)) return -1;
             at += x->t->vocab.tokens[id].n;
             start = at;
         }
     }
-    return encode_ordinary(x, text + start, n - start);
+    return encode_ordinary(x, text + start, n - start, first && start == 0);
 }
 
 /* Gives the ids to the caller, or frees them after a failure. */
@@ -322,7 +347,7 @@ int32_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, 
     struct encoding x = {.t = t, .e = e};
     *ids = NULL;
     if (n > INT32_MAX) return err_set(e, "the text has %zu bytes; %d are possible", n, INT32_MAX);
-    return finish(&x, encode_text(&x, text, n, special), ids);
+    return finish(&x, encode_text(&x, text, n, special, true), ids);
 }
 
 /* ---- prompts --------------------------------------------------------------------------------- */
@@ -334,7 +359,7 @@ int32_t tokenizer_encode_prompt(const struct tokenizer *t, const char *text, siz
     if (n > INT32_MAX) return err_set(e, "the prompt has %zu bytes; %d are possible", n, INT32_MAX);
     bool bos = t->adds_bos && n > 0 && added_at(t, text, n, true) != t->bos;
     int rc = bos ? id_list_push(&x.ids, t->bos, e) : 0;
-    if (rc == 0) rc = encode_text(&x, text, n, true);
+    if (rc == 0) rc = encode_text(&x, text, n, true, true);
     return finish(&x, rc, ids);
 }
 
@@ -344,11 +369,13 @@ struct prompt {
     struct encoding x;
     char *text;
     size_t n, cap;
+    bool marked; /* a marker is before the text */
 };
 
 static int prompt_flush(struct prompt *p) {
-    int rc = encode_text(&p->x, p->text, p->n, false);
+    int rc = encode_text(&p->x, p->text, p->n, false, !p->marked);
     p->n = 0;
+    p->marked = true;
     return rc;
 }
 

@@ -20,8 +20,22 @@ static int byte_of(uint32_t cp) {
     return k <= 66 ? (int)(127 + k - 33) : 173;
 }
 
-bool vocab_decode_text(const char *text, size_t n, char *out, size_t *n_out) {
+static size_t decode_blanks(const char *text, size_t n, char *out) {
     size_t m = 0;
+    for (size_t i = 0; i < n;) {
+        bool blank = n - i >= 3 && !memcmp(text + i, VOCAB_BLANK, 3);
+        out[m++] = blank ? ' ' : text[i];
+        i += blank ? 3 : 1;
+    }
+    return m;
+}
+
+bool vocab_decode_text(bool sentencepiece, const char *text, size_t n, char *out, size_t *n_out) {
+    size_t m = 0;
+    if (sentencepiece) {
+        *n_out = decode_blanks(text, n, out);
+        return true;
+    }
     for (size_t i = 0; i < n;) {
         size_t len = utf8_char_bytes(text + i, n - i);
         int b = len ? byte_of(utf8_decode(text + i, len)) : -1;
@@ -131,12 +145,33 @@ static int read_kinds(struct vocab *v, const struct gguf *g, const struct gguf_s
     return rc < 0 ? -1 : 0;
 }
 
-static bool ordinary(const struct token *t) {
-    return t->kind == TOKEN_NORMAL || t->kind == TOKEN_BYTE;
+static bool ordinary(const struct vocab *v, const struct token *t) {
+    return t->kind == TOKEN_NORMAL || (t->kind == TOKEN_BYTE && !v->sentencepiece);
 }
 
-/* Copies the texts into one block and decodes those of ordinary tokens. An ordinary token with a
+/* <0x41> */
+static bool decode_byte(struct gguf_str text, char *out) {
+    static const char digits[] = "0123456789ABCDEF";
+    const char *hi = text.n == 6 ? memchr(digits, text.s[3], 16) : NULL;
+    const char *lo = text.n == 6 ? memchr(digits, text.s[4], 16) : NULL;
+    if (!hi || !lo || memcmp(text.s, "<0x", 3) != 0 || text.s[5] != '>') return false;
+    *out = (char)((hi - digits) * 16 + (lo - digits));
+    return true;
+}
+
+/* Writes the bytes that a token stands for; returns how many, or -1. A byte-level token with a
  * character outside the alphabet keeps its text; no merge makes such a token. */
+static int64_t decode(const struct vocab *v, const struct token *t, struct gguf_str text,
+                      char *out) {
+    size_t n;
+    if (v->sentencepiece && t->kind == TOKEN_BYTE) return decode_byte(text, out) ? 1 : -1;
+    bool spelt = ordinary(v, t) || (v->sentencepiece && t->kind == TOKEN_USER_DEFINED);
+    if (spelt && vocab_decode_text(v->sentencepiece, text.s, text.n, out, &n)) return (int64_t)n;
+    memcpy(out, text.s, text.n);
+    return (int64_t)text.n;
+}
+
+/* Copies the tokens' bytes into one block. */
 static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err *e) {
     size_t total = 1;
     for (int32_t i = 0; i < v->n; i++) {
@@ -150,11 +185,10 @@ static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err 
     char *at = v->blob;
     for (int32_t i = 0; i < v->n; i++) {
         struct token *t = &v->tokens[i];
-        size_t n = texts[i].n;
-        if (!ordinary(t) || !vocab_decode_text(texts[i].s, texts[i].n, at, &n)) {
-            n = texts[i].n;
-            memcpy(at, texts[i].s, n);
-        }
+        int64_t n = decode(v, t, texts[i], at);
+        if (n < 0)
+            return err_at(e, 0, "tokenizer.ggml.tokens",
+                          "token %d is of a byte, so it must be written as <0x41>", i);
         t->bytes = at;
         t->n = (uint32_t)n;
         at += n;
@@ -164,13 +198,13 @@ static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err 
 
 static int index_tokens(struct vocab *v, struct err *e) {
     size_t n_ordinary = 0;
-    for (int32_t i = 0; i < v->n; i++) n_ordinary += ordinary(&v->tokens[i]);
+    for (int32_t i = 0; i < v->n; i++) n_ordinary += ordinary(v, &v->tokens[i]);
     if (map_init(&v->ordinary, n_ordinary, e)) return -1;
     if (map_init(&v->added, (size_t)v->n - n_ordinary, e)) return -1;
     for (int32_t i = 0; i < v->n; i++) {
         const struct token *t = &v->tokens[i];
         bool added = t->kind == TOKEN_CONTROL || t->kind == TOKEN_USER_DEFINED;
-        if (t->n == 0 || (!added && !ordinary(t))) continue;
+        if (t->n == 0 || (!added && !ordinary(v, t))) continue;
         struct byte_map *m = added ? &v->added : &v->ordinary;
         size_t slot = map_slot(v, m, t->bytes, t->n);
         if (m->ids[slot] < 0) m->ids[slot] = i;
@@ -181,6 +215,7 @@ static int index_tokens(struct vocab *v, struct err *e) {
 int vocab_read(struct vocab *v, const struct gguf *g, struct err *e) {
     struct gguf_str *texts = NULL;
     uint64_t n = 0;
+    v->sentencepiece = gguf_value_is(g, "tokenizer.ggml.model", "llama");
     int rc = gguf_get_str_array(g, "tokenizer.ggml.tokens", &texts, &n, e);
     if (rc == 1)
         rc = err_at(e, 0, "tokenizer.ggml.tokens", "is missing; the file has no vocabulary");

@@ -1,7 +1,9 @@
 /* vocab.h: the tokens of a model file: their bytes and kinds, and the id of given bytes.
  *
- * The file writes an ordinary token in GPT-2's alphabet, in which each of the 256 bytes is a
- * visible character; here a token has the decoded bytes. The file writes other kinds as plain text.
+ * Here a token has the bytes that it stands for. A byte-level file ("gpt2") writes an ordinary
+ * token in GPT-2's alphabet, in which each of the 256 bytes is a visible character. A SentencePiece
+ * file ("llama") writes a blank as U+2581, and the token of a single byte as <0x41>. Both write
+ * other kinds as plain text.
  */
 #ifndef SERVELAB_MODEL_VOCAB_H
 #define SERVELAB_MODEL_VOCAB_H
@@ -43,9 +45,12 @@ struct vocab {
     struct token *tokens; /* (n) */
     int32_t n;
     char *blob;
-    struct byte_map ordinary; /* NORMAL and BYTE tokens */
+    bool sentencepiece;
+    struct byte_map ordinary; /* NORMAL tokens, and BYTE tokens unless `sentencepiece` */
     struct byte_map added;    /* CONTROL and USER_DEFINED tokens */
 };
+
+#define VOCAB_BLANK "\xe2\x96\x81" /* U+2581, a blank in a SentencePiece file */
 
 /* Reads tokens and kinds. A token whose text is a marker of a known model family becomes CONTROL,
  * because converters often write markers as USER_DEFINED; `ends` is set where that marker ends an
@@ -56,8 +61,8 @@ void vocab_release(struct vocab *v);
 /* The id of these bytes, or -1. The lowest one where several tokens have the same bytes. */
 int32_t vocab_find(const struct vocab *v, const struct byte_map *m, const char *bytes, size_t n);
 
-/* Decodes text in GPT-2's alphabet to bytes; out holds n bytes. False, and *n_out undefined, when a
- * character is not in that alphabet. */
-bool vocab_decode_text(const char *text, size_t n, char *out, size_t *n_out);
+/* Decodes the text of an ordinary token to bytes; out holds n bytes. False, and *n_out undefined,
+ * when a character is not in GPT-2's alphabet, unless `sentencepiece`. */
+bool vocab_decode_text(bool sentencepiece, const char *text, size_t n, char *out, size_t *n_out);
 
 #endif

@@ -10,7 +10,7 @@ Environment: OBJ, the folder of the test programs; SERVELAB_DATA, the shared tes
 """
 import hashlib, json, os, struct, subprocess, sys
 import tokenizers
-from hf_tokenizer import PRE, byte_ids, make_tokenizer, read_metadata
+from hf_tokenizer import PRE, Spm, byte_ids, make_tokenizer, read_metadata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
@@ -21,6 +21,7 @@ FILES = {
     "smollm2": os.path.join(TOP, "build/models/smollm2.gguf"),
     "gpt-2": os.path.join(DATA, "tokenizers/ggml-vocab-gpt-2.gguf"),
     "starcoder": os.path.join(DATA, "tokenizers/ggml-vocab-starcoder.gguf"),
+    "llama-spm": os.path.join(DATA, "tokenizers/ggml-vocab-llama-spm.gguf"),
     "deepseek-llm": os.path.join(DATA, "tokenizers/ggml-vocab-deepseek-llm.gguf"),
 }
 SEED, SAMPLE = 20240229, 60
@@ -77,6 +78,10 @@ def words_digest(pre, lines):
 
 
 def encode_lines(meta, special, lines):
+    if meta["tokenizer.ggml.model"] == b"llama":
+        spm = Spm(meta, special)
+        yield from (spm.encode(line, segments) for line in lines)
+        return
     t, alone = make_tokenizer(meta, special), byte_ids(meta)
     for line in lines:
         ids = []

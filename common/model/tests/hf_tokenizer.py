@@ -59,6 +59,42 @@ PRE = {
 }
 
 
+# ---- SentencePiece's BPE ----------------------------------------------------------------------------------------------
+BLANK = "\u2581"
+
+
+class Spm:
+    """A SentencePiece vocabulary through the library: a blank before each text, byte fallback, merges ordered by score."""
+
+    def __init__(self, meta, special):
+        texts = [t.decode() for t in meta["tokenizer.ggml.tokens"]]
+        kinds, scores = meta["tokenizer.ggml.token_type"], meta["tokenizer.ggml.scores"]
+        vocab = {s: i for i, s in enumerate(texts)}
+        normal = {s for s, k in zip(texts, kinds) if k == 1}
+        merges = [(-scores[vocab[s]], vocab[s[:i]], vocab[s[i:]], s[:i], s[i:]) for s in normal for i in range(1, len(s))
+                  if s[:i] in normal and s[i:] in normal]
+        self.t = Tokenizer(models.BPE(vocab=vocab, merges=[m[3:] for m in sorted(merges)], byte_fallback=True,
+                                      unk_token=texts[kinds.index(2)], fuse_unk=True))
+        self.t.normalizer = tokenizers.normalizers.Replace(" ", BLANK)
+        self.bytes = [vocab["<0x%02X>" % b] for b in range(256)]
+        self.special = {s.encode(): vocab[s] for s, k in zip(texts, kinds) if k == 4 or (special and k == 3)}
+
+    def encode(self, line, segments):
+        """Ids of a line that may be ill-formed; segments() cuts it at ill-formed bytes."""
+        ids, start, at = [], 0, 0
+        while at <= len(line):
+            found = max((s for s in self.special if line.startswith(s, at)), key=len, default=None)
+            if at == len(line) or found:
+                if at > start:
+                    for s in segments(b" " + line[start:at]):
+                        ids += [self.bytes[s]] if isinstance(s, int) else self.t.encode(s, add_special_tokens=False).ids
+                if found:
+                    ids.append(self.special[found])
+            start = at + len(found) if found else start
+            at += len(found) if found else 1
+        return ids
+
+
 # ---- tokenizers ------------------------------------------------------------------------------------------------------
 def make_tokenizer(meta, special):
     texts = [t.decode() for t in meta["tokenizer.ggml.tokens"]]

@@ -391,7 +391,8 @@ START_TEST(wrong_vocabularies_are_named) {
         const char *field, *text;
     } wrong[] = {
         {NULL, "gpt-2", "a,b", "", -1, -1, "tokenizer.ggml.model", "missing"},
-        {"llama", "gpt-2", "a,b", "", -1, -1, "tokenizer.ggml.model", "llama"},
+        {"bert", "gpt-2", "a,b", "", -1, -1, "tokenizer.ggml.model", "bert"},
+        {"llama", "gpt-2", "a,b", "", -1, -1, "tokenizer.ggml.tokens", "byte 0x00"},
         {"gpt2", NULL, "a,b", "", -1, -1, "tokenizer.ggml.pre", "missing"},
         {"gpt2", "tekken", "a,b", "", -1, -1, "tokenizer.ggml.pre", "tekken"},
         {"gpt2", "gpt-22", "a,b", "", -1, -1, "tokenizer.ggml.pre", "gpt-22"},

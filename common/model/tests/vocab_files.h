@@ -19,6 +19,7 @@ static const struct vocab_file vocab_files[] = {
     {"starcoder", "%s/tokenizers/ggml-vocab-starcoder.gguf", "no shared test data (SERVELAB_DATA)"},
     {"deepseek-llm", "%s/tokenizers/ggml-vocab-deepseek-llm.gguf",
      "no shared test data (SERVELAB_DATA)"},
+    {"llama-spm", "%s/tokenizers/ggml-vocab-llama-spm.gguf", "no shared test data (SERVELAB_DATA)"},
 };
 enum { N_VOCAB_FILES = sizeof vocab_files / sizeof *vocab_files };
 
