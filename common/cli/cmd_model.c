@@ -236,11 +236,15 @@ static void print_config(const struct model *m) {
            m->rope == ROPE_HALVES ? "halves" : "neighbours",
            m->rope_factors.data ? ", with frequency factors" : "");
     if (c->rope_scale != 1) printf(", positions divided by %g", (double)c->rope_scale);
+    if (c->yarn_magnitude != 0) printf(", yarn of magnitude %g", (double)c->yarn_magnitude);
     putchar('\n');
     printf("  vocabulary     %d, head %s\n", c->vocab_size,
            c->tied ? "tied to the embedding" : "separate");
     printf("  context        %d tokens; keys and values take %d numbers a token\n",
            c->context_length, 2 * c->n_layers * c->n_kv_heads * c->head_dim);
+    int32_t windowed = 0;
+    for (int32_t i = 0; i < c->n_layers; i++) windowed += m->layers[i].windowed;
+    if (windowed) printf("  window         %d tokens, in %d layers\n", c->window, windowed);
 }
 
 /* Tensors by type, in the order in which the types first occur. */

@@ -53,6 +53,8 @@ int gguf_get_str(const struct gguf *g, const char *key, struct gguf_str *out, st
 /* Whole arrays. *out is malloc'ed and the caller frees it; NULL when the array is empty. */
 int gguf_get_str_array(const struct gguf *g, const char *key, struct gguf_str **out, uint64_t *n,
                        struct err *e); /* views into the file */
+int gguf_get_bool_array(const struct gguf *g, const char *key, bool **out, uint64_t *n,
+                        struct err *e);
 /* The number of elements of an array. */
 int gguf_get_count(const struct gguf *g, const char *key, uint64_t *n, struct err *e);
 int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uint64_t *n,

@@ -182,6 +182,20 @@ int gguf_get_int_array(const struct gguf *g, const char *key, int32_t **out, uin
     return 0;
 }
 
+int gguf_get_bool_array(const struct gguf *g, const char *key, bool **out, uint64_t *n,
+                        struct err *e) {
+    const struct entry *k = find_entry(g, key);
+    if (k && k->type == V_ARRAY && k->elem_type != V_BOOL)
+        return wrong_type(key, k->elem_type, "an array of bool", e);
+    void *room;
+    int rc = open_array(g, key, sizeof **out, &k, &room, e);
+    if (rc) return rc;
+    *out = room;
+    *n = k->count;
+    for (uint64_t i = 0; i < k->count; i++) (*out)[i] = k->value[i] != 0;
+    return 0;
+}
+
 int gguf_get_float_array(const struct gguf *g, const char *key, float **out, uint64_t *n,
                          struct err *e) {
     const struct entry *k = find_entry(g, key);

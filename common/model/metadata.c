@@ -36,18 +36,16 @@ static const struct rule model_rules[] = {
     {"rope.scaling.type", USED, {0}},
     {"rope.scaling.factor", USED, {0}},
     {"rope.scale_linear", USED, {0}}, /* the old name of rope.scaling.factor */
+    {"rope.scaling.original_context_length", USED, {0}},
+    {"rope.scaling.attn_factor", USED, {0}},
+    {"rope.scaling.yarn_ext_factor", USED, {0}},
+    {"rope.scaling.yarn_beta_fast", USED, {0}},
+    {"rope.scaling.yarn_beta_slow", USED, {0}},
+    {"attention.sliding_window_pattern", USED, {0}},
 
     {"rope.scaling.finetuned", DESCRIPTIVE, {0}},
-    /* These three only mean something with the scaling types that model.c refuses. */
-    {"rope.scaling.original_context_length", DESCRIPTIVE, {0}},
-    {"rope.scaling.yarn_beta_fast", DESCRIPTIVE, {0}},
-    {"rope.scaling.yarn_beta_slow", DESCRIPTIVE, {0}},
-    /* Which layers have the window; model.c keeps the context inside it. */
-    {"attention.sliding_window_pattern", DESCRIPTIVE, {0}},
     {"pooling_type", DESCRIPTIVE, {0}}, /* of embeddings; text generation has no pooling */
 
-    {"rope.scaling.attn_factor", ONLY, {"1"}},
-    {"rope.scaling.yarn_ext_factor", ONLY, {"0", "-1"}}, /* -1: as the type says */
     {"rope.scaling.yarn_attn_factor", ONLY, {"1"}},
     {"rope.scaling.yarn_log_multiplier", ONLY, {"0"}},
     {"rope.dimension_sections", ONLY, {"0"}},

@@ -1,11 +1,12 @@
 /* model.c: reads a Llama-family decoder from a GGUF file: its configuration and a checked view on
  * every weight. Refuses files that the backends would compute wrongly. Not here: the container
- * format (gguf.c), the meaning of further keys (metadata.c), the tokenizer (tokenizer.c),
- * arithmetic (backend/). */
+ * format (gguf.c), the meaning of further keys (metadata.c), scaled positions (rope.c), the
+ * tokenizer (tokenizer.c), arithmetic (backend/). */
 #include "model/model.h"
 
 #include "model/gguf.h"
 #include "model/metadata.h"
+#include "model/rope.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,6 +62,7 @@ void model_free(struct model *m) {
     if (!m) return;
     gguf_close(m->file);
     free(m->layers);
+    free(m->own_factors);
     free(m);
 }
 
@@ -125,33 +127,6 @@ static int read_architecture(struct loader *l) {
     return 0;
 }
 
-/* Reads linear scaling of positions, which is the default type, or none (llama.cpp,
- * src/llama-model.cpp). Some files write the factor 0 for none. */
-static int read_rope_scaling(struct loader *l) {
-    struct key type_key = arch_key(l, "rope.scaling.type");
-    struct gguf_str type = {"linear", 6};
-    double factor = 1;
-    if (gguf_get_str(l->g, type_key.s, &type, l->e) < 0) return -1;
-    bool none = type.n == 4 && memcmp(type.s, "none", 4) == 0;
-    if (!none && (type.n != 6 || memcmp(type.s, "linear", 6) != 0))
-        return err_at(l->e, 0, type_key.s,
-                      "is '%.*s'; models with linear rope scaling, without any, or with a "
-                      "rope_freqs.weight tensor are supported",
-                      (int)(type.n < 32 ? type.n : 32), type.s);
-    struct key k = arch_key(l, "rope.scaling.factor");
-    int rc = gguf_get_float(l->g, k.s, &factor, l->e);
-    if (rc == 1) {
-        k = arch_key(l, "rope.scale_linear");
-        rc = gguf_get_float(l->g, k.s, &factor, l->e);
-    }
-    if (rc < 0) return -1;
-    if (none || factor == 0) factor = 1;
-    if (!(factor > 1e-3 && factor < 1e6))
-        return err_at(l->e, 0, k.s, "is %g; it must lie between 0.001 and 1000000", factor);
-    l->m->config.rope_scale = (float)factor;
-    return 0;
-}
-
 static int read_heads(struct loader *l) {
     struct model_config *c = &l->m->config;
     if (config_int(l, "attention.head_count", MAX_HEADS, 0, &c->n_heads)) return -1;
@@ -182,6 +157,46 @@ static int read_heads(struct loader *l) {
     return 0;
 }
 
+/* Reads the window. Which layers have it is known when the layers are there (read_windowed). A
+ * pattern that isn't one bool a layer is not computed: the context is kept inside the window, where
+ * windowed attention equals plain attention. 0: no window. */
+static int read_window(struct loader *l) {
+    struct model_config *c = &l->m->config;
+    int64_t window = 0;
+    if (gguf_get_int(l->g, arch_key(l, "attention.sliding_window").s, 0, MAX_CONTEXT, &window,
+                     l->e) < 0)
+        return -1;
+    if (window == 0 || window >= c->context_length) return 0;
+    bool *pattern = NULL;
+    uint64_t n = 0;
+    struct key k = arch_key(l, "attention.sliding_window_pattern");
+    int rc = gguf_get_bool_array(l->g, k.s, &pattern, &n, NULL);
+    free(pattern);
+    if (rc == 0 && n != (uint64_t)c->n_layers)
+        return err_at(l->e, 0, k.s, "has %llu entries for %d layers", (unsigned long long)n,
+                      c->n_layers);
+    if (rc < 0)
+        c->context_length = (int32_t)window;
+    else
+        c->window = (int32_t)window;
+    return 0;
+}
+
+static int read_windowed(struct loader *l) {
+    bool *pattern = NULL;
+    uint64_t n = 0;
+    if (l->m->config.window == 0) return 0;
+    if (gguf_get_bool_array(l->g, arch_key(l, "attention.sliding_window_pattern").s, &pattern, &n,
+                            l->e) < 0)
+        return -1;
+    bool any = false;
+    for (int32_t i = 0; i < l->m->config.n_layers; i++)
+        any |= l->m->layers[i].windowed = !pattern || pattern[i];
+    if (!any) l->m->config.window = 0;
+    free(pattern);
+    return 0;
+}
+
 static int read_name(struct loader *l) {
     struct gguf_str name = {l->arch, strlen(l->arch)};
     if (gguf_get_str(l->g, "general.name", &name, l->e) < 0) return -1;
@@ -201,15 +216,9 @@ static int read_config(struct loader *l) {
     if (config_int(l, "embedding_length", MAX_DIM, 0, &c->d_model)) return -1;
     if (config_int(l, "feed_forward_length", MAX_DIM, 0, &c->d_ffn)) return -1;
     if (config_int(l, "context_length", MAX_CONTEXT, 0, &c->context_length)) return -1;
-    /* Within its window, windowed attention equals plain attention, so the context is limited to
-     * the window. 0: no window. */
-    int64_t window = 0;
-    if (gguf_get_int(l->g, arch_key(l, "attention.sliding_window").s, 0, MAX_CONTEXT, &window,
-                     l->e) < 0)
-        return -1;
-    if (window > 0 && window < c->context_length) c->context_length = (int32_t)window;
-    if (read_heads(l) || read_rope_scaling(l)) return -1;
+    if (read_window(l) || read_heads(l)) return -1;
     if (config_float(l, "rope.freq_base", 0, 1e12, 10000, &c->rope_theta)) return -1;
+    if (rope_read_scaling(l->g, l->arch, l->m, l->e)) return -1;
     return config_float(l, "attention.layer_norm_rms_epsilon", 0, 1, 0, &c->rms_eps);
 }
 
@@ -332,8 +341,12 @@ static int refuse_leftovers(struct loader *l) {
 }
 
 static int take_rope_factors(struct loader *l) {
-    struct tensor *t = &l->m->rope_factors;
+    struct tensor own = l->m->rope_factors, *t = &l->m->rope_factors;
     int rc = take_optional(l, "rope_freqs.weight", 1, l->m->config.head_dim / 2, t);
+    if (rc == 1) return 0;
+    if (rc == 0 && own.data)
+        return err_at(l->e, 0, "rope_freqs.weight",
+                      "is there beside yarn scaling; a model has one of the two");
     for (int32_t i = 0; rc == 0 && i < t->cols; i++) {
         float f; /* the file may align it to less than a float */
         memcpy(&f, (const char *)t->data + (size_t)i * sizeof f, sizeof f);
@@ -365,5 +378,5 @@ static int read_weights(struct loader *l) {
     if (!m->layers) return err_set(l->e, "out of memory for %d layers", c->n_layers);
     for (int32_t i = 0; i < c->n_layers; i++)
         if (read_layer(l, i)) return -1;
-    return refuse_leftovers(l);
+    return read_windowed(l) || refuse_leftovers(l) ? -1 : 0;
 }

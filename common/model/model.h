@@ -18,6 +18,11 @@ struct model_config {
     float rope_theta, rms_eps;
     float rope_scale; /* positions are divided by it (linear scaling); 1: not scaled */
     bool tied;        /* the head is the embedding */
+    /* Rotated queries and keys are multiplied by it (yarn); 0: the model has no yarn scaling. */
+    float yarn_magnitude;
+    /* In a windowed layer a token sees itself and the window - 1 tokens before it; 0: no layer is
+     * windowed. */
+    int32_t window;
 };
 
 struct model_layer {
@@ -26,6 +31,7 @@ struct model_layer {
     struct tensor bq, bk, bv;           /* (out), data NULL without bias */
     struct tensor ffn_norm;             /* (d_model) */
     struct tensor w_gate, w_up, w_down; /* (out, in) */
+    bool windowed;
 };
 
 /* Which values of a head form the pairs that RoPE rotates: neighbours (2i, 2i+1) in GGUF "llama"
@@ -41,17 +47,18 @@ struct model {
     struct tensor final_norm;
     struct tensor head; /* (vocab_size, d_model); the embedding when tied */
     struct tensor
-        rope_factors; /* (head_dim / 2) frequency divisors (Llama 3.1), data NULL without */
+        rope_factors; /* (head_dim / 2) frequency divisors (Llama 3.1, yarn), data NULL without */
     struct model_layer *layers; /* (n_layers) */
+    float *own_factors;         /* memory of rope_factors that aren't in the file */
     struct gguf *file;          /* the mapping, and the metadata for the tokenizer */
 };
 
 /* Maps and checks a GGUF file of architecture "llama" or "qwen2": every length, count and offset
  * before use, every tensor's shape against the configuration. Norms and biases are F32; matrices
  * have any of the types above. A key or tensor that would change the arithmetic and that servelab
- * doesn't compute (experts, yarn scaling, softcaps; metadata.c has the list) is an error, and so is
- * an unknown one, because ignoring it would give other answers than the model's. A sliding window
- * shortens context_length to the window. NULL and *e naming key or tensor. Free with model_free. */
+ * doesn't compute (experts, longrope, softcaps; metadata.c has the list) is an error, and so is an
+ * unknown one, because ignoring it would give other answers than the model's. NULL and *e naming
+ * key or tensor. Free with model_free. */
 struct model *model_open(const char *path, struct err *e);
 /* The same over an open file. The model owns the file from this call on; a failure closes it. */
 struct model *model_from_gguf(struct gguf *file, struct err *e);

@@ -57,7 +57,12 @@ struct attention {
     const float *q;
     const uint8_t *keys, *values;
     float *out;
-    int32_t q_stride, out_stride;
+    int32_t q_stride, out_stride, window;
+};
+
+/* The keys of a chunk that a row sees: from `from` up to `to`; none: to = 0. */
+struct seen {
+    int32_t from, to;
 };
 
 static const float zero_block[KV_BLOCK_TOKENS * ATTENTION_MAX_HEAD_DIM];
@@ -258,24 +263,24 @@ VEC_INLINE void chunk_scores(bool half, const struct attention *a, const struct 
     }
 }
 
-/* scores[0..keys) become exp(score - max), the rest of the chunk's `vecs` vectors zero. */
-static void chunk_softmax(float *scores, int32_t keys, int32_t vecs, float *max, float *sum) {
+/* The scores of the keys that are seen become exp(score - max), the rest of the chunk's `vecs`
+ * vectors zero. */
+static void chunk_softmax(float *scores, struct seen keys, int32_t vecs, float *max, float *sum) {
     vi lane;
     for (int i = 0; i < VW; i++) lane[i] = i;
     const vf none = vf_set(-INFINITY);
     vf m = none, l = {0};
     for (int32_t i = 0; i < vecs; i++) {
         vf s = vf_load(scores + i * VW);
-        if (keys < (i + 1) * VW) {
-            s = vf_select(lane < vi_set(keys - i * VW), s, none);
-            vf_store(scores + i * VW, s);
-        }
+        if (keys.to < (i + 1) * VW) s = vf_select(lane < vi_set(keys.to - i * VW), s, none);
+        if (keys.from > i * VW) s = vf_select(lane < vi_set(keys.from - i * VW), none, s);
+        if (keys.to < (i + 1) * VW || keys.from > i * VW) vf_store(scores + i * VW, s);
         m = vf_max(m, s);
     }
     *max = vf_max_lane(m);
     for (int32_t i = 0; i < vecs; i++) {
         vf p = vf_exp(vf_load(scores + i * VW) - vf_set(*max));
-        if (keys < (i + 1) * VW) p = vf_select(lane < vi_set(keys - i * VW), p, (vf){0});
+        if (keys.to < (i + 1) * VW) p = vf_select(lane < vi_set(keys.to - i * VW), p, (vf){0});
         vf_store(scores + i * VW, p);
         l += p;
     }
@@ -351,13 +356,26 @@ VEC_INLINE void chunk_values(bool half, const struct attention *a, const struct 
     }
 }
 
-/* One chunk for `rows` packed queries; row r sees the first keys[r] keys. The kernels may also
- * compute rows past `rows`; their results aren't read. */
+/* Of the first `n_keys` keys of the sequence, those of a chunk that the last `window` keep. */
+static struct seen seen_of(const struct attention *a, int32_t chunk, int32_t n_keys) {
+    int32_t to = n_keys - chunk * ATTENTION_CHUNK, from = a->window > 0 ? to - a->window : 0;
+    if (to <= 0 || from >= ATTENTION_CHUNK) return (struct seen){0, 0};
+    return (struct seen){from < 0 ? 0 : from, to > ATTENTION_CHUNK ? ATTENTION_CHUNK : to};
+}
+
+/* The first chunk that a query sees anything of. */
+static int32_t first_chunk(const struct attention *a, int32_t position) {
+    int32_t from = a->window > 0 ? position + 1 - a->window : 0;
+    return from < 0 ? 0 : from / ATTENTION_CHUNK;
+}
+
+/* One chunk for `rows` packed queries; row r sees keys[r]. The kernels may also compute rows past
+ * `rows`; their results aren't read. */
 VEC_INLINE void chunk_of(bool half, const struct attention *a, const struct attention_span *s,
-                         int32_t kv_head, int32_t chunk, int32_t rows, const int32_t *keys,
+                         int32_t kv_head, int32_t chunk, int32_t rows, const struct seen *keys,
                          const float *packed, float *scores, float *max, float *sum, float *o) {
     int32_t most = 0, block0 = chunk * (ATTENTION_CHUNK / KV_BLOCK_TOKENS);
-    for (int32_t r = 0; r < rows; r++) most = keys[r] > most ? keys[r] : most;
+    for (int32_t r = 0; r < rows; r++) most = keys[r].to > most ? keys[r].to : most;
     int32_t blocks = (most + KV_BLOCK_TOKENS - 1) / KV_BLOCK_TOKENS;
     chunk_scores(half, a, s, kv_head, block0, blocks, rows, packed, scores);
     for (int32_t r = 0; r < rows; r++)
@@ -366,7 +384,7 @@ VEC_INLINE void chunk_of(bool half, const struct attention *a, const struct atte
 }
 
 static void chunk_rows(const struct attention *a, const struct attention_span *s, int32_t kv_head,
-                       int32_t chunk, int32_t rows, const int32_t *keys, const float *packed,
+                       int32_t chunk, int32_t rows, const struct seen *keys, const float *packed,
                        float *scores, float *max, float *sum, float *o) {
     if (a->shape.half) /* one copy of the kernels for each type */
         chunk_of(true, a, s, kv_head, chunk, rows, keys, packed, scores, max, sum, o);
@@ -425,20 +443,20 @@ static void run_tile(struct attention *a, const struct item *it, struct thread_s
     for (int32_t i = 0; i < it->n; i++)
         pack(a, it->kv_head, s->row0 + it->first + i, i * a->group, t->packed);
     start(&t->state, rows, pad);
-    for (int32_t chunk = 0; chunk * ATTENTION_CHUNK < pos + it->n; chunk++)
+    for (int32_t chunk = first_chunk(a, pos); chunk * ATTENTION_CHUNK < pos + it->n; chunk++)
         for (int32_t r0 = 0; r0 < rows; r0 += ROWS) {
-            int32_t n = rows - r0 < ROWS ? rows - r0 : ROWS, keys[ROWS], most = 0;
+            int32_t n = rows - r0 < ROWS ? rows - r0 : ROWS, most = 0;
+            struct seen keys[ROWS];
             for (int32_t r = 0; r < n; r++) {
-                int32_t seen = pos + (r0 + r) / a->group + 1 - chunk * ATTENTION_CHUNK;
-                keys[r] = seen < 0 ? 0 : seen > ATTENTION_CHUNK ? ATTENTION_CHUNK : seen;
-                most = keys[r] > most ? keys[r] : most;
+                keys[r] = seen_of(a, chunk, pos + (r0 + r) / a->group + 1);
+                most = keys[r].to > most ? keys[r].to : most;
             }
             if (most == 0) continue;
             chunk_rows(a, s, it->kv_head, chunk, n, keys,
                        t->packed + (size_t)(r0 / ROWS) * packed_rows, t->scores, t->max, t->sum,
                        t->o);
             for (int32_t r = 0; r < n; r++)
-                if (keys[r] > 0)
+                if (keys[r].to > 0)
                     join(&t->state.max[r0 + r], &t->state.sum[r0 + r],
                          t->state.o + (size_t)(r0 + r) * pad, t->max[r], t->sum[r],
                          t->o + (size_t)r * pad, pad);
@@ -460,7 +478,7 @@ static void join_chunks(struct attention *a, const struct item *it, int32_t chun
                         struct thread_scratch *t) {
     int32_t group = a->group, pad = a->head_pad;
     start(&t->state, group, pad);
-    for (int32_t c = 0; c < chunks; c++) {
+    for (int32_t c = first_chunk(a, a->spans[it->span].pos0); c < chunks; c++) {
         const float *p = partial_of(a, it, c);
         for (int32_t r = 0; r < group; r++)
             join(&t->state.max[r], &t->state.sum[r], t->state.o + (size_t)r * pad, p[r],
@@ -473,12 +491,13 @@ static void join_chunks(struct attention *a, const struct item *it, int32_t chun
 static void run_chunk(struct attention *a, const struct item *it, struct thread_scratch *t) {
     const struct attention_span *s = &a->spans[it->span];
     int32_t group = a->group, pad = a->head_pad, chunks = s->pos0 / ATTENTION_CHUNK + 1;
-    int32_t seen = s->pos0 + 1 - it->first * ATTENTION_CHUNK;
+    struct seen seen = seen_of(a, it->first, s->pos0 + 1);
     float *p = partial_of(a, it, it->first);
     pack(a, it->kv_head, s->row0, 0, t->packed);
-    for (int32_t r0 = 0; r0 < group; r0 += ROWS) {
-        int32_t n = group - r0 < ROWS ? group - r0 : ROWS, keys[ROWS];
-        for (int32_t r = 0; r < n; r++) keys[r] = seen < ATTENTION_CHUNK ? seen : ATTENTION_CHUNK;
+    for (int32_t r0 = 0; r0 < group && seen.to > 0; r0 += ROWS) {
+        int32_t n = group - r0 < ROWS ? group - r0 : ROWS;
+        struct seen keys[ROWS];
+        for (int32_t r = 0; r < n; r++) keys[r] = seen;
         chunk_rows(a, s, it->kv_head, it->first, n, keys,
                    t->packed + (size_t)(r0 / ROWS) * (size_t)a->shape.head_dim * ROWS, t->scores,
                    p + r0, p + group + r0, p + 2 * group + (size_t)r0 * pad);
@@ -497,7 +516,9 @@ static void run_item(void *ctx, int32_t item, int32_t thread) {
 }
 
 void attention_run(struct attention *a, struct pool *pool, const float *q, int32_t q_stride,
-                   const void *keys, const void *values, float *out, int32_t out_stride) {
+                   const void *keys, const void *values, int32_t window, float *out,
+                   int32_t out_stride) {
+    a->window = window;
     a->q = q;
     a->q_stride = q_stride;
     a->keys = keys;

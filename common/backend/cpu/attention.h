@@ -1,12 +1,12 @@
 /* attention.h: causal attention of new tokens over the paged cache, grouped heads included.
  *
- * out = softmax(scale * q . k) v over the keys at positions 0 .. position of the query. The keys
- * are taken in chunks of ATTENTION_CHUNK positions counted from 0. Each chunk has its own maximum,
- * sum and weighted values; the chunks are then joined in order of position (Milakov and
- * Gimelshein, "Online normalizer calculation for softmax", 2018). A score is one chain of fused
- * multiply-adds over the head's values in order, a weighted value one chain over the chunk's keys.
- * None of this depends on the block table, the other queries or the threads, so a token's result
- * has the same bits in prefill and in decode, alone and in a batch.
+ * out = softmax(scale * q . k) v over the keys at positions 0 .. position of the query, or over the
+ * last `window` of them. The keys are taken in chunks of ATTENTION_CHUNK positions counted from 0.
+ * Each chunk has its own maximum, sum and weighted values; the chunks are then joined in order of
+ * position (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). A score is
+ * one chain of fused multiply-adds over the head's values in order, a weighted value one chain over
+ * the chunk's keys. None of this depends on the block table, the other queries or the threads, so a
+ * token's result has the same bits in prefill and in decode, alone and in a batch.
  *
  * The cache of one layer: keys (block, kv_head, head_pad, 16), values (block, kv_head, 16,
  * head_pad), float or half precision, head_pad = attention_head_pad(head_dim), zeros in the
@@ -60,9 +60,11 @@ void attention_free(struct attention *a);
 void attention_plan(struct attention *a, const struct attention_span *spans, int32_t n_spans);
 
 /* Attention of one layer over the planned spans. q, out: (rows, stride) with n_heads * head_dim
- * values a row; q is rotated already, and the new keys and values are in the cache already. */
+ * values a row; q is rotated already, and the new keys and values are in the cache already. window
+ * 0: a query sees all keys up to its position. */
 void attention_run(struct attention *a, struct pool *pool, const float *q, int32_t q_stride,
-                   const void *keys, const void *values, float *out, int32_t out_stride);
+                   const void *keys, const void *values, int32_t window, float *out,
+                   int32_t out_stride);
 
 /* Writes one token's key and value (head_dim values of one KV head) into slot `slot` of the block
  * that starts at `keys` and `values`. */

@@ -258,12 +258,14 @@ static int init(struct cpu_backend *b, const struct backend_config *c, struct er
                        ATTENTION_MAX_HEAD_DIM);
     if (choose_limits(b, c, e) || check_options(b, e)) return -1;
     enum backend_fault fault = b->options.fault;
+    double magnitude = m->yarn_magnitude != 0 ? (double)m->yarn_magnitude : 1;
+    double scale = magnitude * magnitude / sqrt((double)m->head_dim);
     b->shape = (struct attention_shape){
         .n_heads = m->n_heads,
         .n_kv_heads = m->n_kv_heads,
         .head_dim = m->head_dim,
         .half = b->options.kv == KV_F16,
-        .scale = fault == FAULT_NO_SOFTMAX_SCALE ? 1.0f : (float)(1 / sqrt((double)m->head_dim)),
+        .scale = fault == FAULT_NO_SOFTMAX_SCALE ? 1.0f : (float)scale,
         .interleaved_groups = fault == FAULT_WRONG_HEAD_MAP,
         .lost_block = fault == FAULT_LOST_KV_BLOCK ? b->options.fault_arg : -1,
     };

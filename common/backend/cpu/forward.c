@@ -185,7 +185,7 @@ static void attend(struct step *s, const struct attention_span *last, int32_t n_
     }
     if (s->rows == 0) return;
     attention_run(b->attention, b->pool, b->q, b->q_stride, s->layer_keys, s->layer_values,
-                  b->mixed, b->q_stride);
+                  y->window, b->mixed, b->q_stride);
     struct matmul out = times(s, b->mixed);
     matmul(&out, &(struct linear){&y->wo, NULL, b->x, b->d_stride, true}, 1);
 }

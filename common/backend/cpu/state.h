@@ -14,6 +14,7 @@ struct cpu_layer {
     const float *bq, *bk, *bv;          /* NULL without bias */
     struct weight wq, wk, wv, wo;       /* (out, in) */
     struct weight w_gate, w_up, w_down; /* (out, in) */
+    int32_t window;                     /* of attention; 0: none */
 };
 
 struct cpu_weights {

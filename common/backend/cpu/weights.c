@@ -159,8 +159,10 @@ int cpu_weights_init(struct cpu_weights *w, const struct model *m,
         return -1;
     w->head = w->embedding;
     if (!tied && matrix(w, o, &m->head, &w->head, e)) return -1;
-    for (int32_t i = 0; i < m->config.n_layers; i++)
+    for (int32_t i = 0; i < m->config.n_layers; i++) {
         if (layer(w, o, &m->layers[i], &w->layers[i], e)) return -1;
+        w->layers[i].window = m->layers[i].windowed ? m->config.window : 0;
+    }
     /* The matrices aren't read from the file again. */
     if (o->precision == PRECISION_FAST && m->file) gguf_give_back(m->file);
     return 0;

@@ -62,6 +62,15 @@ static void add_rope_factors(struct gw *w) {
 static void add_window(struct gw *w) {
     gw_key_u32(w, "llama.attention.sliding_window", 100);
 }
+static void add_window_of_one_layer(struct gw *w) {
+    add_window(w);
+    gw_key_array(w, "llama.attention.sliding_window_pattern", GW_BOOL, 2);
+    gw_put(&w->keys, "\0\1", 2);
+}
+static void add_window_of_unknown_layers(struct gw *w) {
+    add_window(w);
+    gw_key_u32(w, "llama.attention.sliding_window_pattern", 2);
+}
 static void add_no_window(struct gw *w) {
     gw_key_u32(w, "llama.attention.sliding_window", 0);
 }
@@ -108,11 +117,20 @@ START_TEST(reads_what_later_models_add) {
     model_free(m);
     m = open_made(&o, add_window, &e);
     ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
-    ck_assert_int_eq(m->config.context_length, 100);
+    ck_assert(m->config.context_length == 256 && m->config.window == 100);
+    ck_assert(m->layers[0].windowed && m->layers[1].windowed);
+    model_free(m);
+    m = open_made(&o, add_window_of_one_layer, &e);
+    ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+    ck_assert(m->config.window == 100 && !m->layers[0].windowed && m->layers[1].windowed);
+    model_free(m);
+    m = open_made(&o, add_window_of_unknown_layers, &e);
+    ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
+    ck_assert(m->config.context_length == 100 && m->config.window == 0);
     model_free(m);
     m = open_made(&o, add_no_window, &e);
     ck_assert_msg(m != NULL, "%s: %s", e.field, e.text);
-    ck_assert_int_eq(m->config.context_length, 256);
+    ck_assert(m->config.context_length == 256 && m->config.window == 0);
     model_free(m);
 }
 END_TEST
@@ -156,7 +174,16 @@ KEY_CASE(k_vocab, gw_key_u32(w, "llama.vocab_size", GW_VOCAB + 1))
 KEY_CASE(k_tokens, gw_key_array(w, "tokenizer.ggml.tokens", GW_U8, GW_VOCAB + 1);
          for (int i = 0; i <= GW_VOCAB; i++) gw_put(&w->keys, "x", 1))
 KEY_CASE(k_experts, gw_key_u32(w, "llama.expert_count", 8))
-KEY_CASE(k_scaling, gw_key_str(w, "llama.rope.scaling.type", "yarn"))
+KEY_CASE(k_scaling, gw_key_str(w, "llama.rope.scaling.type", "longrope"))
+KEY_CASE(k_yarn_ext, gw_key_str(w, "llama.rope.scaling.type", "yarn");
+         gw_key_f32(w, "llama.rope.scaling.yarn_ext_factor", 0))
+KEY_CASE(k_yarn_factors, gw_key_str(w, "llama.rope.scaling.type", "yarn");
+         gw_tensor(w, "rope_freqs.weight", 0, 16, 0, (float[16]){0}, 64))
+KEY_CASE(k_yarn_beta, gw_key_str(w, "llama.rope.scaling.type", "yarn");
+         gw_key_f32(w, "llama.rope.scaling.yarn_beta_fast", -1))
+KEY_CASE(k_pattern, gw_key_u32(w, "llama.attention.sliding_window", 100);
+         gw_key_array(w, "llama.attention.sliding_window_pattern", GW_BOOL, 1);
+         gw_put(&w->keys, "", 1))
 KEY_CASE(t_stranger, gw_tensor(w, "blk.0.attn_q_norm.weight", 0, 8, 0, (float[8]){0}, 32))
 KEY_CASE(t_layer_2, gw_tensor(w, "blk.2.attn_norm.weight", 0, 8, 0, (float[8]){0}, 32))
 KEY_CASE(t_odd_name, gw_tensor(w, "blk.01.attn_norm.weight", 0, 8, 0, (float[8]){0}, 32))
@@ -236,7 +263,15 @@ static const struct {
      "llama.attention.layer_norm_rms_epsilon",
      "missing"},
     {"scaling by a negative factor", {0}, k_factor, "llama.rope.scaling.factor", "is -2"},
-    {"rope scaling", {0}, k_scaling, "llama.rope.scaling.type", "yarn"},
+    {"rope scaling", {0}, k_scaling, "llama.rope.scaling.type", "longrope"},
+    {"half of yarn", {0}, k_yarn_ext, "llama.rope.scaling.yarn_ext_factor", "only 1 and -1"},
+    {"yarn and factors", {0}, k_yarn_factors, "rope_freqs.weight", "beside yarn"},
+    {"yarn that turns backwards", {0}, k_yarn_beta, "llama.rope.scaling.yarn_beta_fast", "is -1"},
+    {"a pattern of one layer",
+     {0},
+     k_pattern,
+     "llama.attention.sliding_window_pattern",
+     "1 entries"},
     {"architecture", {.arch = "falcon"}, NULL, "general.architecture", "falcon"},
     {"architecture's prefix", {.arch = "llamas"}, NULL, "general.architecture", "llamas"},
     {"no norm", {.without = "blk.1.ffn_norm.weight"}, NULL, "blk.1.ffn_norm.weight", "missing"},

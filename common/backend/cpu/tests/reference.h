@@ -95,25 +95,28 @@ static inline void ref_rope(const struct model *m, double *head, int32_t pos) {
 static int32_t ref_lost_block = -1;
 static int32_t ref_query_shift = 0;
 
-/* One query over the keys and values of positions 0..pos. k, v: (positions, n_kv * hd) */
-static inline void ref_attend(const struct model_config *c, const double *q, const double *k,
-                              const double *v, int32_t pos, double *out) {
+/* One query over the keys and values of positions 0..pos, or the last `window` of them. k, v:
+ * (positions, n_kv * hd) */
+static inline void ref_attend(const struct model_config *c, int32_t window, const double *q,
+                              const double *k, const double *v, int32_t pos, double *out) {
+    int32_t from = window > 0 && pos >= window ? pos + 1 - window : 0;
+    double magnitude = c->yarn_magnitude != 0 ? (double)c->yarn_magnitude : 1;
     int32_t hd = c->head_dim, kv_dim = c->n_kv_heads * hd;
     double *p = malloc(((size_t)pos + 1) * sizeof *p);
     for (int32_t h = 0; h < c->n_heads; h++) {
         int32_t g = h / (c->n_heads / c->n_kv_heads);
         double most = -INFINITY, sum = 0;
-        for (int32_t t = 0; t <= pos; t++) {
+        for (int32_t t = from; t <= pos; t++) {
             p[t] = 0;
             for (int32_t d = 0; d < hd && t / 16 != ref_lost_block; d++)
                 p[t] += q[h * hd + d] * k[t * kv_dim + g * hd + d];
-            p[t] /= sqrt(hd);
+            p[t] *= magnitude * magnitude / sqrt(hd);
             most = p[t] > most ? p[t] : most;
         }
-        for (int32_t t = 0; t <= pos; t++) sum += p[t] = exp(p[t] - most);
+        for (int32_t t = from; t <= pos; t++) sum += p[t] = exp(p[t] - most);
         for (int32_t d = 0; d < hd; d++) {
             double o = 0;
-            for (int32_t t = 0; t <= pos; t++)
+            for (int32_t t = from; t <= pos; t++)
                 if (t / 16 != ref_lost_block) o += p[t] / sum * v[t * kv_dim + g * hd + d];
             out[h * hd + d] = o;
         }
@@ -137,7 +140,7 @@ static inline void ref_layer(const struct model *m, const struct model_layer *y,
         for (int32_t h = 0; h < c->n_heads; h++)
             ref_rope(m, q + h * c->head_dim, t + ref_query_shift);
         for (int32_t h = 0; h < c->n_kv_heads; h++) ref_rope(m, kt + h * c->head_dim, t);
-        ref_attend(c, q, k, v, t, mixed);
+        ref_attend(c, y->windowed ? c->window : 0, q, k, v, t, mixed);
         ref_times(&y->wo, NULL, mixed, norm, NULL);
         for (int32_t i = 0; i < d; i++) xt[i] += norm[i];
         ref_norm(norm, xt, &y->ffn_norm, c->rms_eps);

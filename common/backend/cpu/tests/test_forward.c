@@ -13,17 +13,24 @@ static const struct variant {
     int32_t d, layers, heads, kv, head_dim, ffn;
     enum rope_pairing rope;
     bool biased, tied, factors;
-    float scale; /* of positions; 0: not scaled */
+    float scale;              /* of positions; 0: not scaled */
+    float yarn;               /* the magnitude; 0: none */
+    int32_t window, windowed; /* bit i: layer i is windowed */
 } variants[] = {
-    {"MHA", 64, 2, 4, 4, 16, 96, ROPE_NEIGHBOURS, false, false, false, 0},
-    {"GQA", 64, 3, 6, 2, 16, 96, ROPE_NEIGHBOURS, false, false, false, 0},
-    {"one KV head, tied", 64, 2, 9, 1, 32, 96, ROPE_NEIGHBOURS, false, true, false, 0},
-    {"biased, halves", 96, 2, 6, 3, 16, 160, ROPE_HALVES, true, true, false, 0},
-    {"wide heads, factors", 64, 2, 4, 2, 64, 96, ROPE_NEIGHBOURS, false, false, true, 0},
-    {"head_dim 80, more heads than fit a tile", 32, 2, 70, 1, 80, 64, ROPE_HALVES, true, false,
-     true, 0},
-    {"linear scaling", 64, 2, 4, 2, 32, 96, ROPE_NEIGHBOURS, false, false, false, 4},
-    {"linear scaling and factors", 64, 2, 4, 2, 32, 96, ROPE_HALVES, false, false, true, 2.5f},
+    {"MHA", 64, 2, 4, 4, 16, 96, .rope = ROPE_NEIGHBOURS},
+    {"GQA", 64, 3, 6, 2, 16, 96, .rope = ROPE_NEIGHBOURS},
+    {"one KV head, tied", 64, 2, 9, 1, 32, 96, .rope = ROPE_NEIGHBOURS, .tied = true},
+    {"biased, halves", 96, 2, 6, 3, 16, 160, .rope = ROPE_HALVES, .biased = true, .tied = true},
+    {"wide heads, factors", 64, 2, 4, 2, 64, 96, .rope = ROPE_NEIGHBOURS, .factors = true},
+    {"head_dim 80, more heads than fit a tile", 32, 2, 70, 1, 80, 64, .rope = ROPE_HALVES,
+     .biased = true, .factors = true},
+    {"linear scaling", 64, 2, 4, 2, 32, 96, .rope = ROPE_NEIGHBOURS, .scale = 4},
+    {"linear scaling and factors", 64, 2, 4, 2, 32, 96, .rope = ROPE_HALVES, .factors = true,
+     .scale = 2.5f},
+    {"yarn", 64, 2, 4, 2, 32, 96, .rope = ROPE_HALVES, .factors = true, .yarn = 1.2f},
+    {"window", 64, 2, 4, 2, 32, 96, .rope = ROPE_HALVES, .window = 20, .windowed = 3},
+    {"window of one token", 64, 2, 4, 2, 32, 96, .rope = ROPE_HALVES, .window = 1, .windowed = 3},
+    {"window in one layer", 64, 3, 9, 1, 32, 96, .rope = ROPE_HALVES, .window = 131, .windowed = 2},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants, VOCAB = 96, TOKENS = 150 };
 
@@ -40,8 +47,11 @@ static struct model *make(const struct variant *v, enum dtype type) {
                              .rope_theta = 10000,
                              .rope_scale = v->scale != 0 ? v->scale : 1,
                              .rms_eps = 1e-5f,
-                             .tied = v->tied};
+                             .tied = v->tied,
+                             .yarn_magnitude = v->yarn,
+                             .window = v->window};
     struct model *m = ref_model(c, v->rope, v->biased, type, 7);
+    for (int32_t i = 0; i < v->layers; i++) m->layers[i].windowed = v->windowed >> i & 1;
     if (v->factors) {
         struct rng r;
         rng_seed(&r, 3);
@@ -96,9 +106,9 @@ END_TEST
 
 /* Widths that aren't multiples of a vector: 2, 10, 6, 14 and 18. */
 START_TEST(odd_widths_agree) {
-    const struct variant odd = {"odd", 10, 2, 3, 1, 6, 18, ROPE_HALVES, true, true, false, 0};
-    const struct variant least = {"least",         2,     1,    1,     1, 2, 1,
-                                  ROPE_NEIGHBOURS, false, true, false, 0};
+    const struct variant odd = {"odd",          10,          2, 3, 1, 6, 18, .rope = ROPE_HALVES,
+                                .biased = true, .tied = true};
+    const struct variant least = {"least", 2, 1, 1, 1, 2, 1, .rope = ROPE_NEIGHBOURS, .tied = true};
     const struct variant *v = _i ? &least : &odd;
     static const enum dtype plain[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
     for (int i = 0; i < 3; i++) {
@@ -111,7 +121,10 @@ END_TEST
 
 /* Longer than one attention chunk and than a step: chunks are joined in both units of work. */
 START_TEST(long_sequences_agree) {
+    static const int32_t windows[] = {0, 100, 128, 200, 399};
     struct model *m = make(&variants[1], DTYPE_F32);
+    m->config.window = windows[_i];
+    m->layers[0].windowed = m->layers[2].windowed = windows[_i] > 0;
     enum { N = 400 };
     int32_t tokens[N];
     ref_tokens(m, 1, tokens, N);
@@ -161,7 +174,7 @@ int main(void) {
     tcase_add_loop_test(t, variants_agree, 0, N_VARIANTS);
     tcase_add_loop_test(t, stored_types_agree, 0, 5);
     tcase_add_loop_test(t, odd_widths_agree, 0, 2);
-    tcase_add_test(t, long_sequences_agree);
+    tcase_add_loop_test(t, long_sequences_agree, 0, 5);
     tcase_add_test(t, one_wrong_weight_is_seen);
     return check_main(s);
 }

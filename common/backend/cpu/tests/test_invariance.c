@@ -25,17 +25,19 @@ static const struct model_config base_config = {.name = "random",
 static const struct kind {
     enum dtype type;
     struct backend_cpu_options options;
-} kinds[] = {{DTYPE_F32, {0}},
-             {DTYPE_F16, {0}},
-             {DTYPE_BF16, {0}},
-             {DTYPE_Q8_0, {0}},
-             {DTYPE_Q4_0, {0}},
-             {DTYPE_Q4_1, {0}},
-             {DTYPE_F32, {.kv = KV_F16}},
-             {DTYPE_Q8_0, {.precision = PRECISION_FAST, .kv = KV_F16}},
-             {DTYPE_Q8_0, {.precision = PRECISION_FAST}},
-             {DTYPE_Q4_0, {.precision = PRECISION_FAST}},
-             {DTYPE_Q4_1, {.precision = PRECISION_FAST}}};
+    int32_t window; /* of the first layer */
+} kinds[] = {{DTYPE_F32, {0}, 0},
+             {DTYPE_F16, {0}, 0},
+             {DTYPE_BF16, {0}, 0},
+             {DTYPE_Q8_0, {0}, 0},
+             {DTYPE_Q4_0, {0}, 0},
+             {DTYPE_Q4_1, {0}, 0},
+             {DTYPE_F32, {.kv = KV_F16}, 0},
+             {DTYPE_F32, {0}, 150},
+             {DTYPE_Q8_0, {.precision = PRECISION_FAST, .kv = KV_F16}, 0},
+             {DTYPE_Q8_0, {.precision = PRECISION_FAST}, 0},
+             {DTYPE_Q4_0, {.precision = PRECISION_FAST}, 0},
+             {DTYPE_Q4_1, {.precision = PRECISION_FAST}, 0}};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static struct model *model;
@@ -45,6 +47,8 @@ static float want[VOCAB];
 /* The simplest case: one thread, one sequence, one token a step, blocks in order. */
 static void setup(struct kind k) {
     model = ref_model(base_config, ROPE_NEIGHBOURS, true, k.type, 21);
+    model->config.window = k.window;
+    model->layers[0].windowed = k.window > 0;
     ref_tokens(model, 4, tokens, N);
     struct backend *b = feed_backend(model, 1, 1, 0, &k.options);
     int32_t *table = feed_table(0, BLOCKS, 0);

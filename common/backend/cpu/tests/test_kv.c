@@ -44,7 +44,7 @@ static void attend(bool half, int32_t pos0, float out[TOKENS][WIDTH]) {
     struct attention *a = attention_create(&shape, 2, 1, TOKENS, TOKENS);
     struct attention_span span = {table, pos0, TOKENS - pos0, 0};
     attention_plan(a, &span, 1);
-    attention_run(a, pool, q[pos0], WIDTH, keys, values, out[0], WIDTH);
+    attention_run(a, pool, q[pos0], WIDTH, keys, values, 0, out[0], WIDTH);
     attention_free(a);
     pool_free(pool);
     free(keys);
