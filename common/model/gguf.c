@@ -6,20 +6,20 @@
  * keys (gguf_values.c), and what the keys mean (metadata.c).
  */
 #include "model/gguf_internal.h"
+#include "model/hf_model.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are used in place");
 
 static int parse(struct gguf *g, struct err *e);
 static int join_parts(struct gguf *g, const char *path, struct err *e);
+static struct gguf *opened(struct gguf *g, int rc);
+static const struct gguf_str **make_index(const void *records, uint64_t n, size_t stride,
+                                          const char *what, struct err *e);
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
@@ -27,6 +27,29 @@ static struct gguf *new_gguf(struct err *e) {
     struct gguf *g = calloc(1, sizeof *g);
     if (!g) err_set(e, "out of memory");
     return g;
+}
+
+struct gguf *gguf_from_parts(uint8_t *header, size_t n, struct tensor_entry *tensors,
+                             uint64_t n_tensors, struct err *e) {
+    struct gguf *g = new_gguf(e);
+    if (!g) {
+        free(header);
+        free(tensors);
+        return NULL;
+    }
+    g->base = g->own = header;
+    g->size = n;
+    int rc = parse(g, e);
+    free(g->tensors);
+    g->tensors = tensors;
+    g->n_tensors = n_tensors;
+    free(g->tensor_index);
+    g->tensor_index = NULL;
+    if (rc == 0) {
+        g->tensor_index = make_index(tensors, n_tensors, sizeof *tensors, "this tensor", e);
+        rc = g->tensor_index ? 0 : -1;
+    }
+    return opened(g, rc);
 }
 
 /* g when rc is 0; else NULL, and g is closed. */
@@ -44,41 +67,19 @@ struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e) {
     return opened(g, parse(g, e) || join_parts(g, NULL, e));
 }
 
-/* Maps a regular file of at least one byte. O_NONBLOCK: opening a FIFO must not wait for a writer.
- */
-static int map_file(struct gguf *g, const char *path, struct err *e) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return err_set(e, "can't be opened: %s", strerror(errno));
-    struct stat st;
-    int rc = -1;
-    if (fstat(fd, &st) != 0)
-        err_set(e, "can't be examined: %s", strerror(errno));
-    else if (!S_ISREG(st.st_mode))
-        err_set(e, "is not a regular file; name a .gguf file");
-    else if (st.st_size == 0)
-        err_set(e, "is empty; is the download complete?");
-    else {
-        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (p == MAP_FAILED)
-            err_set(e, "can't be mapped into memory: %s", strerror(errno));
-        else {
-            g->base = p;
-            g->size = (uint64_t)st.st_size;
-            g->mapped = true;
-            rc = 0;
-        }
-    }
-    close(fd);
-    return rc;
-}
-
 /* One file, without the other parts of a split model. */
 static struct gguf *open_one(const char *path, struct err *e) {
     struct gguf *g = new_gguf(e);
-    return g ? opened(g, map_file(g, path, e) || parse(g, e)) : NULL;
+    if (!g) return NULL;
+    int rc = mapping_open(&g->mapping, path, "name a .gguf file or a folder", e);
+    g->base = g->mapping.base;
+    g->size = g->mapping.size;
+    return opened(g, rc || parse(g, e));
 }
 
 struct gguf *gguf_open(const char *path, struct err *e) {
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return hf_model_open(path, e);
     struct gguf *g = open_one(path, e);
     return g ? opened(g, join_parts(g, path, e)) : NULL;
 }
@@ -87,7 +88,9 @@ void gguf_close(struct gguf *g) {
     if (!g) return;
     for (size_t i = 0; i < g->n_parts; i++) gguf_close(g->parts[i]);
     free(g->parts);
-    if (g->mapped) munmap((void *)(uintptr_t)g->base, g->size);
+    mapping_close(&g->mapping);
+    hf_model_close(g->folder);
+    free(g->own);
     free(g->entries);
     free(g->tensors);
     free(g->entry_index);
@@ -97,7 +100,8 @@ void gguf_close(struct gguf *g) {
 
 void gguf_give_back(const struct gguf *g) {
     for (size_t i = 0; i < g->n_parts; i++) gguf_give_back(g->parts[i]);
-    if (g->mapped) madvise((void *)(uintptr_t)g->base, g->size, MADV_DONTNEED);
+    mapping_give_back(&g->mapping);
+    if (g->folder) hf_model_give_back(g->folder);
 }
 
 /* ---- bounded reading ------------------------------------------------------------------------- */
@@ -345,6 +349,7 @@ static int parse(struct gguf *g, struct err *e) {
     if (!g->entries || !g->tensors) return err_set(e, "out of memory for the file's directory");
     for (uint64_t i = 0; i < g->n_entries; i++)
         if (read_entry(&c, &g->entries[i], i, e)) return -1;
+    g->keys_end = c.pos;
     for (uint64_t i = 0; i < g->n_tensors; i++)
         if (read_tensor_entry(&c, &g->tensors[i], i, e)) return -1;
     g->entry_index =
@@ -467,7 +472,7 @@ void gguf_tensor_at(const struct gguf *g, size_t i, struct gguf_tensor_info *out
 }
 
 uint64_t gguf_file_bytes(const struct gguf *g) {
-    uint64_t bytes = g->size;
+    uint64_t bytes = g->folder ? hf_model_bytes(g->folder) : g->size;
     for (size_t i = 0; i < g->n_parts; i++) bytes += g->parts[i]->size;
     return bytes;
 }

@@ -25,12 +25,13 @@ enum {
     GGUF_MAX_ALIGNMENT = 1024 * 1024 /* known files use 32 */
 };
 
-/* Maps and checks a regular file; from part 1 of a split model (PREFIX-00001-of-00003.gguf) also
+/* Maps and checks a regular file, or a Hugging Face folder (hf_model.h), which then has the keys
+ * and tensors of a GGUF file; from part 1 of a split model (PREFIX-00001-of-00003.gguf) also
  * the other parts, which must be beside it: their tensors are the model's, part 1's keys describe
  * it. NULL and *e naming the key, the tensor or the part. */
 struct gguf *gguf_open(const char *path, struct err *e);
-/* The same over bytes in memory, which are aligned as malloc does and outlive the result. Parts of
- * a split model are refused. */
+/* The same over a file's bytes in memory, which are aligned as malloc does and outlive the result.
+ * Parts of a split model are refused. */
 struct gguf *gguf_from_memory(const void *bytes, size_t n, struct err *e);
 void gguf_close(struct gguf *g);
 /* Gives the mapping's resident pages back to the system. They come back from the file when they are

@@ -4,6 +4,7 @@
 #define SERVELAB_MODEL_GGUF_INTERNAL_H
 
 #include "model/gguf.h"
+#include "model/mapping.h"
 
 /* Metadata value types, numbered as in the file. */
 enum value_type {
@@ -41,15 +42,22 @@ struct tensor_entry {
 
 struct gguf {
     const uint8_t *base;
-    uint64_t size, data_start;
-    bool mapped;
+    uint64_t size, keys_end, data_start;
+    struct mapping mapping; /* empty: bytes in memory */
     struct entry *entries;
     struct tensor_entry *tensors;
     uint64_t n_entries, n_tensors;
     const struct gguf_str **entry_index, **tensor_index; /* sorted by name */
     struct gguf **parts; /* parts 2, 3, ... of a split model; their tensors are in `tensors` too */
     size_t n_parts;
+    uint8_t *own;            /* memory of the header that was made for a folder; else NULL */
+    struct hf_model *folder; /* the folder that the tensors are in; else NULL */
 };
+
+/* A file from a header without tensors (malloc'ed) and tensors whose data lies elsewhere. Takes
+ * both in any case. NULL and *e: the header is wrong, or a name occurs twice. */
+struct gguf *gguf_from_parts(uint8_t *header, size_t n, struct tensor_entry *tensors,
+                             uint64_t n_tensors, struct err *e);
 
 /* Bytes of one scalar; 0 for strings, arrays and numbers that GGUF doesn't define. */
 uint64_t gguf_scalar_bytes(uint32_t type);

@@ -68,8 +68,7 @@ static const struct rule model_rules[] = {
     {"expert_used_count", ONLY, {"0"}},
     {"expert_shared_count", ONLY, {"0"}},
     {"expert_feed_forward_length", ONLY, {"0"}},
-    /* The order of rows in wq and wk that files of "llama" have (model.h). */
-    {"tensor_data_layout", ONLY, {"Meta AI original pth", "reference"}},
+    {"tensor_data_layout", USED, {0}},
 };
 
 /* After "general." */

@@ -5,6 +5,7 @@
 #include "model/model.h"
 
 #include "model/gguf.h"
+#include "model/hf_model.h"
 #include "model/metadata.h"
 #include "model/rope.h"
 
@@ -47,6 +48,7 @@ struct model *model_from_gguf(struct gguf *file, struct err *e) {
     m->file = file;
     struct loader l = {.g = file, .m = m, .e = e};
     if (read_config(&l) || read_weights(&l)) {
+        hf_model_explain(file, e);
         model_free(m);
         return NULL;
     }
@@ -106,6 +108,22 @@ static int config_float(struct loader *l, const char *suffix, double lo, double 
     return 0;
 }
 
+/* The order of the rows in wq and wk: files of "llama" have neighbours (model.h), folders halves.
+ */
+static int read_layout(struct loader *l) {
+    struct key k = arch_key(l, "tensor_data_layout");
+    char value[96];
+    gguf_show_value(l->g, k.s, value, sizeof value);
+    l->m->rope = strcmp(value, "halves") ? ROPE_NEIGHBOURS : ROPE_HALVES;
+    if (l->m->rope == ROPE_HALVES || !strcmp(value, "absent") ||
+        !strcmp(value, "Meta AI original pth") || !strcmp(value, "reference"))
+        return 0;
+    return err_at(l->e, 0, k.s,
+                  "is %s; only Meta AI original pth, reference or halves is supported, because "
+                  "another value changes the model's answers",
+                  value);
+}
+
 static int read_architecture(struct loader *l) {
     struct gguf_str arch;
     int rc = gguf_get_str(l->g, "general.architecture", &arch, l->e);
@@ -117,11 +135,9 @@ static int read_architecture(struct loader *l) {
                        "holds no weights (0 tensors), only a vocabulary of architecture %s; "
                        "name a file that has the model's weights",
                        l->arch);
-    if (!strcmp(l->arch, "llama") && arch.n == 5)
-        l->m->rope = ROPE_NEIGHBOURS;
-    else if (!strcmp(l->arch, "qwen2") && arch.n == 5)
-        l->m->rope = ROPE_HALVES;
-    else
+    if (!strcmp(l->arch, "llama") && arch.n == 5) return read_layout(l);
+    l->m->rope = ROPE_HALVES;
+    if (strcmp(l->arch, "qwen2") != 0 || arch.n != 5)
         return err_at(l->e, 0, "general.architecture", "is '%s'; 'llama' and 'qwen2' are read",
                       l->arch);
     return 0;

@@ -8,6 +8,7 @@
 #include "model/bpe.h"
 #include "model/chat_template.h"
 #include "model/gguf.h"
+#include "model/hf_model.h"
 #include "model/metadata.h"
 #include "model/pretokenizer.h"
 #include "model/spm.h"
@@ -222,6 +223,7 @@ struct tokenizer *tokenizer_create(const struct gguf *file, struct err *e) {
     if (metadata_check_tokenizer(file, e) || read_pretokenizer(t, file, e) ||
         vocab_read(&t->vocab, file, e) || read_bpe(t, file, e) || mark_whole_tokens(t, e) ||
         read_roles(t, file, e) || index_added(t, e) || read_chat_template(t, file, e)) {
+        hf_model_explain(file, e);
         tokenizer_free(t);
         return NULL;
     }
