@@ -7,6 +7,7 @@
 #include "cli/serve_machine.h"
 
 #include "backend/paced.h"
+#include "backend/synthetic.h"
 #include "base/home.h"
 #include "base/json.h"
 #include "base/target.h"
@@ -54,7 +55,9 @@ static const char *const on_off[] = {"off", "on", NULL};
 #define T struct options
 static const struct option_flag flags[] = {
     OPTION_HEADING("The model, and where"),
-    OPTION_FILE(T, machine.model, "model", "FILE", "a GGUF file (" HOME_DEFAULT_MODEL ")"),
+    OPTION_FILE(T, machine.model, "model", "FILE",
+                "a GGUF file, or a Hugging Face folder (" HOME_DEFAULT_MODEL ")"),
+    OPTION_TEXT(T, machine.synthetic, "synthetic-weights", "SHAPE[/N]", SYNTHETIC_HELP),
     OPTION_TEXT(T, name, "name", "NAME", "what clients call the model (the file's own name)"),
     OPTION_TEXT(T, host, "host", "ADDRESS", "where to listen (127.0.0.1)"),
     OPTION_INT(T, port, "port", "N", 0, 65535, "0 takes a free one (8080)"),
@@ -193,6 +196,7 @@ static int start_http(struct server *s, struct err *e) {
                              .web_dir = s->o.web,
                              .cors = s->o.cors,
                              .model_name = s->name,
+                             .synthetic = s->o.machine.synthetic,
                              .engine = s->engine,
                              .records = s->records,
                              .tokenizer = s->machine.tokenizer,
@@ -261,6 +265,9 @@ static void say_ready(const struct server *s) {
     fprintf(stderr, "servelab serve: %s is ready at %s/ (Ctrl-C drains and stops)\n", s->name, url);
     if (paced)
         fprintf(stderr, "servelab serve: paced: %s, simulated: every time that it shows\n", paced);
+    if (s->o.machine.synthetic)
+        fprintf(stderr, "servelab serve: the weights are made up: answers mean nothing, and their "
+                        "quality is not_evaluated\n");
     if (!s->o.json) return;
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "event", "ready");
@@ -271,6 +278,8 @@ static void say_ready(const struct server *s) {
     cJSON_AddStringToObject(o, "model_file", s->machine.path);
     cJSON_AddNumberToObject(o, "context_length", info->max_seq_tokens);
     cJSON_AddStringToObject(o, "backend", info->name);
+    if (s->o.machine.synthetic)
+        cJSON_AddStringToObject(o, "synthetic_weights", s->o.machine.synthetic);
     if (info->precision) cJSON_AddStringToObject(o, "precision", info->precision);
     if (info->kv_type) cJSON_AddStringToObject(o, "kv_type", info->kv_type);
     if (paced)

@@ -4,6 +4,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/none.h"
 #include "backend/paced.h"
+#include "backend/synthetic.h"
 #include "base/buffer.h"
 #include "base/home.h"
 #include "model/model.h"
@@ -188,7 +189,7 @@ static int open_backend(struct machine *m, const struct machine_flags *f, struct
 int machine_open(struct machine *m, const struct machine_flags *f, struct err *e) {
     *m = (struct machine){.path = f->model};
     if (!m->path) m->path = home_path(HOME_DEFAULT_MODEL, m->path_room, sizeof m->path_room);
-    m->model = model_open(m->path, e);
+    m->model = f->synthetic ? synthetic_open(f->synthetic, m->path, e) : model_open(m->path, e);
     if (!m->model) return -1;
     m->tokenizer = tokenizer_create(m->model->file, e);
     if (!m->tokenizer) return -1;

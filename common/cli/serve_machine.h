@@ -22,10 +22,11 @@ extern const char *const machine_kv_types[];   /* of enum backend_kv, likewise *
 
 /* Numbers that are 0 take the default. */
 struct machine_flags {
-    const char *model; /* NULL: the embedded one */
-    int backend;       /* enum machine_backend */
-    int precision;     /* enum backend_precision, of the native backend */
-    int kv_type;       /* enum backend_kv, likewise */
+    const char *model;     /* NULL: the embedded one */
+    const char *synthetic; /* a shape (backend/synthetic.h): `model` gives the tokenizer; or NULL */
+    int backend;           /* enum machine_backend */
+    int precision;         /* enum backend_precision, of the native backend */
+    int kv_type;           /* enum backend_kv, likewise */
     long long threads, context, max_batch, token_budget, kv_blocks, kv_bytes;
     const char *pace; /* "llama-2-7b:h100", or NULL */
     long long weight_bits, kv_bits;

@@ -89,7 +89,9 @@ void gguf_close(struct gguf *g) {
     for (size_t i = 0; i < g->n_parts; i++) gguf_close(g->parts[i]);
     free(g->parts);
     mapping_close(&g->mapping);
+    mapping_close(&g->made);
     hf_model_close(g->folder);
+    free(g->made_names);
     free(g->own);
     free(g->entries);
     free(g->tensors);
@@ -472,7 +474,7 @@ void gguf_tensor_at(const struct gguf *g, size_t i, struct gguf_tensor_info *out
 }
 
 uint64_t gguf_file_bytes(const struct gguf *g) {
-    uint64_t bytes = g->folder ? hf_model_bytes(g->folder) : g->size;
+    uint64_t bytes = g->made.base ? g->made.size : g->folder ? hf_model_bytes(g->folder) : g->size;
     for (size_t i = 0; i < g->n_parts; i++) bytes += g->parts[i]->size;
     return bytes;
 }

@@ -52,6 +52,8 @@ struct gguf {
     size_t n_parts;
     uint8_t *own;            /* memory of the header that was made for a folder; else NULL */
     struct hf_model *folder; /* the folder that the tensors are in; else NULL */
+    struct mapping made;     /* memory of made-up weights (backend/synthetic.h); else empty */
+    void *made_names;        /* of those tensors */
 };
 
 /* A file from a header without tensors (malloc'ed) and tensors whose data lies elsewhere. Takes

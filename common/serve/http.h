@@ -58,6 +58,8 @@ struct http_options {
     const char *web_dir; /* the folder of the page's files; NULL: those in the program */
     const char *cors;    /* the other origin that may use the server (http_cors.h); NULL: none */
     const char *model_name;
+    const char
+        *synthetic; /* the shape of made-up weights: answers are not evaluated; NULL: a model */
     struct engine *engine; /* must outlive the server, as must the next two */
     struct records *records;
     const struct tokenizer *tokenizer;

@@ -42,6 +42,10 @@ enum MHD_Result health_route(struct exchange *x) {
     struct pace_counts pace = paced_counts(backend);
     buffer_printf(&b, "{\"status\":\"%s\",\"waiting\":%d,\"running\":%d,\"backend\":\"%s\"",
                   draining ? "draining" : "ok", load.waiting, load.running, backend->info.name);
+    if (x->h->o.synthetic) {
+        buffer_puts(&b, ",\"synthetic_weights\":");
+        buffer_json_puts(&b, x->h->o.synthetic);
+    }
     if (backend->info.precision)
         buffer_printf(&b, ",\"precision\":\"%s\"", backend->info.precision);
     if (backend->info.kv_type) buffer_printf(&b, ",\"kv_type\":\"%s\"", backend->info.kv_type);

@@ -109,7 +109,7 @@ void preset_judge(struct exchange *x) {
     uint64_t seed;
     struct err e;
     struct quality_result result;
-    if (!x->check[0] || !parse_name(x->check, &kind, &seed)) return;
+    if (x->h->o.synthetic || !x->check[0] || !parse_name(x->check, &kind, &seed)) return;
     struct preset *p = find(x->h, kind, seed, &e);
     const char *check = question_check(kind), *answer = x->answer.bytes ? x->answer.bytes : "";
     if (!p || x->answer.failed ||

@@ -83,6 +83,12 @@ static int posted_attempt(struct exchange *x, const cJSON *half, int32_t *attemp
     return 0;
 }
 
+static bool claims_quality(const cJSON *half) {
+    const cJSON *q = cJSON_GetObjectItemCaseSensitive(half, "quality");
+    const char *v = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(q, "verdict"));
+    return v && strcmp(v, verdict_name(VERDICT_NOT_EVALUATED)) != 0;
+}
+
 enum MHD_Result records_route_post(struct exchange *x) {
     struct err e;
     int32_t attempt;
@@ -90,7 +96,11 @@ enum MHD_Result records_route_post(struct exchange *x) {
     cJSON *half = json_parse(x->body.bytes ? x->body.bytes : "", x->body.n, 1, &e);
     if (!half) return reply_err(x, 400, &e);
     enum records_post rc = POST_INVALID;
-    if (!posted_attempt(x, half, &attempt, &e))
+    if (x->h->o.synthetic && claims_quality(half)) {
+        err_at(&e, 0, "quality",
+               "the model's weights are made up, so its answers are not evaluated");
+        rc = POST_CONFLICT;
+    } else if (!posted_attempt(x, half, &attempt, &e))
         rc = records_join(x->h->o.records, x->id, attempt, half, &logged_without, &e);
     cJSON_Delete(half);
     if (rc == POST_UNKNOWN) return unknown(x);

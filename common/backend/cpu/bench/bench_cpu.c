@@ -1,9 +1,10 @@
 /* bench_cpu.c: how fast the native backend is: prefill of a prompt, decode at the start and behind
  * the prompt. One JSON line a repetition; bench_vs_llamacpp.py runs it beside llama.cpp.
  *
- *   bench_cpu MODEL.gguf [--threads N] [--prompt N] [--decode N] [--step N] [--reps N]
+ *   bench_cpu MODEL [--threads N] [--prompt N] [--decode N] [--step N] [--reps N]
  *             [--batch N] [--precision exact|fast] [--kv-type f32|f16]
  *
+ * MODEL: a GGUF file, a Hugging Face folder, or synthetic:SHAPE (backend/synthetic.h).
  * --batch: so many sequences are decoded together, one token each in a step, each behind a prompt
  * of its own.
  *
@@ -12,7 +13,9 @@
  * is below the number of threads by more than a few percent, the wall time is the neighbours'.
  */
 #include "backend/cpu/cpu.h"
+#include "backend/synthetic.h"
 #include "base/clock.h"
+#include "base/home.h"
 #include "base/rng.h"
 #include "sched/policy.h"
 
@@ -87,9 +90,10 @@ static int decode(struct run *r, int32_t depth, struct timing *t) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: bench_cpu MODEL.gguf [--threads N] [--prompt N] [--decode N] "
-                    "[--step N] [--reps N] [--batch N] [--precision exact|fast] "
-                    "[--kv-type f32|f16]\n");
+    fprintf(stderr,
+            "usage: bench_cpu MODEL|synthetic:SHAPE [--threads N] [--prompt N] [--decode N] "
+            "[--step N] [--reps N] [--batch N] [--precision exact|fast] "
+            "[--kv-type f32|f16]\n");
     return 2;
 }
 
@@ -139,7 +143,8 @@ int main(int argc, char **argv) {
     }
     if (optind + 1 != argc || r.batch > MAX_BATCH) return usage();
     struct err e;
-    struct model *m = model_open(argv[optind], &e);
+    const char *path = argv[optind], *made = strstr(path, "synthetic:") == path ? path + 10 : NULL;
+    struct model *m = made ? synthetic_open(made, HOME_DEFAULT_MODEL, &e) : model_open(path, &e);
     struct backend_config config = {.model = m,
                                     .threads = threads,
                                     .max_seqs = r.batch,
