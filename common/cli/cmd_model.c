@@ -29,8 +29,8 @@ enum { INFO = 1, TOKENIZE = 2, DETOKENIZE = 4, FOLDER = 8 }; /* which commands h
 #define T struct options
 static const struct option_flag flags[] = {
     OPTION_FILE(T, model, "model", "FILE",
-                "the GGUF file (" HOME_DEFAULT_MODEL "); tokenize and detokenize need no weights "
-                "in it"),
+                "a GGUF file or a Hugging Face folder (" HOME_DEFAULT_MODEL "); tokenize and "
+                "detokenize need no weights in a GGUF file"),
     OPTION_SWITCH(T, chat, "chat", "TEXT is a user's message: apply the model's chat template",
                   .only = TOKENIZE),
     OPTION_SWITCH(T, special, "special",
@@ -53,19 +53,20 @@ static const struct command *const model_commands[] = {&model_info_command, &mod
                                                        &model_tokenizer_command, NULL};
 #define EXITS "0 done; 2 the file, the text or a flag is wrong"
 
-const struct command model_info_command = {
-    .name = "model info",
-    .summary = "show what a model file holds",
-    .run = run_info,
-    .usage = "[FILE] [--tensors] [--json]",
-    .about = "The shape of a GGUF model, its tensors by type, its tokenizer.",
-    .flags = flags,
-    .args = {"FILE"},
-    .max_args = 1,
-    .exits = EXITS,
-    .examples = "servelab model info",
-    .variant = INFO,
-    .share = model_commands};
+const struct command model_info_command = {.name = "model info",
+                                           .summary = "show what a model file holds",
+                                           .run = run_info,
+                                           .usage = "[FILE] [--tensors] [--json]",
+                                           .about =
+                                               "The shape of a model (a GGUF file or a Hugging "
+                                               "Face folder), its tensors by type, its tokenizer.",
+                                           .flags = flags,
+                                           .args = {"FILE"},
+                                           .max_args = 1,
+                                           .exits = EXITS,
+                                           .examples = "servelab model info",
+                                           .variant = INFO,
+                                           .share = model_commands};
 
 const struct command model_tokenize_command = {
     .name = "model tokenize",

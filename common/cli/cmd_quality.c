@@ -65,7 +65,8 @@ struct quality_args {
 
 #define T struct quality_args
 static const struct option_flag flags[] = {
-    OPTION_FILE(T, model, "model", "FILE", "a GGUF file (the embedded model)"),
+    OPTION_FILE(T, model, "model", "FILE",
+                "a GGUF file or a Hugging Face folder (the embedded model)"),
     OPTION_INT(T, logs, "logs", "N", 1, 10000,
                "logs to ask about (50); prompts vary most from log to log"),
     OPTION_INT(T, per_kind, "per-kind", "N", 1, 100, "questions of each kind about each log (12)"),

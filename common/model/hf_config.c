@@ -59,6 +59,7 @@ static const struct rule {
     {"auto_map", ONLY, {0}},
 
     {"_name_or_path", DESCRIPTIVE, {0}},
+    {"_model_name_or_path", DESCRIPTIVE, {0}},
     {"transformers_version", DESCRIPTIVE, {0}},
     {"torch_dtype", DESCRIPTIVE, {0}}, /* the files say how weights are stored */
     {"dtype", DESCRIPTIVE, {0}},

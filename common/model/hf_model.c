@@ -64,7 +64,12 @@ struct gguf *hf_model_open(const char *folder, struct err *e) {
     struct gguf *g = NULL;
     uint8_t *header = NULL;
     size_t n = 0;
-    cJSON *config = hf_read_json(folder, "config.json", NULL, e);
+    bool found;
+    cJSON *config = hf_read_json(folder, "config.json", &found, e);
+    if (!found)
+        err_at(e, 0, "config.json",
+               "is not in the folder; name a GGUF file, or the folder of a model with its "
+               "config.json, tokenizer.json and safetensors");
     l.h = calloc(1, sizeof *l.h);
     if (!l.h) err_set(e, "out of memory");
     write_name(folder, &keys);

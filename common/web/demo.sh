@@ -2,7 +2,7 @@
 # demo.sh [MODEL]: sends one request from a real browser to a real model, shows its record, grades lab 01, and simulates a
 # queue.
 #
-#   MODEL   tiny (default, the model in this tree), smollm2 (fetched by `make model`), or the path of a GGUF file
+#   MODEL   tiny (default, the model in this tree), smollm2 (fetched by `make model`), or the path of a GGUF file or a folder
 #
 # The results are in build/demo: record.json, page.png, sweep/curve.svg, the server's log. Without a browser the built-in
 # client takes its place, on its own clock, and the output says so. Every process it started is ended, on Ctrl-C too.
@@ -85,7 +85,7 @@ find_model() {
         ;;
     *) file=$model ;;
     esac
-    [ -r "$file" ] || give_up 2 "no model $file; MODEL is tiny, smollm2 or the path of a GGUF file"
+    [ -r "$file" ] || give_up 2 "no model $file; MODEL is tiny, smollm2 or the path of a GGUF file or of a Hugging Face folder"
 }
 
 start_server() { # start_server LOG FLAGS...: `servelab serve` with these flags

@@ -98,7 +98,7 @@ SCALING = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_f
 # name, variant, change, what the line must say
 CASES = [
     # config.json
-    ("no config.json", "llama2", remove("config.json"), ["config.json", "No such file"]),
+    ("no config.json", "llama2", remove("config.json"), ["config.json", "not in the folder", "GGUF file"]),
     ("a config.json that ends early", "llama2", add("config.json", '{\n"model_type": "llama",\n'), ["config.json:3", "cut off"]),
     ("config.json is a list", "llama2", add("config.json", "[]"), ["config.json", "not a JSON object"]),
     ("an unknown architecture", "llama2", field("model_type", "gpt_neox"), ["config.json: model_type", "'gpt_neox'", "qwen2"]),
