@@ -1,7 +1,9 @@
 """small_folder.py: writes small Hugging Face folders for tests, independent of the C code and with the standard library
-alone: config.json and safetensors files with random weights that are the same on every machine.
+alone: config.json and safetensors files with random weights that are the same on every machine; and the same models as
+GGUF files.
 """
-import json, os, random, struct
+import json, math, os, random, struct
+import small_gguf
 
 D, FFN, VOCAB, CONTEXT = 32, 48, 37, 256
 LLAMA = dict(model_type="llama", architectures=["LlamaForCausalLM"], rms_norm_eps=1e-5)
@@ -96,11 +98,15 @@ def write_json(folder, name, doc):
         json.dump(doc, f)
 
 
+def weights(name):
+    """(name, dtype, shape, bytes) of each tensor."""
+    r, dtype = random.Random("weights of " + name), VARIANTS[name][1]
+    return [(t, dtype, s, packed(values(r, t, s), dtype)) for t, s in shapes(config(name)).items()]
+
+
 def write(folder, name):
     """Writes variant `name` and returns its config."""
-    c, (_, dtype, files) = config(name), VARIANTS[name]
-    r = random.Random("weights of " + name)
-    tensors = [(t, dtype, s, packed(values(r, t, s), dtype)) for t, s in shapes(c).items()]
+    c, files, tensors = config(name), VARIANTS[name][2], weights(name)
     os.makedirs(folder, exist_ok=True)
     write_json(folder, "config.json", c)
     weight_map = {}
@@ -114,3 +120,92 @@ def write(folder, name):
         write_json(folder, "model.safetensors.index.json",
                    {"metadata": {"total_size": sum(len(t[3]) for t in tensors)}, "weight_map": weight_map})
     return c
+
+
+# ---- the same models as GGUF files -----------------------------------------------------------------------------------
+def unpacked(raw, dtype):
+    if dtype == "BF16":
+        return [struct.unpack("<f", b"\0\0" + raw[i:i + 2])[0] for i in range(0, len(raw), 2)]
+    return list(struct.unpack("<%d%s" % (len(raw) // (4 if dtype == "F32" else 2), {"F32": "f", "F16": "e"}[dtype]), raw))
+
+
+def neighbours(v, shape, heads):
+    """Rows of q or k as GGUF's llama files order them: the two halves of a rotation side by side."""
+    rows, cols = shape
+    half = rows // heads // 2
+    order = [h * 2 * half + part * half + i for h in range(heads) for i in range(half) for part in range(2)]
+    return [v[r * cols + k] for r in order for k in range(cols)]
+
+
+NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+         "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+         "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+         "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
+
+
+def gguf_name(name):
+    parts = name.rsplit(".", 1)
+    if not name.startswith("model.layers."):
+        return NAMES[parts[0]] + "." + parts[1]
+    _, _, layer, rest = parts[0].split(".", 3)
+    return f"blk.{layer}.{NAMES[rest]}.{parts[1]}"
+
+
+def gguf_keys(c):
+    """As llama.cpp's converter writes them."""
+    arch = "qwen2" if c["model_type"] == "qwen2" else "llama"
+    u32, f32, word = small_gguf.u32, small_gguf.f32, lambda k, v: small_gguf.key(k, 8, small_gguf.text(v))
+    head = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    rope = c.get("rope_scaling") or c.get("rope_parameters") or {}
+    keys = [word("general.architecture", arch)]
+    for k, v in (("block_count", c["num_hidden_layers"]), ("context_length", CONTEXT), ("embedding_length", c["hidden_size"]),
+                 ("feed_forward_length", c["intermediate_size"]), ("attention.head_count", c["num_attention_heads"]),
+                 ("attention.head_count_kv", c["num_key_value_heads"]), ("attention.key_length", head),
+                 ("attention.value_length", head), ("rope.dimension_count", head)):
+        keys.append(u32(f"{arch}.{k}", v))
+    keys += [f32(arch + ".attention.layer_norm_rms_epsilon", c["rms_norm_eps"]),
+             f32(arch + ".rope.freq_base", rope.get("rope_theta", c.get("rope_theta", 1e4)))]
+    kind = rope.get("rope_type", rope.get("type"))
+    if kind in ("linear", "yarn"):
+        keys += [word(arch + ".rope.scaling.type", kind), f32(arch + ".rope.scaling.factor", rope["factor"])]
+    if kind == "yarn":
+        keys.append(u32(arch + ".rope.scaling.original_context_length", rope["original_max_position_embeddings"]))
+        for field, k in (("beta_fast", "yarn_beta_fast"), ("beta_slow", "yarn_beta_slow")):
+            if field in rope:
+                keys.append(f32(f"{arch}.rope.scaling.{k}", rope[field]))
+        if "attention_factor" in rope:
+            keys.append(f32(arch + ".rope.scaling.attn_factor", rope["attention_factor"] / (1 + 0.1 * math.log(rope["factor"]))))
+    if c["model_type"] == "mistral" and c["sliding_window"]:
+        keys.append(u32(arch + ".attention.sliding_window", c["sliding_window"]))
+    if c.get("use_sliding_window"):
+        slides = [i >= c["max_window_layers"] for i in range(c["num_hidden_layers"])]
+        keys += [u32(arch + ".attention.sliding_window", c["sliding_window"]),
+                 small_gguf.key(arch + ".attention.sliding_window_pattern", 9, struct.pack("<IQ", 7, len(slides)) + bytes(slides))]
+    return keys
+
+
+def llama3_factors(c):
+    rope = c.get("rope_scaling") or c.get("rope_parameters")
+    head, theta = c["hidden_size"] // c["num_attention_heads"], rope.get("rope_theta", c.get("rope_theta"))
+    low, high, old, factor = (rope[k] for k in ("low_freq_factor", "high_freq_factor", "original_max_position_embeddings", "factor"))
+    out = []
+    for i in range(0, head, 2):
+        wave = 2 * math.pi * theta ** (i / head)
+        smooth = (old / wave - low) / (high - low)
+        out.append(1.0 if wave < old / high else factor if wave > old / low else 1 / ((1 - smooth) / factor + smooth))
+    return out
+
+
+def write_gguf(path, name):
+    """The variant as a GGUF file, in F32."""
+    c, tensors, numbers = config(name), [], {}
+    for t, dtype, shape, raw in weights(name):
+        v, part = unpacked(raw, dtype), t.split(".")[-2]
+        if c["model_type"] != "qwen2" and part in ("q_proj", "k_proj"):
+            v = neighbours(v, shape, c["num_attention_heads" if part == "q_proj" else "num_key_value_heads"])
+        tensors.append((gguf_name(t), shape[::-1]))
+        numbers[gguf_name(t)] = v
+    if "low_freq_factor" in (c.get("rope_scaling") or c.get("rope_parameters") or {}):
+        numbers["rope_freqs.weight"] = llama3_factors(c)
+        tensors.append(("rope_freqs.weight", (len(numbers["rope_freqs.weight"]),)))
+    small_gguf.write(path, gguf_keys(c), tensors, numbers)
