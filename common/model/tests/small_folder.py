@@ -196,7 +196,7 @@ def llama3_factors(c):
     return out
 
 
-def write_gguf(path, name):
+def write_gguf(path, name, more_keys=()):
     """The variant as a GGUF file, in F32."""
     c, tensors, numbers = config(name), [], {}
     for t, dtype, shape, raw in weights(name):
@@ -208,4 +208,4 @@ def write_gguf(path, name):
     if "low_freq_factor" in (c.get("rope_scaling") or c.get("rope_parameters") or {}):
         numbers["rope_freqs.weight"] = llama3_factors(c)
         tensors.append(("rope_freqs.weight", (len(numbers["rope_freqs.weight"]),)))
-    small_gguf.write(path, gguf_keys(c), tensors, numbers)
+    small_gguf.write(path, gguf_keys(c) + list(more_keys), tensors, numbers)

@@ -42,16 +42,35 @@ def write_folder(tmp, name, tokenizer, **config):
     return folder
 
 
-def open_vocabulary(path, pieces):
-    """A GGUF file with a SentencePiece vocabulary: [text, score, kind]."""
-    texts, scores, kinds = zip(*pieces)
-    k = small_gguf.key
-    small_gguf.write(path, [k("general.architecture", 8, small_gguf.text("llama")),
-                            k("tokenizer.ggml.model", 8, small_gguf.text("llama")),
-                            k("tokenizer.ggml.tokens", 9, small_gguf.strings(texts)),
-                            k("tokenizer.ggml.scores", 9, struct.pack("<IQ%df" % len(scores), 6, len(scores), *scores)),
-                            k("tokenizer.ggml.token_type", 9, struct.pack("<IQ%di" % len(kinds), 5, len(kinds), *kinds)),
-                            small_gguf.u32("tokenizer.ggml.bos_token_id", 1), small_gguf.u32("tokenizer.ggml.eos_token_id", 2)])
+def vocabulary_keys(pieces, scores=None):
+    """The keys of a GGUF file with a SentencePiece vocabulary: [text, score, kind]."""
+    texts, own, kinds = zip(*pieces)
+    k, scores = small_gguf.key, own if scores is None else scores
+    return [k("tokenizer.ggml.model", 8, small_gguf.text("llama")), k("tokenizer.ggml.tokens", 9, small_gguf.strings(texts)),
+            k("tokenizer.ggml.scores", 9, struct.pack("<IQ%df" % len(scores), 6, len(scores), *scores)),
+            k("tokenizer.ggml.token_type", 9, struct.pack("<IQ%di" % len(kinds), 5, len(kinds), *kinds)),
+            small_gguf.u32("tokenizer.ggml.bos_token_id", 1), small_gguf.u32("tokenizer.ggml.eos_token_id", 2)]
+
+
+def write_vocabulary(path, *args):
+    small_gguf.write(path, [small_gguf.key("general.architecture", 8, small_gguf.text("llama"))] + vocabulary_keys(*args))
+
+
+def wrong_vocabularies(tmp, pieces):
+    at, byte = [p for p, _, _ in pieces].index("\u2581the"), [p for p, _, _ in pieces].index("<0x41>")
+    other = lambda i, piece: pieces[:i] + [piece] + pieces[i + 1:]
+    for name, args, wanted in (
+            ("a score too few", (pieces, [0.0] * (len(pieces) - 1)), ["tokenizer.ggml.scores", f"{len(pieces) - 1} entries"]),
+            ("a score that is no number", (pieces, [float("nan")] * len(pieces)), ["tokenizer.ggml.scores", "element 0"]),
+            ("a piece of an unknown character", (other(at, ["\u2581the\u0bf5", -1.0, 1]),), [f"token {at}", "no token by itself"]),
+            ("a piece of 600 bytes", (other(at, ["e" * 600, -1.0, 1]),), [f"token {at}", "600 bytes"]),
+            ("a byte in words", (other(byte, ["<0x4g>", 0.0, 6]),), [f"token {byte}", "<0x41>"]),
+            ("a byte fewer", (other(byte, ["", 0.0, 5]),), ["0x41", "byte fallback"])):
+        path = os.path.join(tmp, "wrong.gguf")
+        write_vocabulary(path, *args)
+        p = subprocess.run([SERVELAB, "model", "tokenize", "--model", path, "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        err = p.stderr.decode()
+        check(p.returncode == 2 and err.count("\n") == 1 and all(w in err for w in wanted), name, err)
 
 
 def read_golden():
@@ -128,9 +147,10 @@ def main():
             check((t.get("bos"), t.get("eos")) == (names["<s>"], names["</s>"]) and
                   t["adds_bos"] == ("<s>" in json.dumps(v["tokenizer"]["post_processor"])), f"{name}: its special tokens", t)
         path = os.path.join(tmp, "vocab.gguf")
-        open_vocabulary(path, golden[SENTENCEPIECE]["pieces"])
+        write_vocabulary(path, golden[SENTENCEPIECE]["pieces"])
         compare(path, "scores in a GGUF file", golden[SENTENCEPIECE]["texts"])
         wrong_tokenizers(tmp, golden["folders"]["spm-each"]["tokenizer"], golden["folders"]["llama-bpe"]["tokenizer"])
+        wrong_vocabularies(tmp, golden[SENTENCEPIECE]["pieces"])
         does_not_belong(tmp, golden["folders"]["spm-each"]["tokenizer"])
     print("1..%d" % n)
     return 1 if failed else 0
