@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENDS = 6 };
+enum {
+    MAX_ENDS = 6,
+    MAX_PADDING = 4096 /* rows of an embedding without a token; published models have up to 421 */
+};
 
 struct source {
     const cJSON *json;   /* tokenizer.json */
@@ -27,6 +30,7 @@ struct source {
 static int read_tokens(struct source *s);
 static int write_merges(struct source *s);
 static int write_way_of_splitting(struct source *s);
+static int check_belonging(struct source *s, const cJSON *config);
 static int write_roles(struct source *s, const cJSON *config, const cJSON *generation);
 static int write_template(struct source *s, const char *folder);
 
@@ -66,6 +70,7 @@ int hf_tokenizer_keys(const char *folder, const cJSON *config, struct gguf_keys 
     if (rc == 0) write_tokens(&s);
     if (rc == 0 && (write_merges(&s) || write_way_of_splitting(&s)))
         rc = hf_in_file("tokenizer.json", e);
+    if (rc == 0) rc = check_belonging(&s, config);
     if (rc == 0) rc = write_roles(&s, config, generation);
     if (rc == 0) rc = write_template(&s, folder);
     free(s.texts);
@@ -337,6 +342,23 @@ static int32_t named(struct source *s, const char *field) {
            cJSON_IsString(v) ? v->valuestring : "?");
     hf_in_file("tokenizer_config.json", s->e);
     return -2;
+}
+
+/* The tokens of the tokenizer are those of the model, but for padding. */
+static int check_belonging(struct source *s, const cJSON *config) {
+    const cJSON *rows = at(config, "vocab_size"), *bos = at(config, "bos_token_id");
+    if (cJSON_IsNumber(rows) && s->n < rows->valuedouble - MAX_PADDING) {
+        err_at(s->e, 0, "model.vocab",
+               "has %d tokens, but vocab_size is %.0f in config.json; does the tokenizer belong to "
+               "this model?",
+               s->n, rows->valuedouble);
+        return hf_in_file("tokenizer.json", s->e);
+    }
+    if (!cJSON_IsNumber(bos) || bos->valuedouble < s->n) return 0;
+    err_at(s->e, 0, "bos_token_id",
+           "is %.0f, but tokenizer.json has %d tokens; does the tokenizer belong to this model?",
+           bos->valuedouble, s->n);
+    return hf_in_file("config.json", s->e);
 }
 
 /* Adds ids from config.json or generation_config.json: a number, or an array of some. */

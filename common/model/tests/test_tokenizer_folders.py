@@ -130,9 +130,11 @@ def does_not_belong(tmp, tokenizer):
     p = subprocess.run([SERVELAB, "model", "info", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     err = p.stderr.decode()
     check(p.returncode == 2 and "tokenizer.json: tokens" in err and "37 rows" in err, "a tokenizer of another model", err)
-    small_folder.write_json(folder, "config.json", dict(small_folder.config("llama2"), eos_token_id=5000))
-    p = subprocess.run([SERVELAB, "model", "info", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-    check(p.returncode == 2 and b"does the tokenizer belong" in p.stderr, "an end that is no token", p.stderr)
+    for field, value in (("eos_token_id", 5000), ("eos_token_id", [2, 5000]), ("bos_token_id", 5000), ("vocab_size", 32000)):
+        small_folder.write_json(folder, "config.json", dict(small_folder.config("llama2"), **{field: value}))
+        p = subprocess.run([SERVELAB, "model", "info", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        check(p.returncode == 2 and b"does the tokenizer belong" in p.stderr and field.encode() in p.stderr,
+              f"{field} of another model's tokenizer", p.stderr)
 
 
 def main():
