@@ -189,12 +189,19 @@ static void info_json(const struct facts *f, const char *path) {
         const struct {
             const char *key;
             double v;
-        } numbers[] = {{"vocab_size", c->vocab_size}, {"d_model", c->d_model},
-                       {"n_layers", c->n_layers},     {"n_heads", c->n_heads},
-                       {"n_kv_heads", c->n_kv_heads}, {"head_dim", c->head_dim},
-                       {"d_ffn", c->d_ffn},           {"context_length_tokens", c->context_length},
-                       {"rope_theta", c->rope_theta}, {"rope_scale", c->rope_scale},
-                       {"rms_eps", c->rms_eps}};
+        } numbers[] = {{"vocab_size", c->vocab_size},
+                       {"d_model", c->d_model},
+                       {"n_layers", c->n_layers},
+                       {"n_heads", c->n_heads},
+                       {"n_kv_heads", c->n_kv_heads},
+                       {"head_dim", c->head_dim},
+                       {"d_ffn", c->d_ffn},
+                       {"context_length_tokens", c->context_length},
+                       {"rope_theta", c->rope_theta},
+                       {"rope_scale", c->rope_scale},
+                       {"rms_eps", c->rms_eps},
+                       {"window_tokens", c->window},
+                       {"yarn_magnitude", c->yarn_magnitude}};
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
             cJSON_AddNumberToObject(o, numbers[i].key, numbers[i].v);
         cJSON_AddBoolToObject(o, "tied", c->tied);

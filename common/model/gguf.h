@@ -3,7 +3,7 @@
  * The file is memory-mapped read-only. Every count, length and offset is checked against the file's
  * size before it is used, so that a truncated or hostile file gives an error that names the key or
  * tensor, not a fault. (A file that is shortened while it is mapped still faults.) Format: ggml
- * project, docs/gguf.md.
+ * project, docs/gguf.md. A Hugging Face folder is opened as if it were such a file.
  */
 #ifndef SERVELAB_MODEL_GGUF_H
 #define SERVELAB_MODEL_GGUF_H

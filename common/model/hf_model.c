@@ -9,6 +9,7 @@
 #include "model/safetensors.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,9 +363,11 @@ static float widen(enum dtype type, const uint8_t *p) {
         memcpy(&f, &bits, sizeof f);
         return f;
     }
-    _Float16 h;
-    memcpy(&h, &half, sizeof h);
-    return (float)h;
+    int exponent = half >> 10 & 31, m = half & 1023;
+    f = exponent == 0    ? ldexpf((float)m, -24)
+        : exponent == 31 ? (m ? NAN : INFINITY)
+                         : ldexpf((float)(1024 + m), exponent - 25);
+    return half & 0x8000 ? -f : f;
 }
 
 /* Norms and biases, which backends take in float32. `at`: room for the vector. */

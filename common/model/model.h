@@ -1,7 +1,8 @@
 /* model.h: opens a Llama-family decoder: its configuration, and a checked view on every weight.
  *
- * The weights are used in place, in a memory-mapped GGUF file. Tensor names follow GGUF
- * ("blk.3.attn_q.weight"). Not here: arithmetic (backend/), the tokenizer (tokenizer.h).
+ * The weights are used in place, in memory-mapped files: GGUF, or the safetensors of a Hugging Face
+ * folder (hf_model.h). Tensor names follow GGUF ("blk.3.attn_q.weight"). Not here: arithmetic
+ * (backend/), the tokenizer (tokenizer.h).
  */
 #ifndef SERVELAB_MODEL_MODEL_H
 #define SERVELAB_MODEL_MODEL_H
@@ -35,7 +36,8 @@ struct model_layer {
 };
 
 /* Which values of a head form the pairs that RoPE rotates: neighbours (2i, 2i+1) in GGUF "llama"
- * files, whose q and k rows are permuted for it; i and i + head_dim/2 in "qwen2" files. */
+ * files, whose q and k rows are permuted for it; i and i + head_dim/2 in "qwen2" files and in
+ * folders. */
 enum rope_pairing { ROPE_NEIGHBOURS, ROPE_HALVES };
 
 struct gguf;
@@ -53,12 +55,12 @@ struct model {
     struct gguf *file;          /* the mapping, and the metadata for the tokenizer */
 };
 
-/* Maps and checks a GGUF file of architecture "llama" or "qwen2": every length, count and offset
- * before use, every tensor's shape against the configuration. Norms and biases are F32; matrices
- * have any of the types above. A key or tensor that would change the arithmetic and that servelab
- * doesn't compute (experts, longrope, softcaps; metadata.c has the list) is an error, and so is an
- * unknown one, because ignoring it would give other answers than the model's. NULL and *e naming
- * key or tensor. Free with model_free. */
+/* Maps and checks a GGUF file of architecture "llama" or "qwen2", or such a folder: every length,
+ * count and offset before use, every tensor's shape against the configuration. Norms and biases are
+ * F32; matrices have any of the types above. A key or tensor that would change the arithmetic and
+ * that servelab doesn't compute (experts, longrope, softcaps; metadata.c has the list) is an error,
+ * and so is an unknown one, because ignoring it would give other answers than the model's. NULL and
+ * *e naming key or tensor. Free with model_free. */
 struct model *model_open(const char *path, struct err *e);
 /* The same over an open file. The model owns the file from this call on; a failure closes it. */
 struct model *model_from_gguf(struct gguf *file, struct err *e);
