@@ -170,6 +170,7 @@ END_TEST
 int main(void) {
     Suite *s = suite_create("forward");
     TCase *t = tcase_create("forward");
+    tcase_set_timeout(t, 300); /* under sanitizers on a busy machine */
     suite_add_tcase(s, t);
     tcase_add_loop_test(t, variants_agree, 0, N_VARIANTS);
     tcase_add_loop_test(t, stored_types_agree, 0, 5);
