@@ -4,8 +4,9 @@
 The folders are those of common/model/tests/small_folder.py: every family, storage type, RoPE variant and window, with
 random weights. transformers loads each folder itself. Compared are all positions of the native backend (TAP), and the
 committed golden logits, which test_folders.py compares the native backend with on every machine; --write makes those anew.
+With build/models/smollm2.gguf, transformers also saves SmolLM2 as a folder in three files, which must give its ids and logits.
 
-Needs torch and transformers. Environment: OBJ, the folder of the test programs.
+Needs torch, transformers and accelerate. Environment: OBJ, the folder of the test programs.
 """
 import json, os, subprocess, sys, tempfile
 import torch, transformers
@@ -33,6 +34,29 @@ def logits_native(folder, ids):
     return [[float(v) for v in row.split()] for row in p.stdout.splitlines()], p.stderr.strip()
 
 
+SMOLLM2 = os.path.join(TOP, "build", "models", "smollm2.gguf")
+TEXT = "The quick brown fox jumps over the lazy dog. It's 12345 o'clock in the caf\u00e9.\n\n  def f(x): return x"
+
+
+def save_smollm2(folder):
+    """Widened by transformers and saved in bfloat16, as a published model; returns the ids of TEXT."""
+    where = dict(pretrained_model_name_or_path=os.path.dirname(SMOLLM2), gguf_file=os.path.basename(SMOLLM2))
+    t = transformers.AutoTokenizer.from_pretrained(**where)
+    read = transformers.AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+    read.config.__dict__.pop("quantization_config", None)
+    model = transformers.AutoModelForCausalLM.from_config(read.config)
+    model.load_state_dict(read.state_dict(), strict=False)
+    model.to(torch.bfloat16).save_pretrained(folder, max_shard_size="100MB")
+    t.save_pretrained(folder)
+    return t(TEXT, add_special_tokens=False).input_ids
+
+
+def ids_native(folder):
+    servelab = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
+    p = subprocess.run([servelab, "model", "tokenize", "--model", folder, "--json", TEXT], stdout=subprocess.PIPE, text=True)
+    return json.loads(p.stdout or "{}").get("ids")
+
+
 def difference(a, b):
     if len(a) != len(b) or any(len(x) != len(y) for x, y in zip(a, b)):
         return float("inf")
@@ -57,6 +81,16 @@ def main():
                 n, failed = n + 1, failed + (error > most)
                 print(f"{'not ' if error > most else ''}ok {n} - {name}: {what} differs by {error:.1e} of the greatest logit"
                       + (f"; {why}" if why else ""))
+    if os.path.exists(SMOLLM2):
+        with tempfile.TemporaryDirectory() as folder:
+            ids = save_smollm2(folder)
+            error = difference(logits_native(folder, ids)[0], logits_hf(folder, ids))
+            for ok, what in ((ids_native(folder) == ids, f"{len(ids)} ids"), (error <= NATIVE, f"native differs by {error:.1e}")):
+                n, failed = n + 1, failed + (not ok)
+                print(f"{'' if ok else 'not '}ok {n} - SmolLM2 as a folder: {what}")
+    else:
+        n += 1
+        print(f"ok {n} - SmolLM2 as a folder # SKIP make model has not brought it")
     print(f"1..{n}")
     if write:
         rows = ",\n".join(f'"{k}": [\n' + ",\n".join(json.dumps(row) for row in v) + "]" for k, v in golden.items())
