@@ -170,14 +170,21 @@ int spm_encode(const struct bpe *b, const struct vocab *v, enum spm_prefix prefi
     int32_t *ids = malloc((n + 1) * sizeof *ids);
     if (!ids) return err_set(e, "out of memory for a text of %zu bytes", n);
     size_t n_ids = 0;
-    if (has_prefix(prefix, text, n, first)) n_ids += character(b, v, " ", 1, ids);
-    for (size_t at = 0; at < n;) {
-        size_t len = utf8_char_bytes(text + at, n - at);
+    int rc = 0;
+    bool blank = has_prefix(prefix, text, n, first), before = blank;
+    if (blank) n_ids += character(b, v, " ", 1, ids);
+    for (size_t at = 0, len; rc == 0 && at < n; at += len) {
+        len = utf8_char_bytes(text + at, n - at);
         if (len == 0) len = 1;
+        blank = begins_with_blank(text + at, n - at);
+        if (blank && !before && v->blanks_lead) { /* no merge joins the two sides */
+            rc = bpe_merge(b, ids, n_ids, out, e);
+            n_ids = 0;
+        }
         n_ids += character(b, v, text + at, len, ids + n_ids);
-        at += len;
+        before = blank;
     }
-    int rc = bpe_merge(b, ids, n_ids, out, e);
+    if (rc == 0) rc = bpe_merge(b, ids, n_ids, out, e);
     free(ids);
     return rc;
 }

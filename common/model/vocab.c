@@ -171,6 +171,12 @@ static int64_t decode(const struct vocab *v, const struct token *t, struct gguf_
     return (int64_t)text.n;
 }
 
+static bool blanks_lead(const struct token *t) {
+    uint32_t i = 0;
+    while (i < t->n && t->bytes[i] == ' ') i++;
+    return !memchr(t->bytes + i, ' ', t->n - i);
+}
+
 /* Copies the tokens' bytes into one block. */
 static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err *e) {
     size_t total = 1;
@@ -180,6 +186,7 @@ static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err 
                           (unsigned long long)texts[i].n);
         total += texts[i].n;
     }
+    v->blanks_lead = v->sentencepiece;
     v->blob = malloc(total);
     if (!v->blob) return err_set(e, "out of memory for the vocabulary");
     char *at = v->blob;
@@ -192,6 +199,7 @@ static int copy_texts(struct vocab *v, const struct gguf_str *texts, struct err 
         t->bytes = at;
         t->n = (uint32_t)n;
         at += n;
+        if (t->kind == TOKEN_NORMAL) v->blanks_lead &= blanks_lead(t);
     }
     return 0;
 }

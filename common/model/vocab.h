@@ -46,6 +46,7 @@ struct vocab {
     int32_t n;
     char *blob;
     bool sentencepiece;
+    bool blanks_lead; /* `sentencepiece`, and no NORMAL token has a blank after another character */
     struct byte_map ordinary; /* NORMAL tokens, and BYTE tokens unless `sentencepiece` */
     struct byte_map added;    /* CONTROL and USER_DEFINED tokens */
 };

@@ -56,6 +56,31 @@ def write_vocabulary(path, *args):
     small_gguf.write(path, [small_gguf.key("general.architecture", 8, small_gguf.text("llama"))] + vocabulary_keys(*args))
 
 
+def by_definition(pieces, text):
+    """SentencePiece's BPE as it is defined: join the pair whose piece has the highest score, the leftmost of equals."""
+    ids, score = {p: i for i, (p, _, k) in enumerate(pieces) if k == 1}, {p: s for p, s, k in pieces if k == 1}
+    symbols = list(("\u2581" + text).replace(" ", "\u2581"))
+    while True:
+        pairs = [(-score[a + b], i) for i, (a, b) in enumerate(zip(symbols, symbols[1:])) if a + b in score]
+        if not pairs:
+            return [ids[s] for s in symbols]
+        i = min(pairs)[1]
+        symbols[i:i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+def blanks_inside(tmp, pieces):
+    """A vocabulary in which a piece spans two words: text can't be cut at its blanks."""
+    spanning = [[p, s - 4, k] for p, s, k in pieces] + [["e\u2581s", -1.0, 1], ["d\u2581", -2.0, 1], ["e\u2581s\u2581", -3.0, 1]]
+    path = os.path.join(tmp, "spanning.gguf")
+    write_vocabulary(path, spanning)
+    texts = ["the server", "one small and  the e s s", " e s e s e s", "and and d d  d", "the same size and the end "]
+    for name, p in (("pieces", pieces), ("spanning pieces", spanning)):
+        write_vocabulary(path, p)
+        wrong = [(s, ours(path, s), by_definition(p, s)) for s in texts if ours(path, s) != by_definition(p, s)]
+        check(not wrong, f"{name}: as defined", wrong[:1])
+    check(len(by_definition(spanning, texts[2])) < len(by_definition(pieces, texts[2])), "spanning pieces are used")
+
+
 def wrong_vocabularies(tmp, pieces):
     at, byte = [p for p, _, _ in pieces].index("\u2581the"), [p for p, _, _ in pieces].index("<0x41>")
     other = lambda i, piece: pieces[:i] + [piece] + pieces[i + 1:]
@@ -152,6 +177,7 @@ def main():
         write_vocabulary(path, golden[SENTENCEPIECE]["pieces"])
         compare(path, "scores in a GGUF file", golden[SENTENCEPIECE]["texts"])
         wrong_tokenizers(tmp, golden["folders"]["spm-each"]["tokenizer"], golden["folders"]["llama-bpe"]["tokenizer"])
+        blanks_inside(tmp, golden[SENTENCEPIECE]["pieces"])
         wrong_vocabularies(tmp, golden[SENTENCEPIECE]["pieces"])
         does_not_belong(tmp, golden["folders"]["spm-each"]["tokenizer"])
     print("1..%d" % n)
