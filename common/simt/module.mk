@@ -13,7 +13,7 @@ SIMT_INSTALLED := $(SIMT_HEADERS:common/simt/include/%=$(SIMT_HOME)/include/%)
 # the rewriter goes into the library, where its fuzzer finds it
 SIMT_REWRITER := common/simt/driver/tokens.c $(wildcard common/simt/driver/rewrite*.c)
 COMMON_SRC += $(SIMT_REWRITER)
-SIMT_DRIVER_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(filter-out $(SIMT_REWRITER),$(wildcard common/simt/driver/*.c)))
+SIMT_DRIVER_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(filter-out $(SIMT_REWRITER),$(wildcard common/simt/driver/*.c common/simt/ir/*.c)))
 
 EXTRA_PROGRAMS += $(BIN)/simtcc $(SIMT_HOME)/libsimt.a $(SIMT_HOME)/libsimt_check.a $(SIMT_INSTALLED)
 

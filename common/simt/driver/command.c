@@ -2,6 +2,8 @@
 #include "command.h"
 #include "rewrite.h"
 
+#include "../ir/instrument.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -120,6 +122,19 @@ static const char *const check_clang[] = {"-fsanitize=thread",
                                           "-mllvm", /* or a vector is loaded by elements */
                                           "-disable-vector-combine",
                                           NULL};
+/* The same code without hooks; they come later. A jump table is a jump through a pointer; printf
+ * stays printf. */
+static const char *const check_ir[] = {"-emit-llvm",
+                                       "-fno-vectorize",
+                                       "-fno-slp-vectorize",
+                                       "-fno-unroll-loops",
+                                       "-fno-jump-tables",
+                                       "-fno-builtin-printf",
+                                       "-mllvm",
+                                       "-disable-loop-idiom-all",
+                                       "-mllvm",
+                                       "-disable-vector-combine",
+                                       NULL};
 static const char *const cuda_flags[] = {"-D__CUDACC__=1",       "-D__SIMT__=1",
                                          "-DSERVELAB_SIMT=1",    "-Wno-unknown-pragmas",
                                          "-Wno-unused-function", NULL};
@@ -137,6 +152,7 @@ static void common_flags(const struct command *c, const struct paths *p, struct 
     if (device) {
         words_add(w, "-std=c++17");
         words_add(w, "-ftls-model=initial-exec");
+        words_add(w, "-fno-math-errno");          /* as on a GPU: a root is one instruction */
         words_add(w, "-fstack-clash-protection"); /* so that an overrun meets the guard page */
         words_add_all(w, cuda_flags);
         if (c->check) words_add(w, "-DSIMT_CHECK=1");
@@ -179,6 +195,13 @@ static int rewrite_file(const char *source, const char *from, const char *to) {
     return good ? DONE : OUR_FAULT;
 }
 
+static int put_hooks(const struct command *c, const char *bitcode, const char *object) {
+    char message[1024];
+    int rc = instrument(c->cxx, bitcode, object, c->kernel, message, sizeof message);
+    if (rc != DONE) fprintf(stderr, "%s%s\n", rc == REFUSED ? "" : "simtcc: ", message);
+    return rc;
+}
+
 static int compile_cu(const struct command *c, const struct paths *p, const char *source,
                       const char *object) {
     bool clang = strstr(c->cxx, "clang") != NULL;
@@ -198,13 +221,16 @@ static int compile_cu(const struct command *c, const struct paths *p, const char
     w = (struct words){0};
     words_add(&w, c->cxx);
     common_flags(c, p, &w, true);
-    if (c->check) words_add_all(&w, clang ? check_clang : check_gcc);
+    const char *bitcode = keep_string("%s/%s", p->work, "kernel.bc");
+    if (c->check) words_add_all(&w, c->ir ? check_ir : clang ? check_clang : check_gcc);
+    if (c->kernel) words_add(&w, "-fno-exceptions");
     if (clang) words_add(&w, "-Wno-unused-command-line-argument"); /* -I and -D are done with */
-    const char *last[] = {"-x", "c++-cpp-output", "-c", rewritten, "-o", object, NULL};
+    const char *last[] = {"-x", "c++-cpp-output",         "-c", rewritten,
+                          "-o", c->ir ? bitcode : object, NULL};
     words_add_all(&w, last);
     rc = run(&w);
     free(w.list);
-    return rc;
+    return rc == DONE && c->ir ? put_hooks(c, bitcode, object) : rc;
 }
 
 /* C and C++ of the host: not instrumented, so a harness runs at full speed. */

@@ -12,6 +12,8 @@ void words_add(struct words *w, const char *word);
 
 struct command {
     bool check, keep, only_object, only_text, shared;
+    bool ir;            /* --hooks=ir: the calls of the checks are ours (ir/instrument.h) */
+    const char *kernel; /* the file is this one kernel, for the grader; or NULL */
     const char *cxx, *output;
     struct words inputs, compile, link; /* files; what goes to the compiler; to the linker */
 };

@@ -120,6 +120,11 @@ static void announce_kernels(struct rewriter *r) {
         if (k->open && !k->is_template && bodies == 1) {
             char *file = rewrite_quoted(t->files[t->list[k->name].file]);
             char *bounds = k->bounds ? rewrite_text(r, k->bounds, k->bounds_end) : NULL;
+            if (bounds) /* for --hooks=ir, which drops the registration below */
+                rewrite_edit(r, k->close + 1, k->close + 1,
+                             " static const int simt_bounds_%s __asm__(\"simt_bounds_%s\") "
+                             "__attribute__((used)) = (int)(%s);",
+                             name, name, bounds);
             rewrite_edit(r, k->close + 1, k->close + 1,
                          " static simt_kernel_announced simt_kernel_%s(%s, \"%s\", %s, %d, "
                          "(int)(%s));",
@@ -148,13 +153,15 @@ static bool opens_type(const struct tokens *t, int open) {
     return false;
 }
 
-/* Device variables are in one section, in order and padded: an overrun of one hits its padding
- * instead of the next. */
-#define IN_ORDER "__attribute__((section(\"simt_device\"), used, aligned(64)))"
+/* Device variables are in one section, constants in another, in order and padded: an overrun of one
+ * hits its padding instead of the next. */
+#define IN_ORDER "__attribute__((section(\"%s\"), used, aligned(64)))"
 
 /* The names between a qualifier and the semicolon: each before [ = { , or ; */
-static void announce_variables(struct rewriter *r, int qualifier, const char *kind) {
+static void announce_variables(struct rewriter *r, int qualifier, bool constant) {
     const struct tokens *t = &r->t;
+    const char *kind = constant ? "SIMT_SYMBOL_CONSTANT" : "SIMT_SYMBOL_DEVICE";
+    const char *section = constant ? "simt_constant" : "simt_device";
     int end = qualifier;
     while (end < t->count && !token_is(t, end, ";"))
         end = token_is(t, end, "{") || token_is(t, end, "(") ? token_closer(t, end) + 1 : end + 1;
@@ -162,7 +169,7 @@ static void announce_variables(struct rewriter *r, int qualifier, const char *ki
     int last = -1;
     bool done = false; /* this declarator's name is known */
     bool padded = !fixed_value(t, qualifier, end);
-    if (padded) rewrite_edit(r, qualifier, qualifier, "%s", IN_ORDER);
+    if (padded) rewrite_edit(r, qualifier, qualifier, IN_ORDER, section);
     for (int i = token_next(t, qualifier); i <= end; i = token_next(t, i)) {
         bool stop = token_is(t, i, ";") || token_is(t, i, ","), value = token_is(t, i, "=");
         if (token_is(t, i, "{") && opens_type(t, i)) {
@@ -175,8 +182,8 @@ static void announce_variables(struct rewriter *r, int qualifier, const char *ki
                          " static simt_symbol_announced simt_symbol_%s(&%s, \"%s\", %s);", name,
                          name, name, kind);
             if (padded)
-                rewrite_edit(r, end + 1, end + 1, " static char simt_pad_%s[64] %s;", name,
-                             IN_ORDER);
+                rewrite_edit(r, end + 1, end + 1, " static char simt_pad_%s[64] " IN_ORDER ";",
+                             name, section);
             free(name);
             done = true;
         }
@@ -224,7 +231,7 @@ static void declare_device(struct rewriter *r, int i) {
         return;
     for (int k = i; k < mark; k = token_next(t, k))
         if (token_is(t, k, "__shared__")) return;
-    announce_variables(r, i, constant ? "SIMT_SYMBOL_CONSTANT" : "SIMT_SYMBOL_DEVICE");
+    announce_variables(r, i, constant);
 }
 
 void rewrite_declarations(struct rewriter *r) {

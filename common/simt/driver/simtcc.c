@@ -21,6 +21,11 @@ static const char usage[] =
     "  --check        find races, bad accesses and divergent barriers, count memory requests.\n"
     "                 The program then exits 86 if there are findings; SIMT_REPORT=FILE writes\n"
     "                 findings and counts as JSON\n"
+    "  --hooks=ir     with --check: the calls that count are put into clang's bitcode by simtcc, "
+    "so\n"
+    "                 that nothing in the text can avoid them; the default is --hooks=compiler.\n"
+    "                 --kernel=NAME with -c: the file is that kernel and nothing else, for a "
+    "grader\n"
     "  --cxx=COMPILER g++ (default; clang++ where it is missing), or SIMTCC_CXX in the "
     "environment\n"
     "  -c, -shared    an object or a plug-in instead of a program\n"
@@ -101,6 +106,12 @@ static void one_argument(struct command *c, int argc, char **argv, int *i) {
     bool takes = false;
     if (strcmp(arg, "--check") == 0)
         c->check = true;
+    else if (strcmp(arg, "--hooks=ir") == 0)
+        c->ir = true;
+    else if (strcmp(arg, "--hooks=compiler") == 0)
+        c->ir = false;
+    else if (strncmp(arg, "--kernel=", 9) == 0)
+        c->kernel = arg + 9;
     else if (strcmp(arg, "--keep") == 0)
         c->keep = true;
     else if (strncmp(arg, "--cxx=", 6) == 0)
@@ -170,6 +181,15 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (!c.cxx) c.cxx = getenv("SIMTCC_CXX");
+    if ((!c.cxx || !*c.cxx) && c.ir) c.cxx = "clang++";
+    if (c.ir && (!c.check || !strstr(c.cxx, "clang"))) {
+        fputs("simtcc: --hooks=ir goes with --check and with clang++ (--cxx=clang++)\n", stderr);
+        return 2;
+    }
+    if (c.kernel && (!c.ir || !c.only_object)) {
+        fputs("simtcc: --kernel=NAME goes with --hooks=ir and -c\n", stderr);
+        return 2;
+    }
     if (!c.cxx || !*c.cxx) c.cxx = on_path("g++") || !on_path("clang++") ? "g++" : "clang++";
     return command_run(&c);
 }

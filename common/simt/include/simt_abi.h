@@ -96,8 +96,10 @@ struct simt_mma {
     int a_by_column, b_by_column;
 };
 
-/* Check mode: an atomic of n bytes at p is about to happen. */
-void simt_note_atomic(const volatile void *p, size_t n);
+/* Check mode: the two halves of an atomic of n <= 8 bytes at p. The second one only directly after
+ * the first, at the same place. */
+uint64_t simt_atomic_load(const void *p, size_t n);
+void simt_atomic_store(void *p, size_t n, uint64_t value);
 void simt_trap(const char *what, const char *file, int line) __attribute__((noreturn));
 
 /* Kernels and device variables register before main(). */

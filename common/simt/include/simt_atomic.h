@@ -1,7 +1,7 @@
 /* simt_atomic.h: the atomics (atomicAdd ...), as relaxed read-modify-writes.
  *
- * Check mode has one OS thread. There they are plain accesses that the compiler doesn't instrument;
- * one call reports each to the checks.
+ * Check mode has one OS thread. There the runtime reads, checks, counts and writes; what is
+ * computed between, on values, is a number's arithmetic and no code of the kernel's.
  */
 #ifndef SIMT_ATOMIC_H
 #define SIMT_ATOMIC_H
@@ -13,15 +13,40 @@ template <> struct simt_word<2> { typedef uint16_t type; };
 template <> struct simt_word<4> { typedef uint32_t type; };
 template <> struct simt_word<8> { typedef uint64_t type; };
 
+struct __half;
+struct __half2;
+struct __nv_bfloat16;
+struct __nv_bfloat162;
+/* What an atomic may change: a number, or a type of CUDA's that is one. */
+template <class T> struct simt_is_number {
+    enum { value = std::is_arithmetic<T>::value || std::is_enum<T>::value };
+};
+template <class T> struct simt_is_number<T *> {
+    enum { value = 1 };
+};
+template <> struct simt_is_number<__half> {
+    enum { value = 1 };
+};
+template <> struct simt_is_number<__half2> {
+    enum { value = 1 };
+};
+template <> struct simt_is_number<__nv_bfloat16> {
+    enum { value = 1 };
+};
+template <> struct simt_is_number<__nv_bfloat162> {
+    enum { value = 1 };
+};
+
 #ifdef SIMT_CHECK
-template <class T, class F> SIMT_UNSEEN __attribute__((noinline)) T simt_swap_in(T *p, F f) {
-    T old = *p;
-    *p = f(old);
+template <class T, class F> SIMT_INLINE T simt_swap_in(T *p, F f) {
+    uint64_t seen = simt_atomic_load((const void *)p, sizeof(T)), put = 0;
+    T old, now;
+    __builtin_memcpy((void *)&old, (const void *)&seen, sizeof old);
+    now = f(old);
+    __builtin_memcpy((void *)&put, (const void *)&now, sizeof now);
+    simt_atomic_store((void *)p, sizeof(T), put);
     return old;
 }
-#define SIMT_RMW(T, p, expr)                                                                       \
-    simt_note_atomic((p), sizeof(T));                                                              \
-    return simt_swap_in((T *)(p), [=](T old) SIMT_UNSEEN -> T { return (T)(expr); })
 #else
 template <class T, class F> SIMT_INLINE T simt_swap_in(T *p, F f) {
     typedef typename simt_word<sizeof(T)>::type W;
@@ -35,8 +60,11 @@ template <class T, class F> SIMT_INLINE T simt_swap_in(T *p, F f) {
                                           __ATOMIC_RELAXED));
     return old;
 }
-#define SIMT_RMW(T, p, expr) return simt_swap_in((T *)(p), [=](T old) -> T { return (T)(expr); })
 #endif
+#define SIMT_RMW(T, p, expr)                                                                       \
+    static_assert(simt_is_number<T>::value && sizeof(T) <= 8,                                      \
+                  "an atomic changes a number of at most 8 bytes");                                \
+    return simt_swap_in((T *)(p), [=](T old) -> T { return (T)(expr); })
 
 #define SIMT_ATOMIC(name, expr)                                                                    \
     template <class T> SIMT_INLINE T name(T *p, typename simt_same<T>::type v) {                   \

@@ -121,11 +121,22 @@ void count_barrier(uint32_t site, int line);
 void count_launch_end(const struct job *j);
 void count_json(void *file); /* FILE *; "kernels": [...] */
 
+/* check_local.c: an access to the stack of code that simtcc --hooks=ir has instrumented. Ends the
+ * launch unless a local variable that is alive holds all of it. */
+void local_touch(uintptr_t a, size_t n, int access, uintptr_t pc);
+void place_bad_local(size_t n, int access, uintptr_t pc) __attribute__((noreturn));
+
 /* check_site.c: a return address in the checked code, as an offset of 24 bits */
 extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* the linker's */
 static inline uint32_t site_of(uintptr_t pc) {
     return (uint32_t)(pc - (uintptr_t)__ehdr_start) & 0xffffff;
 }
+/* Code of simtcc --hooks=ir brings its lines along: the address of such a record, in the section
+ * simt_sites, takes the place of a return address. */
+struct simt_site {
+    const char *file; /* NULL: unknown */
+    uint64_t line;
+};
 struct site_line {
     const char *file; /* as the user named it; "?" where the compiler left no line */
     int line;

@@ -112,11 +112,34 @@ static inline __attribute__((always_inline)) void access_any(uintptr_t a, unsign
     }
 }
 
-void simt_note_atomic(const volatile void *p, size_t n) {
-    uintptr_t a = (uintptr_t)p;
-    if (!check.active) return;
+/* ---- atomics ----------------------------------------------------------------------------------
+ */
+/* One OS thread runs, and nothing runs between the halves but arithmetic on values. */
+static struct {
+    const void *begun; /* by simt_atomic_load */
+    const void *noted; /* by simt_ir_atomic, which comes before it where the instrumenter was */
+    size_t n;
+} atomic;
+
+static void note_atomic(uintptr_t a, size_t n, uintptr_t pc) {
     fence_atomic(a, a - (uintptr_t)check.worker->arena < ARENA_BYTES);
-    access_any(a, (unsigned)n, ACCESS_ATOMIC, CALLER);
+    access_any(a, (unsigned)n, ACCESS_ATOMIC, pc);
+}
+
+uint64_t simt_atomic_load(const void *p, size_t n) {
+    uint64_t value = 0;
+    if (n > sizeof value) simt_trap("an atomic of more than 8 bytes", "simt", 0);
+    if (check.active && atomic.noted != p) note_atomic((uintptr_t)p, n, CALLER);
+    atomic.noted = NULL, atomic.begun = p, atomic.n = n;
+    memcpy(&value, p, n);
+    return value;
+}
+
+void simt_atomic_store(void *p, size_t n, uint64_t value) {
+    if (atomic.begun != p || atomic.n != n)
+        simt_trap("an atomic's second half without its first", "simt", 0);
+    atomic.begun = NULL;
+    memcpy(p, &value, n);
 }
 
 /* ---- the compiler's hooks -------------------------------------------------------------------- */
@@ -215,4 +238,70 @@ void __tsan_vptr_read(void **a) {
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void) {
     if (check.active) note(0, 0, 0, false, site_of(CALLER));
+}
+
+/* ---- the calls of simtcc --hooks=ir -----------------------------------------------------------
+ */
+/* `site` is the place's record (struct simt_site); its address serves as the address of a call
+ * does. Every local variable that may be met here is known (check_local.c). */
+static inline __attribute__((always_inline)) void ir_access(uintptr_t a, unsigned n, int access,
+                                                            const struct simt_site *site) {
+    uintptr_t pc = (uintptr_t)site;
+    if (!check.active) {
+        access_any(a, n, access, pc);
+    } else if (a - (uintptr_t)check.worker->current->low < FIBER_STACK_BYTES) {
+        local_touch(a, n, access, pc);
+    } else if (access & (ACCESS_WRITE | ACCESS_ATOMIC) && a >= (uintptr_t)__start_simt_built_in &&
+               a < (uintptr_t)__stop_simt_built_in) {
+        place_unusual(a, n, access, pc);
+    } else {
+        access_any(a, n, access, pc);
+    }
+}
+
+#define IR_HOOK(name, n, access)                                                                   \
+    void name(void *a, const struct simt_site *site);                                              \
+    void name(void *a, const struct simt_site *site) {                                             \
+        ir_access((uintptr_t)a, n, access, site);                                                  \
+    }
+#define IR_HOOKS(prefix, access)                                                                   \
+    IR_HOOK(prefix##1, 1, access)                                                                  \
+    IR_HOOK(prefix##2, 2, access)                                                                  \
+    IR_HOOK(prefix##4, 4, access)                                                                  \
+    IR_HOOK(prefix##8, 8, access)                                                                  \
+    IR_HOOK(prefix##16, 16, access)
+IR_HOOKS(simt_ir_read, ACCESS_READ)
+IR_HOOKS(simt_ir_write, ACCESS_WRITE)
+IR_HOOKS(simt_ir_volatile_read, ACCESS_READ | ACCESS_VOLATILE)
+IR_HOOKS(simt_ir_volatile_write, ACCESS_WRITE | ACCESS_VOLATILE)
+
+static void ir_range(uintptr_t a, size_t n, int access, const struct simt_site *site) {
+    while (n) {
+        unsigned k = n >= 4 && a % 4 == 0 ? 4 : 1;
+        ir_access(a, k, access | ACCESS_COPY, site);
+        a += k, n -= k;
+    }
+}
+void simt_ir_read_range(void *a, size_t n, const struct simt_site *site);
+void simt_ir_read_range(void *a, size_t n, const struct simt_site *site) {
+    ir_range((uintptr_t)a, n, ACCESS_READ, site);
+}
+void simt_ir_write_range(void *a, size_t n, const struct simt_site *site);
+void simt_ir_write_range(void *a, size_t n, const struct simt_site *site) {
+    ir_range((uintptr_t)a, n, ACCESS_WRITE, site);
+}
+
+/* Comes before simt_atomic_load. */
+void simt_ir_atomic(void *p, size_t n, const struct simt_site *site);
+void simt_ir_atomic(void *p, size_t n, const struct simt_site *site) {
+    uintptr_t a = (uintptr_t)p;
+    if (!check.active) return;
+    fence_atomic(a, a - (uintptr_t)check.worker->arena < ARENA_BYTES);
+    ir_access(a, (unsigned)n, ACCESS_ATOMIC, site);
+    atomic.noted = p;
+}
+
+void simt_ir_block(const struct simt_site *site);
+void simt_ir_block(const struct simt_site *site) {
+    if (check.active) note(0, 0, 0, false, site_of((uintptr_t)site));
 }

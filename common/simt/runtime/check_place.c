@@ -261,6 +261,17 @@ bool place_unusual(uintptr_t a, size_t n, int access, uintptr_t pc) {
     give_up();
 }
 
+void place_bad_local(size_t n, int access, uintptr_t pc) {
+    char me[96];
+    report_thread(check.worker->thread, me, sizeof me);
+    struct finding f = finding_here("out-of-bounds", pc);
+    report_add(&f,
+               "%s %s %zu bytes of its stack that are in no local variable: compare the index with "
+               "the array's size first",
+               me, verb(access), n);
+    give_up();
+}
+
 void place_host_touch(uintptr_t a, size_t n, int access, uintptr_t pc) {
     const struct allocation *al = memory_find(a);
     if (al && al->managed) {

@@ -31,6 +31,15 @@ static struct known *find(uint32_t site) {
     return NULL;
 }
 
+extern const struct simt_site __start_simt_sites[] __attribute__((weak, visibility("hidden")));
+extern const struct simt_site __stop_simt_sites[] __attribute__((weak, visibility("hidden")));
+
+static const struct simt_site *record_of(uint32_t site) {
+    uintptr_t a = (uintptr_t)__ehdr_start + site;
+    bool is_one = a >= (uintptr_t)__start_simt_sites && a < (uintptr_t)__stop_simt_sites;
+    return is_one ? (const struct simt_site *)a : NULL;
+}
+
 static const char *keep_name(const char *name) {
     static char **names;
     static int count;
@@ -134,6 +143,9 @@ void site_prepare(const uint32_t *sites, int n) {
                 if (!find(missing[k])) learn(missing[k], "?", 0);
             count = 0;
         }
+        const struct simt_site *record = i < n ? record_of(sites[i]) : NULL;
+        if (record && !find(sites[i]))
+            learn(sites[i], record->file ? record->file : "?", (int)record->line);
         if (i < n && sites[i] && !find(sites[i])) {
             int k = 0;
             while (k < count && missing[k] != sites[i]) k++;

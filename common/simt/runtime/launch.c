@@ -305,10 +305,6 @@ void simt_trap(const char *what, const char *file, int line) {
 int simt_checking(void) {
     return 0;
 }
-void simt_note_atomic(const volatile void *p, size_t n) {
-    (void)p;
-    (void)n;
-}
 void simt_fence(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

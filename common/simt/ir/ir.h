@@ -1,0 +1,84 @@
+/* ir.h: the instrumenter's state, and the functions that its files share. */
+#ifndef SIMT_IR_IR_H
+#define SIMT_IR_IR_H
+
+#include "instrument.h"
+#include "llvm_c.h"
+
+#include <stdbool.h>
+
+struct ir {
+    const char *kernel; /* NULL: a whole program */
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMTargetDataRef layout;
+    LLVMTypeRef nothing, byte_pointer, i32, i64;
+    unsigned byval, align; /* kinds of attributes */
+    char *message;
+    size_t cap;
+    bool refused, broken;
+};
+
+/* ir.c */
+/* Refuses the file: file and line of the instruction, or of the function; then the sentence. The
+ * first refusal is kept. Does nothing in a whole program. */
+void ir_refuse(struct ir *ir, LLVMValueRef at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+const char *ir_name(LLVMValueRef v);
+bool ir_name_is(LLVMValueRef v, const char *name);
+LLVMValueRef ir_number(const struct ir *ir, uint64_t n);
+/* A constant string, as a byte pointer. */
+LLVMValueRef ir_string(struct ir *ir, const char *text, size_t n);
+/* Calls a function of the runtime that returns nothing: addresses as byte pointers. */
+void ir_call(struct ir *ir, const char *name, LLVMValueRef *arguments, int n);
+/* The builder's place is before this instruction, and at its line. */
+void ir_go_before(struct ir *ir, LLVMValueRef instruction);
+
+/* place.c: lines */
+struct ir_place {
+    const char *file; /* as the user named it; not terminated */
+    unsigned length, line;
+};
+/* The user's own line: outside of simt's and the system's headers where it is inlined from them. */
+struct ir_place ir_place_of(LLVMValueRef instruction_or_function);
+/* A record of the line where the builder is, in the section that check_site.c reads. */
+LLVMValueRef ir_site(struct ir *ir);
+
+/* origin.c: where a pointer comes from */
+struct ir_origin {
+    LLVMValueRef base; /* a local variable, a parameter passed by value, a global; NULL: unknown */
+    uint64_t bytes;    /* of the base */
+    bool exact;        /* the offset is known */
+    int64_t offset;
+};
+struct ir_origin ir_origin_of(const struct ir *ir, LLVMValueRef pointer);
+bool ir_is_local(struct ir_origin o);
+/* Of a constant string that the pointer points to, NUL included; NULL: it isn't known to be one. */
+const char *ir_literal(const struct ir *ir, LLVMValueRef pointer, size_t *n);
+/* The type of a parameter that is passed by value in memory; or NULL. */
+LLVMTypeRef ir_by_value(const struct ir *ir, LLVMValueRef parameter);
+
+/* access.c */
+/* An access of `bytes`, or of `count` where that isn't NULL, is about to happen. words: less
+ * aligned than it is large, so that a GPU moves it in words. */
+struct ir_access {
+    LLVMValueRef at, pointer, count;
+    uint64_t bytes;
+    bool write, is_volatile, words;
+};
+void ir_access(struct ir *ir, struct ir_access a);
+void ir_instruction(struct ir *ir, LLVMValueRef v);
+
+/* call.c: calls, and which of them a kernel may make */
+void ir_calls(struct ir *ir, LLVMValueRef call);
+
+/* function.c: one function: its locals, its instructions, its blocks */
+void ir_function(struct ir *ir, LLVMValueRef f);
+
+/* module.c: what concerns the file as a whole */
+void ir_module_prepare(struct ir *ir); /* what is kept */
+void ir_module_check(struct ir *ir);   /* after what isn't kept is gone: variables */
+void ir_module_register(struct ir *ir, LLVMValueRef kernel); /* after: kernel and variables */
+
+#endif

@@ -1,0 +1,211 @@
+/* module.c: what concerns the file as a whole: what a kernel file may hold, what can be named from
+ * outside, and how kernel and device variables become known to the runtime. */
+#include "ir.h"
+
+#include "../include/simt_abi.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void delete_global(struct ir *ir, const char *name);
+static void hide(struct ir *ir, LLVMValueRef kernel);
+
+void ir_module_prepare(struct ir *ir) {
+    size_t assembly = 0;
+    if (!ir->kernel) return;
+    LLVMGetModuleInlineAsm(ir->module, &assembly);
+    if (assembly) ir_refuse(ir, NULL, "assembly outside of functions; CUDA C only, please");
+    if (LLVMGetFirstGlobalAlias(ir->module) || LLVMGetFirstGlobalIFunc(ir->module))
+        ir_refuse(ir, NULL, "a function has one name and one body; write it out");
+    delete_global(ir, "llvm.global_ctors"); /* what runs before a kernel */
+    delete_global(ir, "llvm.global_dtors");
+    LLVMValueRef kernel = LLVMGetNamedFunction(ir->module, ir->kernel);
+    if (!kernel || !LLVMCountBasicBlocks(kernel)) {
+        ir_refuse(ir, NULL, "this file doesn't define the kernel %s", ir->kernel);
+        return;
+    }
+    hide(ir, kernel);
+}
+
+static void delete_global(struct ir *ir, const char *name) {
+    LLVMValueRef g = LLVMGetNamedGlobal(ir->module, name);
+    if (g) LLVMDeleteGlobal(g);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool is_runtimes(const char *name) {
+    return !strncmp(name, "simt_", 5) || !strncmp(name, "__tsan", 6) ||
+           !strncmp(name, "__sanitizer", 11) || !strncmp(name, "__ubsan", 7) ||
+           !strncmp(name, "llvm.", 5);
+}
+
+/* Internal, and in a section of the compiler's choice. */
+static void hide_one(LLVMValueRef v, int linkage) {
+    LLVMSetVisibility(v, 0);
+    LLVMSetLinkage(v, linkage);
+    LLVMSetComdat(v, NULL);
+}
+
+static void hide(struct ir *ir, LLVMValueRef kernel) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(ir->module); f; f = LLVMGetNextFunction(f)) {
+        if (!LLVMCountBasicBlocks(f)) continue;
+        if (is_runtimes(ir_name(f)))
+            ir_refuse(ir, f, "%s is a name of what counts and checks your kernel", ir_name(f));
+        hide_one(f, f == kernel ? LLVMExternalLinkage : LLVMInternalLinkage);
+    }
+    for (LLVMValueRef g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g))
+        if (!LLVMIsDeclaration(g) && strncmp(ir_name(g), "llvm.", 5) != 0)
+            hide_one(g, LLVMInternalLinkage);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* simtcc puts __device__ and __constant__ variables into these sections. */
+static bool in_section(LLVMValueRef g, const char *section) {
+    const char *s = LLVMGetSection(g);
+    return s && strcmp(s, section) == 0;
+}
+
+static bool is_device_variable(LLVMValueRef g) {
+    return in_section(g, "simt_device") || in_section(g, "simt_constant");
+}
+
+void ir_module_check(struct ir *ir) {
+    if (!ir->kernel) return;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g)) {
+        if (LLVMIsThreadLocal(g))
+            ir_refuse(ir, NULL, "%s: a kernel's thread has its local variables", ir_name(g));
+        if (strncmp(ir_name(g), "llvm.", 5) != 0 && !is_device_variable(g)) LLVMSetSection(g, "");
+        bool ours = ir_name_is(g, "threadIdx") || ir_name_is(g, "blockIdx") ||
+                    ir_name_is(g, "blockDim") || ir_name_is(g, "gridDim");
+        if (LLVMIsDeclaration(g) && LLVMGetFirstUse(g) && !ours)
+            ir_refuse(ir, NULL, "%s is a variable of others, which is out of reach", ir_name(g));
+    }
+}
+
+/* ---- registration ---------------------------------------------------------------------------- */
+
+/* A record of the runtime's, filled with these constants; it is linked into the runtime's list. */
+static LLVMValueRef record(struct ir *ir, LLVMValueRef *values, unsigned n) {
+    LLVMTypeRef types[8];
+    for (unsigned i = 0; i < n; i++) types[i] = LLVMTypeOf(values[i]);
+    LLVMValueRef g =
+        LLVMAddGlobal(ir->module, LLVMStructTypeInContext(ir->context, types, n, 0), "");
+    LLVMSetInitializer(g, LLVMConstStructInContext(ir->context, values, n, 0));
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+    return g;
+}
+
+/* _ZL5table is table. */
+static LLVMValueRef plain_name(struct ir *ir, LLVMValueRef g) {
+    const char *name = ir_name(g);
+    unsigned n = 0;
+    int at = 0;
+    if (sscanf(name, "_ZL%u%n", &n, &at) == 1 && strlen(name + at) >= n) name += at;
+    return ir_string(ir, name, n ? n : strlen(name));
+}
+
+/* Calls simt_register_symbol for each variable; the padding between them isn't announced. */
+static void register_variables(struct ir *ir) {
+    LLVMValueRef last = NULL, g;
+    for (g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g)) last = g;
+    for (g = LLVMGetFirstGlobal(ir->module); g; g = g == last ? NULL : LLVMGetNextGlobal(g)) {
+        if (LLVMIsDeclaration(g) || !is_device_variable(g) || strstr(ir_name(g), "simt_pad_"))
+            continue;
+        bool constant = in_section(g, "simt_constant");
+        LLVMValueRef values[] = {
+            LLVMConstBitCast(g, ir->byte_pointer),
+            ir_number(ir, LLVMABISizeOfType(ir->layout, LLVMGlobalGetValueType(g))),
+            plain_name(ir, g),
+            LLVMConstInt(ir->i32, constant ? SIMT_SYMBOL_CONSTANT : SIMT_SYMBOL_DEVICE, 0),
+            LLVMConstNull(ir->byte_pointer)};
+        LLVMValueRef symbol = record(ir, values, 5);
+        ir_call(ir, "simt_register_symbol", &symbol, 1);
+    }
+}
+
+/* void run(void *call): loads the arguments, then calls the kernel once for each thread. */
+static LLVMValueRef launcher(struct ir *ir, LLVMValueRef kernel) {
+    LLVMTypeRef type = LLVMFunctionType(ir->nothing, &ir->byte_pointer, 1, 0);
+    LLVMTypeRef list = LLVMPointerType(ir->byte_pointer, 0);
+    LLVMTypeRef next_type = LLVMFunctionType(ir->i32, NULL, 0, 0);
+    LLVMValueRef run = LLVMAddFunction(ir->module, "simt_ir_run", type);
+    LLVMValueRef next = LLVMAddFunction(ir->module, "simt_thread_next", next_type);
+    LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(ir->context, run, ""),
+                      loop = LLVMAppendBasicBlockInContext(ir->context, run, ""),
+                      end = LLVMAppendBasicBlockInContext(ir->context, run, "");
+    LLVMBuilderRef b = ir->builder;
+    LLVMSetLinkage(run, LLVMInternalLinkage);
+    LLVMPositionBuilderAtEnd(b, start);
+    LLVMSetCurrentDebugLocation2(b, NULL);
+    LLVMValueRef at = ir_number(ir, offsetof(struct simt_kernel_call, args));
+    LLVMValueRef field =
+        LLVMBuildGEP2(b, LLVMInt8TypeInContext(ir->context), LLVMGetParam(run, 0), &at, 1, "");
+    LLVMValueRef args =
+        LLVMBuildLoad2(b, list, LLVMBuildPointerCast(b, field, LLVMPointerType(list, 0), ""), "");
+    LLVMBuildBr(b, loop);
+    LLVMPositionBuilderAtEnd(b, loop);
+    enum { MOST = 32 };
+    LLVMValueRef values[MOST];
+    unsigned n = LLVMCountParams(kernel);
+    for (unsigned i = 0; i < n && i < MOST; i++) {
+        LLVMTypeRef of = LLVMTypeOf(LLVMGetParam(kernel, i));
+        LLVMValueRef index = ir_number(ir, i);
+        LLVMValueRef place = LLVMBuildGEP2(b, ir->byte_pointer, args, &index, 1, "");
+        LLVMValueRef value = LLVMBuildLoad2(b, ir->byte_pointer, place, "");
+        values[i] =
+            LLVMBuildLoad2(b, of, LLVMBuildPointerCast(b, value, LLVMPointerType(of, 0), ""), "");
+        if (n > MOST || ir_by_value(ir, LLVMGetParam(kernel, i)))
+            ir_refuse(ir, kernel, "the grader's kernels take pointers and numbers");
+    }
+    if (!ir->refused) LLVMBuildCall2(b, LLVMGlobalGetValueType(kernel), kernel, values, n, "");
+    LLVMValueRef more = LLVMBuildCall2(b, next_type, next, NULL, 0, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, more, LLVMConstInt(ir->i32, 0, 0), ""), loop,
+                    end);
+    LLVMPositionBuilderAtEnd(b, end);
+    LLVMBuildRetVoid(b);
+    return run;
+}
+
+/* simtcc leaves the number of __launch_bounds__ in a constant of this name. */
+static uint64_t launch_bounds(struct ir *ir) {
+    char name[80];
+    snprintf(name, sizeof name, "simt_bounds_%.60s", ir->kernel);
+    LLVMValueRef g = LLVMGetNamedGlobal(ir->module, name);
+    LLVMValueRef value = g && !LLVMIsDeclaration(g) ? LLVMGetInitializer(g) : NULL;
+    return value && LLVMIsAConstantInt(value) ? LLVMConstIntGetZExtValue(value) : 0;
+}
+
+static void register_kernel(struct ir *ir, LLVMValueRef kernel, LLVMValueRef run) {
+    struct ir_place p = ir_place_of(kernel);
+    LLVMValueRef values[] = {LLVMConstBitCast(kernel, ir->byte_pointer),
+                             ir_string(ir, ir->kernel, strlen(ir->kernel)),
+                             ir_string(ir, p.file, p.length),
+                             LLVMConstInt(ir->i32, p.line, 0),
+                             LLVMConstInt(ir->i32, launch_bounds(ir), 0),
+                             LLVMConstBitCast(run, ir->byte_pointer),
+                             LLVMConstInt(ir->i32, LLVMCountParams(kernel), 0),
+                             LLVMConstNull(ir->byte_pointer)};
+    LLVMValueRef k = record(ir, values, 8);
+    ir_call(ir, "simt_register_kernel", &k, 1);
+}
+
+void ir_module_register(struct ir *ir, LLVMValueRef kernel) {
+    enum { LAST = 65535 }; /* its place among constructors */
+    LLVMValueRef run = launcher(ir, kernel);
+    LLVMValueRef f =
+        LLVMAddFunction(ir->module, "simt_ir_register", LLVMFunctionType(ir->nothing, NULL, 0, 0));
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    LLVMPositionBuilderAtEnd(ir->builder, LLVMAppendBasicBlockInContext(ir->context, f, ""));
+    LLVMSetCurrentDebugLocation2(ir->builder, NULL);
+    LLVMPositionBuilderBefore(ir->builder, LLVMBuildRetVoid(ir->builder));
+    register_variables(ir);
+    register_kernel(ir, kernel, run);
+    LLVMValueRef fields[] = {LLVMConstInt(ir->i32, LAST, 0), f, LLVMConstNull(ir->byte_pointer)};
+    LLVMValueRef one = LLVMConstStructInContext(ir->context, fields, 3, 0);
+    LLVMValueRef all = LLVMConstArray(LLVMTypeOf(one), &one, 1);
+    LLVMValueRef list = LLVMAddGlobal(ir->module, LLVMTypeOf(all), "llvm.global_ctors");
+    LLVMSetInitializer(list, all);
+    LLVMSetLinkage(list, LLVMAppendingLinkage);
+}
