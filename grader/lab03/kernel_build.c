@@ -24,6 +24,8 @@ enum {
     LANES = 2 /* compilers at a time: more would only wait for each other on a laptop */
 };
 
+#define OFFICIAL "official" /* the file that says that clang and its library are there */
+
 static void look_at_text(const struct lab *lab, struct workplace *w, struct kernel_program *p);
 static int give(const char *home, const char *given, char *cuda, size_t cap, struct err *e);
 static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,
@@ -47,8 +49,12 @@ int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct w
     if (give(home, w->given, cuda, sizeof cuda, e) ||
         run_lines(sb, w, cuda, programs, compile_line, e))
         return -1;
-    for (int i = 0; i < kernel_spec_count; i++)
+    char official[400];
+    snprintf(official, sizeof official, "%s/" OFFICIAL, w->out);
+    for (int i = 0; i < kernel_spec_count; i++) {
+        programs[i].official = access(official, F_OK) == 0;
         if (programs[i].state == KERNEL_BUILT) examine(lab, w, &programs[i]);
+    }
     if (run_lines(sb, w, cuda, programs, link_line, e)) return -1;
     for (int i = 0; i < kernel_spec_count; i++) {
         struct kernel_program *p = &programs[i];
@@ -151,7 +157,14 @@ static void look_at_text(const struct lab *lab, struct workplace *w, struct kern
 
 /* ---- compiling and linking ------------------------------------------------------------------- */
 
-static const char compile_flags[] =
+/* The official way: simtcc puts the calls that count into clang's bitcode. Indices of arrays whose
+ * size is in the text are checked by the compiler; the calls see whole variables. */
+static const char official_flags[] =
+    "--check --hooks=ir -w -ferror-limit=5 -fno-caret-diagnostics -fno-color-diagnostics "
+    "-fsanitize=array-bounds -fno-sanitize-recover=all";
+
+/* For practice, where clang isn't there: the compiler puts the calls. */
+static const char practice_flags[] =
     "--check -w -fmax-errors=5 -fno-diagnostics-show-caret -fdiagnostics-color=never "
     /* a jump table is a jump through a pointer */
     "-fno-jump-tables "
@@ -171,9 +184,11 @@ static void append(char *script, const char *fmt, ...) {
 }
 
 static void compile_line(char *script, const struct kernel_program *p) {
+    const char *k = p->spec->name;
     append(script,
-           "$G/simtcc %s -c -I $G -include backend/kernels.h %s.cu -o $O/%s.o 2>$O/%s.err\n",
-           compile_flags, p->spec->name, p->spec->name, p->spec->name);
+           "if [ -e $O/" OFFICIAL " ]; then HOW='%s --kernel=%s'; else HOW='%s'; fi\n"
+           "$G/simtcc $HOW -c -I $G -include backend/kernels.h %s.cu -o $O/%s.o 2>$O/%s.err\n",
+           official_flags, k, practice_flags, k, k, k);
 }
 
 /* Hides all names of the object but the kernel's, so that none can replace a function of the
@@ -191,7 +206,10 @@ static int run_lines(const struct sandbox *sb, const struct workplace *w, const 
                      void (*line)(char *, const struct kernel_program *), struct err *e) {
     char *script = calloc(1, SCRIPT_BYTES);
     if (!script) return err_set(e, "no memory");
-    append(script, "O='%s' G='%s'\n: >$O/started\n", w->out, cuda);
+    append(script,
+           "O='%s' G='%s'\n: >$O/started\n"
+           "$G/simtcc --check --hooks=ir --ready 2>$O/ready.err && : >$O/" OFFICIAL "\n",
+           w->out, cuda);
     for (int lane = 0; lane < LANES; lane++) {
         int at = 0;
         append(script, "(\n");
@@ -222,10 +240,10 @@ static void examine(const struct lab *lab, struct workplace *w, struct kernel_pr
     char *text = written(w, p->spec->name, ".s", &n_text);
     char *elf = written(w, p->spec->name, ".o", &n_elf);
     char *source = collect_read(w->src, name, MAX_SOURCE, &n_source);
-    if (!text || !elf || !source) {
+    if (!elf || !source || (!text && !p->official)) {
         build_errors(w, name, c);
         refuse(p, c, strdupa(c->message));
-    } else if (lab03_kernel_check_assembly(name, text, n_text, &why) ||
+    } else if ((text && lab03_kernel_check_assembly(name, text, n_text, &why)) ||
                lab03_kernel_check_symbols(name, p->spec->name, (unsigned char *)elf, n_elf, source,
                                           n_source, &why)) {
         refuse(p, c, why.text);

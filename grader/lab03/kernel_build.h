@@ -25,6 +25,7 @@ struct kernel_program {
     const struct kernel_spec *spec;
     enum kernel_state state;
     char why[480];
+    bool official;  /* counted by simtcc's own calls, which nothing in the text can avoid */
     char path[320]; /* the program, when BUILT */
 };
 

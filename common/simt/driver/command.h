@@ -11,7 +11,7 @@ struct words {
 void words_add(struct words *w, const char *word);
 
 struct command {
-    bool check, keep, only_object, only_text, shared;
+    bool check, keep, only_object, only_text, only_ready, shared;
     bool ir;            /* --hooks=ir: the calls of the checks are ours (ir/instrument.h) */
     const char *kernel; /* the file is this one kernel, for the grader; or NULL */
     const char *cxx, *output;

@@ -6,6 +6,8 @@
  */
 #include "command.h"
 
+#include "../ir/instrument.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +23,11 @@ static const char usage[] =
     "  --check        find races, bad accesses and divergent barriers, count memory requests.\n"
     "                 The program then exits 86 if there are findings; SIMT_REPORT=FILE writes\n"
     "                 findings and counts as JSON\n"
-    "  --hooks=ir     with --check: the calls that count are put into clang's bitcode by simtcc, "
-    "so\n"
-    "                 that nothing in the text can avoid them; the default is --hooks=compiler.\n"
-    "                 --kernel=NAME with -c: the file is that kernel and nothing else, for a "
-    "grader\n"
+    "  --hooks=ir     with --check: simtcc puts the calls that count into clang's bitcode, where\n"
+    "                 nothing in the text can avoid them. Default: --hooks=compiler. "
+    "--kernel=NAME\n"
+    "                 with -c: the file is that kernel and nothing else, for a grader. --ready\n"
+    "                 instead of files: exit status 0 if clang and its libLLVM are here\n"
     "  --cxx=COMPILER g++ (default; clang++ where it is missing), or SIMTCC_CXX in the "
     "environment\n"
     "  -c, -shared    an object or a plug-in instead of a program\n"
@@ -110,6 +112,8 @@ static void one_argument(struct command *c, int argc, char **argv, int *i) {
         c->ir = true;
     else if (strcmp(arg, "--hooks=compiler") == 0)
         c->ir = false;
+    else if (strcmp(arg, "--ready") == 0)
+        c->only_ready = true;
     else if (strncmp(arg, "--kernel=", 9) == 0)
         c->kernel = arg + 9;
     else if (strcmp(arg, "--keep") == 0)
@@ -163,6 +167,13 @@ static bool on_path(const char *program) {
     return false;
 }
 
+static int is_ready(const struct command *c) {
+    char message[512];
+    if (instrument_ready(c->cxx, message, sizeof message) == 0) return 0;
+    fprintf(stderr, "simtcc: %s\n", message);
+    return 1;
+}
+
 int main(int argc, char **argv) {
     struct command c = {0};
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
@@ -172,10 +183,6 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "--annotate") == 0) return annotate_main(argc - 2, argv + 2);
     if (strcmp(argv[1], "--roofline") == 0) return roofline_main(argc - 2, argv + 2);
     for (int i = 1; i < argc; i++) one_argument(&c, argc, argv, &i);
-    if (!c.inputs.count) {
-        fputs("simtcc: no file to compile (simtcc --help)\n", stderr);
-        return 2;
-    }
     if (c.only_object && c.inputs.count > 1 && c.output) {
         fputs("simtcc: -c with -o takes one file\n", stderr);
         return 2;
@@ -184,6 +191,11 @@ int main(int argc, char **argv) {
     if ((!c.cxx || !*c.cxx) && c.ir) c.cxx = "clang++";
     if (c.ir && (!c.check || !strstr(c.cxx, "clang"))) {
         fputs("simtcc: --hooks=ir goes with --check and with clang++ (--cxx=clang++)\n", stderr);
+        return 2;
+    }
+    if (c.ir && c.only_ready) return is_ready(&c);
+    if (!c.inputs.count) {
+        fputs("simtcc: no file to compile (simtcc --help)\n", stderr);
         return 2;
     }
     if (c.kernel && (!c.ir || !c.only_object)) {

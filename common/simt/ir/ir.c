@@ -25,6 +25,10 @@ int instrument(const char *clang, const char *bitcode, const char *object, const
     return ir.broken || write_object(&ir, object) ? INSTRUMENT_FAILED : INSTRUMENT_DONE;
 }
 
+int instrument_ready(const char *clang, char *message, size_t cap) {
+    return llvm_load(clang, message, cap);
+}
+
 static int read_module(struct ir *ir, const char *bitcode) {
     LLVMMemoryBufferRef buffer;
     char *why = NULL;
