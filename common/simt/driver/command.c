@@ -134,6 +134,8 @@ static const char *const check_ir[] = {"-emit-llvm",
                                        "-disable-loop-idiom-all",
                                        "-mllvm",
                                        "-disable-vector-combine",
+                                       "-mllvm", /* two places stay two: calls in both branches */
+                                       "-sink-common-insts=false",
                                        NULL};
 static const char *const cuda_flags[] = {"-D__CUDACC__=1",       "-D__SIMT__=1",
                                          "-DSERVELAB_SIMT=1",    "-Wno-unknown-pragmas",

@@ -49,6 +49,10 @@ static void moves(struct ir *ir, LLVMValueRef v, LLVMTypeRef type, LLVMValueRef 
                   bool write) {
     uint64_t bytes = LLVMStoreSizeOfType(ir->layout, type);
     unsigned alignment = LLVMGetAlignment(v);
+    struct ir_origin o = ir_origin_of(ir, pointer);
+    if (o.base && !strncmp(ir_name(o.base), "_ZGV", 4)) /* whether it has its value yet */
+        ir_refuse(ir, v,
+                  "a static variable of a function starts with a constant; or make it local");
     if (LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic)
         ir_refuse(ir, v, "an atomic of the compiler's; write atomicAdd and its kin, as nvcc wants");
     ir_access(ir, (struct ir_access){.at = v,

@@ -320,16 +320,14 @@ static bool intrinsic(struct ir *ir, LLVMValueRef call, LLVMValueRef f) {
 
 /* ---- the runtime ----------------------------------------------------------------------------- */
 
-static bool all_constant(LLVMValueRef call, unsigned from, unsigned to) {
-    for (unsigned i = from; i < to; i++)
-        if (!LLVMIsAConstantInt(LLVMGetOperand(call, i))) return false;
-    return true;
+static bool is_below(LLVMValueRef v, uint64_t bound) {
+    return LLVMIsAConstantInt(v) && LLVMConstIntGetZExtValue(v) < bound;
 }
 
 /* A matrix product reads and writes through the address in its third operand. */
 static bool warp_operation_is_fine(struct ir *ir, LLVMValueRef call) {
     LLVMValueRef op = LLVMGetOperand(call, 0), value = LLVMGetOperand(call, 2);
-    if (!LLVMIsAConstantInt(op)) return false;
+    if (!is_below(op, SIMT_OPS)) return false;
     if (LLVMConstIntGetZExtValue(op) != SIMT_OP_MMA) return true;
     if (!LLVMIsAPtrToIntInst(value)) return false;
     struct ir_origin o = ir_origin_of(ir, LLVMGetOperand(value, 0));
@@ -350,20 +348,25 @@ static bool is_shared_record(LLVMValueRef v) {
 }
 
 static bool shared_is_fine(struct ir *ir, LLVMValueRef call) {
+    enum { LARGEST = 1 << 20 }; /* more than any block has */
     struct ir_origin o = ir_origin_of(ir, LLVMGetOperand(call, 0));
-    return all_constant(call, 1, 3) && o.base && LLVMIsAGlobalVariable(o.base) &&
+    return is_below(LLVMGetOperand(call, 1), LARGEST) &&
+           is_below(LLVMGetOperand(call, 2), LARGEST) && o.base && LLVMIsAGlobalVariable(o.base) &&
            !LLVMIsDeclaration(o.base) && o.exact && !o.offset &&
            o.bytes == sizeof(simt_shared_var) && is_shared_record(o.base);
 }
 
 static bool of_runtime(struct ir *ir, LLVMValueRef call, LLVMValueRef f) {
+    enum { BARRIER_KINDS = 4, LARGEST_ATOMIC = 8 };
     bool atomic = !strncmp(ir_name(f), "simt_atomic_", 12);
     if (ir_name_is(f, "simt_warp_op") && fits(f, "l(iilii)", false))
         return warp_operation_is_fine(ir, call);
     if (ir_name_is(f, "simt_shared") && fits(f, "p(pll)", false)) return shared_is_fine(ir, call);
     for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++)
         if (ir_name_is(f, runtime[i].name) && fits(f, runtime[i].signature, false))
-            return !atomic || all_constant(call, 1, 2);
+            return atomic ? is_below(LLVMGetOperand(call, 1), LARGEST_ATOMIC + 1)
+                          : !ir_name_is(f, "simt_barrier") ||
+                                is_below(LLVMGetOperand(call, 1), BARRIER_KINDS);
     return false;
 }
 

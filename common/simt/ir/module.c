@@ -77,6 +77,9 @@ void ir_module_check(struct ir *ir) {
         if (LLVMIsThreadLocal(g))
             ir_refuse(ir, NULL, "%s: a kernel's thread has its local variables", ir_name(g));
         if (strncmp(ir_name(g), "llvm.", 5) != 0 && !is_device_variable(g)) LLVMSetSection(g, "");
+        if (is_runtimes(ir_name(g)) && strncmp(ir_name(g), "simt_bounds_", 12) != 0 &&
+            strncmp(ir_name(g), "llvm.", 5) != 0)
+            ir_refuse(ir, NULL, "%s is a name of what counts and checks your kernel", ir_name(g));
         bool ours = ir_name_is(g, "threadIdx") || ir_name_is(g, "blockIdx") ||
                     ir_name_is(g, "blockDim") || ir_name_is(g, "gridDim");
         if (LLVMIsDeclaration(g) && LLVMGetFirstUse(g) && !ours)

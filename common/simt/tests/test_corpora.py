@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from tap import COMPILERS, HERE, SIMTCC, TOP, finish, skip_missing_compilers, tap
+from tap import COMPILERS, HERE, SIMTCC, TOP, check_flags, finish, skip_missing_compilers, tap
 
 PLANTED = {"faults_races.cu": 37, "faults_memory.cu": 32, "faults_sync.cu": 23}  # at least so many kernels with a fault
 
@@ -38,7 +38,7 @@ def expectations(text):
 
 def run(source, work, compiler, check=True):
     program, report = os.path.join(work, "program"), os.path.join(work, "report.json")
-    built = subprocess.run([SIMTCC, "--cxx=" + compiler] + ["--check"] * check + ["-I" + HERE, source, "-o", program],
+    built = subprocess.run([SIMTCC] + check_flags(compiler, check) + ["-I" + HERE, source, "-o", program],
                            capture_output=True, text=True, cwd=TOP)
     if built.returncode:
         raise RuntimeError("simtcc: " + built.stderr[:800])
@@ -180,10 +180,10 @@ def main():
         one_corpus("correct.cu", "g++", work)
         last = one_corpus("correct.cu", "g++", work, words)
         skip_missing_compilers("the corpora")
-        if "clang++" in COMPILERS:
+        for compiler in COMPILERS[1:]:
             for name in PLANTED:
-                one_corpus(name, "clang++", work)
-            last = one_corpus("correct.cu", "clang++", work)
+                one_corpus(name, compiler, work)
+            last = one_corpus("correct.cu", compiler, work)
         again = [subprocess.run([os.path.join(work, "program")], capture_output=True, env=dict(os.environ,
                  SIMT_REPORT=os.path.join(work, "r%d" % i))) for i in range(2)]
         with open(os.path.join(work, "r0"), "rb") as a, open(os.path.join(work, "r1"), "rb") as b:

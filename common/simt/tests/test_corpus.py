@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from tap import COMPILERS, HERE, SIMTCC, TOP, finish, skip_missing_compilers, tap
+from tap import COMPILERS, HERE, IR, SIMTCC, TOP, check_flags, finish, skip_missing_compilers, tap
 
 CORPUS = os.path.join(HERE, "corpus")
 EXIT_FOUND = 86
@@ -182,7 +182,7 @@ def wrong_with(case, want, ran, report, source):
 
 # ---- running ---------------------------------------------------------------------------------------------------------
 def build(source, program, compiler, check=True):
-    done = subprocess.run([SIMTCC, "--cxx=" + compiler] + ["--check"] * check + ["-I" + CORPUS, source, "-o", program],
+    done = subprocess.run([SIMTCC] + check_flags(compiler, check) + ["-I" + CORPUS, source, "-o", program],
                           capture_output=True, text=True, cwd=TOP)
     return done.stderr.strip() if done.returncode else None
 
@@ -304,6 +304,7 @@ def main(everything):
     sample = correct[:1] + faults[:1] + faults[-1:]
     plans = [(p, "g++", False) for p in correct + faults]
     plans += [(p, "clang++", False) for p in (correct + faults if everything else correct[1:] + faults[1:3])]
+    plans += [(p, IR, False) for p in (correct + faults if everything else correct + faults[:3])]
     plans += [(p, c, True) for c in (("g++", "clang++") if everything else ("g++",))
               for p in (correct + faults if everything else sample)]
     plans = [p for p in plans if p[1] in COMPILERS]
