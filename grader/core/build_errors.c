@@ -64,7 +64,10 @@ void build_errors(const struct workplace *w, const char *source, struct collecte
         return;
     }
     source_line(w, source, number, code, sizeof code);
-    snprintf(c->message, sizeof c->message, "%s:%d: %s", source, number, first);
+    if (number) /* simtcc knows no line of what concerns the file as a whole */
+        snprintf(c->message, sizeof c->message, "%s:%d: %s", source, number, first);
+    else
+        snprintf(c->message, sizeof c->message, "%s: %s", source, first);
     if (strstr(first, ": No such file or directory"))
         text_append(c->message, sizeof c->message,
                     "; only the system's headers and the given ones can be included");

@@ -153,15 +153,13 @@ static bool opens_type(const struct tokens *t, int open) {
     return false;
 }
 
-/* Device variables are in one section, constants in another, in order and padded: an overrun of one
- * hits its padding instead of the next. */
-#define IN_ORDER "__attribute__((section(\"%s\"), used, aligned(64)))"
+/* Device variables are in one section, in order and padded: an overrun of one hits its padding
+ * instead of the next. */
+#define IN_ORDER "__attribute__((section(\"simt_device\"), used, aligned(64)))"
 
 /* The names between a qualifier and the semicolon: each before [ = { , or ; */
-static void announce_variables(struct rewriter *r, int qualifier, bool constant) {
+static void announce_variables(struct rewriter *r, int qualifier, const char *kind) {
     const struct tokens *t = &r->t;
-    const char *kind = constant ? "SIMT_SYMBOL_CONSTANT" : "SIMT_SYMBOL_DEVICE";
-    const char *section = constant ? "simt_constant" : "simt_device";
     int end = qualifier;
     while (end < t->count && !token_is(t, end, ";"))
         end = token_is(t, end, "{") || token_is(t, end, "(") ? token_closer(t, end) + 1 : end + 1;
@@ -169,7 +167,7 @@ static void announce_variables(struct rewriter *r, int qualifier, bool constant)
     int last = -1;
     bool done = false; /* this declarator's name is known */
     bool padded = !fixed_value(t, qualifier, end);
-    if (padded) rewrite_edit(r, qualifier, qualifier, IN_ORDER, section);
+    if (padded) rewrite_edit(r, qualifier, qualifier, "%s", IN_ORDER);
     for (int i = token_next(t, qualifier); i <= end; i = token_next(t, i)) {
         bool stop = token_is(t, i, ";") || token_is(t, i, ","), value = token_is(t, i, "=");
         if (token_is(t, i, "{") && opens_type(t, i)) {
@@ -181,9 +179,13 @@ static void announce_variables(struct rewriter *r, int qualifier, bool constant)
             rewrite_edit(r, end + 1, end + 1,
                          " static simt_symbol_announced simt_symbol_%s(&%s, \"%s\", %s);", name,
                          name, name, kind);
+            /* for --hooks=ir, which drops the registration above */
+            rewrite_edit(r, end + 1, end + 1,
+                         " static void *const simt_is_%s_%s __attribute__((used)) = (void *)&%s;",
+                         kind, name, name);
             if (padded)
-                rewrite_edit(r, end + 1, end + 1, " static char simt_pad_%s[64] " IN_ORDER ";",
-                             name, section);
+                rewrite_edit(r, end + 1, end + 1, " static char simt_pad_%s[64] %s;", name,
+                             IN_ORDER);
             free(name);
             done = true;
         }
@@ -231,7 +233,7 @@ static void declare_device(struct rewriter *r, int i) {
         return;
     for (int k = i; k < mark; k = token_next(t, k))
         if (token_is(t, k, "__shared__")) return;
-    announce_variables(r, i, constant);
+    announce_variables(r, i, constant ? "SIMT_SYMBOL_CONSTANT" : "SIMT_SYMBOL_DEVICE");
 }
 
 void rewrite_declarations(struct rewriter *r) {

@@ -24,7 +24,7 @@
 #if !defined(SIMT_CHECK)
 #define SIMT_UNSEEN
 #elif defined(__clang__)
-#define SIMT_UNSEEN __attribute__((no_sanitize("thread", "coverage")))
+#define SIMT_UNSEEN __attribute__((no_sanitize("thread", "coverage"), annotate("simt unseen")))
 #else
 #define SIMT_UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage))
 #endif

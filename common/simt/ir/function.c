@@ -9,7 +9,7 @@ struct list {
     size_t count, room;
 };
 
-static bool is_launcher(LLVMValueRef f);
+static bool is_unseen(struct ir *ir, LLVMValueRef f);
 static void strip(struct ir *ir, LLVMValueRef f);
 static struct list instructions(LLVMValueRef f);
 static unsigned enter_locals(struct ir *ir, LLVMValueRef f, const struct list *l);
@@ -17,7 +17,7 @@ static void mark_blocks(struct ir *ir, LLVMValueRef f);
 static void call_trap(struct ir *ir, LLVMValueRef before);
 
 void ir_function(struct ir *ir, LLVMValueRef f) {
-    if (is_launcher(f) && !ir->kernel) return;
+    if (!ir->kernel && is_unseen(ir, f)) return;
     if (ir->kernel) strip(ir, f);
     struct list l = instructions(f);
     unsigned entered = enter_locals(ir, f, &l);
@@ -35,11 +35,19 @@ void ir_function(struct ir *ir, LLVMValueRef f) {
 
 /* ---- what a function is ---------------------------------------------------------------------- */
 
-/* Of a whole program: simt_launch.h's code between the runtime and a kernel. */
-static bool is_launcher(LLVMValueRef f) {
-    static const char *const names[] = {"_ZN10simt_typed", "_ZN12simt_deduced", "_ZL10simt_start"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strncmp(ir_name(f), names[i], strlen(names[i]))) return true;
+/* Of a whole program: SIMT_UNSEEN of cuda_runtime.h, simt's own code between the runtime and a
+ * kernel. clang keeps the mark in a list of functions and texts. */
+static bool is_unseen(struct ir *ir, LLVMValueRef f) {
+    static const char mark[] = "simt unseen";
+    LLVMValueRef g = LLVMGetNamedGlobal(ir->module, "llvm.global.annotations");
+    LLVMValueRef list = g ? LLVMGetInitializer(g) : NULL;
+    for (int i = 0; list && i < LLVMGetNumOperands(list); i++) {
+        LLVMValueRef entry = LLVMGetOperand(list, (unsigned)i), of = LLVMGetOperand(entry, 0);
+        size_t n = 0;
+        while (LLVMIsAConstantExpr(of)) of = LLVMGetOperand(of, 0);
+        const char *text = of == f ? ir_literal(ir, LLVMGetOperand(entry, 1), &n) : NULL;
+        if (text && strcmp(text, mark) == 0) return true;
+    }
     return false;
 }
 

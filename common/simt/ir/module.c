@@ -19,6 +19,7 @@ void ir_module_prepare(struct ir *ir) {
         ir_refuse(ir, NULL, "a function has one name and one body; write it out");
     delete_global(ir, "llvm.global_ctors"); /* what runs before a kernel */
     delete_global(ir, "llvm.global_dtors");
+    delete_global(ir, "llvm.global.annotations");
     LLVMValueRef kernel = LLVMGetNamedFunction(ir->module, ir->kernel);
     if (!kernel || !LLVMCountBasicBlocks(kernel)) {
         ir_refuse(ir, NULL, "this file doesn't define the kernel %s", ir->kernel);
@@ -61,14 +62,10 @@ static void hide(struct ir *ir, LLVMValueRef kernel) {
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* simtcc puts __device__ and __constant__ variables into these sections. */
-static bool in_section(LLVMValueRef g, const char *section) {
+/* simtcc puts __device__ and __constant__ variables there, in order and with padding between. */
+static bool in_order(LLVMValueRef g) {
     const char *s = LLVMGetSection(g);
-    return s && strcmp(s, section) == 0;
-}
-
-static bool is_device_variable(LLVMValueRef g) {
-    return in_section(g, "simt_device") || in_section(g, "simt_constant");
+    return s && strcmp(s, "simt_device") == 0;
 }
 
 void ir_module_check(struct ir *ir) {
@@ -76,12 +73,15 @@ void ir_module_check(struct ir *ir) {
     for (LLVMValueRef g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g)) {
         if (LLVMIsThreadLocal(g))
             ir_refuse(ir, NULL, "%s: a kernel's thread has its local variables", ir_name(g));
-        if (strncmp(ir_name(g), "llvm.", 5) != 0 && !is_device_variable(g)) LLVMSetSection(g, "");
+        if (strncmp(ir_name(g), "llvm.", 5) != 0 && !in_order(g)) LLVMSetSection(g, "");
         if (is_runtimes(ir_name(g)) && strncmp(ir_name(g), "simt_bounds_", 12) != 0 &&
             strncmp(ir_name(g), "llvm.", 5) != 0)
             ir_refuse(ir, NULL, "%s is a name of what counts and checks your kernel", ir_name(g));
         bool ours = ir_name_is(g, "threadIdx") || ir_name_is(g, "blockIdx") ||
                     ir_name_is(g, "blockDim") || ir_name_is(g, "gridDim");
+        if (!strncmp(ir_name(g), "_ZTV", 4))
+            ir_refuse(ir, NULL,
+                      "calls through a table can't be followed; call the function by its name");
         if (LLVMIsDeclaration(g) && LLVMGetFirstUse(g) && !ours)
             ir_refuse(ir, NULL, "%s is a variable of others, which is out of reach", ir_name(g));
     }
@@ -109,18 +109,20 @@ static LLVMValueRef plain_name(struct ir *ir, LLVMValueRef g) {
     return ir_string(ir, name, n ? n : strlen(name));
 }
 
-/* Calls simt_register_symbol for each variable; the padding between them isn't announced. */
+/* simtcc leaves the address of each variable in a constant with this in its name. */
 static void register_variables(struct ir *ir) {
     LLVMValueRef last = NULL, g;
     for (g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g)) last = g;
     for (g = LLVMGetFirstGlobal(ir->module); g; g = g == last ? NULL : LLVMGetNextGlobal(g)) {
-        if (LLVMIsDeclaration(g) || !is_device_variable(g) || strstr(ir_name(g), "simt_pad_"))
-            continue;
-        bool constant = in_section(g, "simt_constant");
+        bool constant = strstr(ir_name(g), "simt_is_SIMT_SYMBOL_CONSTANT_") != NULL;
+        if (!constant && !strstr(ir_name(g), "simt_is_SIMT_SYMBOL_DEVICE_")) continue;
+        LLVMValueRef address = LLVMIsDeclaration(g) ? NULL : LLVMGetInitializer(g);
+        struct ir_origin o = {0};
+        if (address) o = ir_origin_of(ir, address);
+        if (!o.base || LLVMIsGlobalConstant(o.base)) continue; /* the compiler's own constants */
         LLVMValueRef values[] = {
-            LLVMConstBitCast(g, ir->byte_pointer),
-            ir_number(ir, LLVMABISizeOfType(ir->layout, LLVMGlobalGetValueType(g))),
-            plain_name(ir, g),
+            LLVMConstBitCast(o.base, ir->byte_pointer), ir_number(ir, o.bytes),
+            plain_name(ir, o.base),
             LLVMConstInt(ir->i32, constant ? SIMT_SYMBOL_CONSTANT : SIMT_SYMBOL_DEVICE, 0),
             LLVMConstNull(ir->byte_pointer)};
         LLVMValueRef symbol = record(ir, values, 5);

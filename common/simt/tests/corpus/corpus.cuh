@@ -69,7 +69,9 @@ template <class T> T total(const std::vector<T> &v) {
 
 /* Bytes that must not change. On the CPU device memory can be read as it is, even where no
  * allocation lies; on a GPU nothing is read, and the guard always holds. */
-#ifdef __SIMT__
+#if defined(__SIMT__) && defined(__clang__)
+#define CORPUS_UNSEEN __attribute__((no_sanitize("thread"), annotate("simt unseen"), noinline))
+#elif defined(__SIMT__)
 #define CORPUS_UNSEEN __attribute__((no_sanitize("thread"), noinline))
 #else
 #define CORPUS_UNSEEN
