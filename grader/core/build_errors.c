@@ -39,6 +39,24 @@ static const char *error_text(const char *line, size_t n, const char *source, in
     return NULL;
 }
 
+/* An error in a given header that the submission's code leads to: the first error's text, and the
+ * first line of the submission that the compiler names beside it. */
+static int error_elsewhere(const char *text, size_t n, const char *source, int *number, char *first,
+                           size_t cap) {
+    static const char mark[] = ": error: ";
+    size_t len = strlen(source);
+    const char *end = text + n, *error = memmem(text, n, mark, sizeof mark - 1);
+    for (const char *p = text; p && p < end && !*number;
+         p = memchr(p, '\n', (size_t)(end - p)), p += !!p)
+        if ((size_t)(end - p) > len && !memcmp(p, source, len) && p[len] == ':')
+            *number = atoi(p + len + 1);
+    if (!error || !*number) return 0;
+    error += sizeof mark - 1;
+    const char *stop = memchr(error, '\n', (size_t)(end - error));
+    text_clean(first, cap, error, (size_t)((stop ? stop : end) - error));
+    return 1;
+}
+
 void build_errors(const struct workplace *w, const char *source, struct collected *c) {
     char name[64], first[200] = "", code[120];
     size_t n = 0;
@@ -56,6 +74,7 @@ void build_errors(const struct workplace *w, const char *source, struct collecte
         }
         p += len + 1;
     }
+    if (text && count == 0) count = error_elsewhere(text, n, source, &number, first, sizeof first);
     free(text);
     c->state = FILE_REFUSED;
     if (count == 0) {

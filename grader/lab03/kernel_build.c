@@ -242,6 +242,8 @@ static void examine(const struct lab *lab, struct workplace *w, struct kernel_pr
     char *source = collect_read(w->src, name, MAX_SOURCE, &n_source);
     if (!elf || !source || (!text && !p->official)) {
         build_errors(w, name, c);
+        if (strstr(c->message, "_Float16"))
+            text_append(c->message, sizeof c->message, "; a half is CUDA's __half, of cuda_fp16.h");
         refuse(p, c, strdupa(c->message));
     } else if ((text && lab03_kernel_check_assembly(name, text, n_text, &why)) ||
                lab03_kernel_check_symbols(name, p->spec->name, (unsigned char *)elf, n_elf, source,

@@ -330,7 +330,9 @@ struct head {
     const struct source_token *equals;
 };
 
+/* Stays at the end. */
 static const struct source_token *next(const struct source_token *t) {
+    if (t->kind == TOKEN_END) return t;
     do t++;
     while (t->kind != TOKEN_END && t->directive);
     return t;

@@ -97,7 +97,7 @@ static size_t mark_length(const char *p) {
 
 static int push(struct reader *r, enum token_kind kind, const char *end) {
     struct source_tokens *t = r->out;
-    if (t->count + 2 > r->room) {
+    if (t->count + 1 + SOURCE_ENDS > r->room) {
         r->room = r->room ? 2 * r->room : 1024;
         struct source_token *grown = realloc(t->list, r->room * sizeof *grown);
         if (!grown) return -1;
@@ -139,10 +139,11 @@ int lab03_source_tokens_read(const char *text, size_t n, struct source_tokens *o
         if (r.at >= r.end) break;
         rc = read_one(&r);
     }
-    if (!rc && !out->list) out->list = malloc(sizeof *out->list);
+    if (!rc && !out->list) out->list = malloc(SOURCE_ENDS * sizeof *out->list);
     if (!out->list) rc = -1;
-    if (!rc)
-        out->list[out->count] = (struct source_token){TOKEN_END, r.end, 0, line[len], false, false};
+    for (size_t i = 0; !rc && i < SOURCE_ENDS; i++)
+        out->list[out->count + i] =
+            (struct source_token){TOKEN_END, r.end, 0, line[len], false, false};
     free(line);
     if (rc) lab03_source_tokens_release(out);
     return rc;

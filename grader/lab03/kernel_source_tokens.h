@@ -18,9 +18,12 @@ struct source_token {
     bool opens;     /* is the # itself */
 };
 
+/* Tokens of kind TOKEN_END behind the last one, so that a reader may look ahead by so many. */
+enum { SOURCE_ENDS = 4 };
+
 struct source_tokens {
     char *text;                /* the joined text */
-    struct source_token *list; /* count of them, then one of kind TOKEN_END */
+    struct source_token *list; /* count of them, then SOURCE_ENDS of kind TOKEN_END */
     size_t count;
     int raw_line; /* line of a raw string literal, which is not supported; 0: none */
 };

@@ -1,0 +1,4 @@
+/* The file is one word.
+ * expect: copy.cu
+ */
+template
