@@ -285,6 +285,8 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
         build_submission(sb, o->lab, w, home, plan.sanitised, o->trust_objects, &built, e))
         goto done;
     if (plan.own && o->lab->prepare(sb, w, home, plan.run, &own, e)) goto done;
+    if (own && o->lab->counting)
+        snprintf(v->counting, sizeof v->counting, "%s", o->lab->counting(own));
     struct grading g = {o->lab, sb, w, &built, o->seed, o->practice, all, own};
     run_all(o, &plan, &g, all);
     if (sandbox_stopped()) {

@@ -124,6 +124,9 @@ struct lab {
     int (*prepare)(const struct sandbox *sb, struct workplace *w, const char *home,
                    const bool *wanted, void **own, struct err *e);
     void (*run)(const struct check_def *def, const struct grading *g, struct check_result *r);
+    /* After prepare: what the verdict says about how the lab's programs are counted. NULL: nothing.
+     */
+    const char *(*counting)(const void *own);
     void (*release)(void *own);
     /* `--device cuda`: runs what the chosen checks are about on a GPU and prints a table instead of
      * a verdict; *status is the exit status. NULL in a lab without it. -1 with *e; *usage: the

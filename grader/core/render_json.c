@@ -49,6 +49,7 @@ int render_json(const struct grade_verdict *v, FILE *out) {
     if (v->practice) cJSON_AddNumberToObject(root, "seed", (double)v->seed);
     add_text(root, "seed_kind", v->practice ? "practice" : "instructor");
     add_text(root, "sandbox", v->sandbox);
+    if (v->counting[0]) add_text(root, "counting", v->counting);
     add_text(root, "machine_class", v->machine_class);
     cJSON_AddBoolToObject(root, "attempted", v->attempted);
     cJSON_AddBoolToObject(root, "complete", t.complete);

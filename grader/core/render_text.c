@@ -113,7 +113,8 @@ static void print_frame(const struct grade_verdict *v, const struct style *s, FI
         fprintf(out, "practice seed %llu", (unsigned long long)v->seed);
     else
         fprintf(out, "instructor's seed");
-    fprintf(out, "; sandbox: %s; %s%s\n", v->sandbox, v->machine_class, s->off);
+    fprintf(out, "; sandbox: %s; %s%s%s%s\n", v->sandbox, v->machine_class,
+            v->counting[0] ? "; counts: " : "", v->counting, s->off);
 }
 
 static void print_first_step(const struct grade_verdict *v, const struct lab *lab,

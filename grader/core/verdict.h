@@ -55,7 +55,8 @@ struct grade_verdict {
     uint64_t seed;
     char sandbox[200]; /* "bubblewrap", or what is used instead and why */
     char machine_class[160];
-    char problem[600]; /* refused files, one a line: "intervals.c:12: ..." */
+    char counting[200]; /* of lab 03: who counts; "" elsewhere */
+    char problem[600];  /* refused files, one a line: "intervals.c:12: ..." */
     struct check_result *checks;
     size_t n;
     bool attempted;

@@ -60,6 +60,7 @@ const struct lab lab03 = {
     .make = make,
     .prepare = lab03_prepare,
     .run = lab03_run,
+    .counting = lab03_counting,
     .release = lab03_release,
     .on_card = lab03_on_card,
     .examine = lab03_examine,

@@ -204,12 +204,13 @@ static void link_line(char *script, const struct kernel_program *p) {
 static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,
                      const struct kernel_program *programs,
                      void (*line)(char *, const struct kernel_program *), struct err *e) {
+    const char *practice = getenv("SERVELAB_HOOKS"); /* "compiler": as if clang weren't there */
     char *script = calloc(1, SCRIPT_BYTES);
     if (!script) return err_set(e, "no memory");
     append(script,
            "O='%s' G='%s'\n: >$O/started\n"
-           "$G/simtcc --check --hooks=ir --ready 2>$O/ready.err && : >$O/" OFFICIAL "\n",
-           w->out, cuda);
+           "%s $G/simtcc --check --hooks=ir --ready 2>$O/ready.err && : >$O/" OFFICIAL "\n",
+           w->out, cuda, practice && !strcmp(practice, "compiler") ? "false &&" : "");
     for (int lane = 0; lane < LANES; lane++) {
         int at = 0;
         append(script, "(\n");

@@ -37,6 +37,7 @@ struct running {
 };
 
 static bool run_shapes(struct running *r, int from, int to, bool judged);
+static void doubt_counts(struct trial *t, bool practice);
 
 void lab03_trial_run(const struct grading *g, const struct kernel_program *p, struct trial *t) {
     struct running r = {.g = g, .p = p, .t = t, .run = {.output_fd = -1}};
@@ -56,10 +57,30 @@ void lab03_trial_run(const struct grading *g, const struct kernel_program *p, st
     bool good = run_shapes(&r, 0, t->shapes - 1, false);
     if (good) good = run_shapes(&r, t->shapes - 1, t->shapes, true);
     t->right = good && !t->wrong[0];
+    if (t->right && t->counted && !t->finding[0]) doubt_counts(t, g->practice);
 }
 
 static void wrong(struct trial *t, const char *text) {
     if (!t->wrong[0]) snprintf(t->wrong, sizeof t->wrong, "%s", text);
+}
+
+/* Counts that no right kernel can have. They are a finding: something moved that nobody saw. */
+static void doubt_counts(struct trial *t, bool practice) {
+    const char *what = "bytes counted in all";
+    int64_t counted = t->counts.value[KERNEL_BYTES], least = kernel_bytes_min(&t->sizes);
+    if (counted >= least) {
+        what = "bytes counted as written";
+        counted = t->written_bytes, least = t->changed_bytes;
+    }
+    if (counted >= least) return;
+    snprintf(
+        t->finding, sizeof t->finding,
+        "the counts are impossible: there are fewer %s than a right answer needs, so data moved "
+        "where the checks don't see it",
+        what);
+    if (practice)
+        text_append(t->finding, sizeof t->finding, " (%lld of at least %lld)", (long long)counted,
+                    (long long)least);
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -166,17 +187,34 @@ static void tell_value(struct trial *t, const char *name, const struct kernel_te
     snprintf(t->want, sizeof t->want, "%s[%zu] %.9g", name, v->worst, v->want);
 }
 
+/* The bytes of the sectors that differ from what they were before the launch; an output without
+ * contents was 0xff. */
+static int64_t changed(const struct kernel_wire_param *p, const unsigned char *got) {
+    enum { SECTOR = 32 };
+    const unsigned char *before = p->data;
+    int64_t bytes = 0;
+    for (size_t at = 0; at < p->bytes; at += SECTOR) {
+        bool differs = false;
+        for (size_t i = at; i < at + SECTOR && i < p->bytes; i++)
+            differs |= got[i] != (p->kind == KWIRE_INPUT ? before[i] : 0xff);
+        bytes += differs ? SECTOR : 0;
+    }
+    return bytes;
+}
+
 /* Compares what came back, parameter by parameter. */
 static void compare(struct running *r, const struct kernel_case *c,
                     const struct lab03_launch *launch, const int64_t *slots) {
     char text[320];
     size_t at = 1;
+    r->t->changed_bytes = 0;
     for (int i = 0; i < launch->n_params && !r->t->wrong[0]; i++) {
         const struct kernel_tensor *tensor = &c->tensor[i];
         const char *name = c->spec->param[i].name;
         if (launch->param[i].kind >= KWIRE_SIZE) continue;
         const void *got = slots + at;
         at += kernel_wire_slots(tensor->bytes);
+        r->t->changed_bytes += changed(&launch->param[i], got);
         if (!tensor->want) {
             if (!kernel_case_input_changed(c, i, got)) continue;
             snprintf(text, sizeof text, "%s, an input, was changed", name);
@@ -264,8 +302,9 @@ static void take_report(struct running *r, bool judged) {
     char *text = channel_last_words(&r->ch, &r->run, KERNEL_WIRE_REPORT_BYTES, &n);
     struct trial *t = r->t;
     struct err e;
-    if (!text || lab03_report_read(text, n, r->p->spec->name, r->g->practice, t->finding,
-                                   sizeof t->finding, judged ? &t->counts : NULL, &e)) {
+    if (!text ||
+        lab03_report_read(text, n, r->p->spec->name, r->g->practice, t->finding, sizeof t->finding,
+                          judged ? &t->counts : NULL, &t->written_bytes, &e)) {
         /* without a report the run can't be called clean */
         if (!t->wrong[0]) wrong(t, "the checks' report didn't arrive");
         if (!t->finding[0])

@@ -64,6 +64,7 @@ int lab03_prepare(const struct sandbox *sb, struct workplace *w, const char *hom
                   const bool *wanted, void **own, struct err *e);
 void lab03_run(const struct check_def *def, const struct grading *g, struct check_result *r);
 void lab03_release(void *own);
+const char *lab03_counting(const void *own);
 /* Whether a check of kind CHECK_OWN is about this kernel. */
 bool lab03_is_about(const struct check_def *def, const char *kernel);
 

@@ -189,6 +189,13 @@ def check_messages():
         report("rows=" not in text and not one.get("got") and not one.get("input") and not one.get("rerun"),
                "with an instructor's seed neither sizes nor values are shown", text)
 
+    one, v = message_of("copy", None, "slo.copy.v3", hooks="compiler")
+    report(one["outcome"] == "earned" and v["counting"].startswith("for practice"),
+           "without clang the counts are for practice, and the verdict says so", v)
+    unseen = read(TOP, "grader/tests/lab03/attacks/no_watch_by_concat.cu")
+    one, v = message_of("copy", lambda t: unseen, "slo.copy.v3", hooks="compiler", launch={"copy": {"grid": ["ceil(n, 256)"], "block": [256]}})
+    report(one["outcome"] == "lost" and "the counts are impossible" in one["message"], "counts below the least are called impossible", v)
+
     with Submission(only=["rmsnorm.cu"]) as s:
         v = s.grade("rmsnorm")
     report(v["points_earned"] == 0 and "launch.json" in json.dumps(v), "without a launch.json, that is reported", v)

@@ -80,7 +80,10 @@ struct guard {
     enum { BYTES = 64 };
     const volatile char *at;
     char before[BYTES];
-    CORPUS_UNSEEN explicit guard(const void *start) : at((const volatile char *)start) {
+    explicit guard(const void *start) : at((const volatile char *)start) {
+        look();
+    }
+    CORPUS_UNSEEN void look() {
 #ifdef __SIMT__
         for (int i = 0; i < BYTES; i++) before[i] = at[i];
 #endif

@@ -3,7 +3,9 @@
  */
 #include "../hiding.cuh"
 
-static const float table[4] = {0, 0, 0, 0};
+static const float table[4] = {1, 2, 3, 5};
+static __device__ volatile int far;
 COPY {
-    if (I < n) out[I] = in[I] + table[(n & 3) + (I == 9 ? 1 << 20 : 0)];
+    far = (n & 3) + (1 << 20);
+    if (I < n) out[I] = in[I] + table[far] * 0.0f;
 }

@@ -5,5 +5,5 @@
 
 extern "C" size_t strlen(const char *);
 COPY {
-    if (I < n) out[I] = in[I] + 0 * (float)strlen((const char *)(in + I));
+    if (I < n) out[I] = in[I] + (strlen((const char *)(in + I)) > 1000000 ? 1.0f : 0.0f);
 }
