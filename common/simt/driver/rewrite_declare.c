@@ -236,6 +236,9 @@ static void declare_device(struct rewriter *r, int i) {
     announce_variables(r, i, constant ? "SIMT_SYMBOL_CONSTANT" : "SIMT_SYMBOL_DEVICE");
 }
 
+/* A kernel isn't inlined into its launcher, which isn't watched. */
+#define APART "__attribute__((noinline))"
+
 void rewrite_declarations(struct rewriter *r) {
     const struct tokens *t = &r->t;
     for (int i = 0; i < t->count && !r->failed; i++) {
@@ -245,7 +248,8 @@ void rewrite_declarations(struct rewriter *r) {
                       token_is(t, i, "__managed__");
         if (global) note_kernel(r, i);
         if (device) declare_device(r, i);
-        if (global || device || token_is(t, i, "__host__")) rewrite_edit(r, i, i + 1, "%s", "");
+        if (global || device || token_is(t, i, "__host__"))
+            rewrite_edit(r, i, i + 1, "%s", global ? APART : "");
         if (token_is(t, i, "__launch_bounds__"))
             rewrite_edit(r, i, token_closer(t, token_next(t, i)) + 1, "%s", "");
         if (token_is(t, i, "__noinline__") && !t->list[i].system &&

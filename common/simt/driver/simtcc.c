@@ -27,7 +27,7 @@ static const char usage[] =
     "                 nothing in the text can avoid them. Default: --hooks=compiler. "
     "--kernel=NAME\n"
     "                 with -c: the file is that kernel and nothing else, for a grader. --ready\n"
-    "                 instead of files: exit status 0 if clang and its libLLVM are here\n"
+    "                 instead of files: prints which libLLVM is used (SIMTCC_LIBLLVM names one)\n"
     "  --cxx=COMPILER g++ (default; clang++ where it is missing), or SIMTCC_CXX in the "
     "environment\n"
     "  -c, -shared    an object or a plug-in instead of a program\n"
@@ -169,7 +169,7 @@ static bool on_path(const char *program) {
 
 static int is_ready(const struct command *c) {
     char message[512];
-    if (instrument_ready(c->cxx, message, sizeof message) == 0) return 0;
+    if (instrument_ready(c->cxx, message, sizeof message) == 0) return puts(message) < 0;
     fprintf(stderr, "simtcc: %s\n", message);
     return 1;
 }

@@ -21,16 +21,27 @@ static bool is_constant(struct ir *ir, LLVMValueRef at, struct ir_origin *o, boo
 }
 
 static void call_for_range(struct ir *ir, struct ir_access a) {
-    LLVMValueRef arguments[] = {a.pointer, a.count ? a.count : ir_number(ir, a.bytes), ir_site(ir)};
+    LLVMValueRef arguments[] = {ir_freeze(ir, a.at, a.operand),
+                                a.count ? a.count : ir_number(ir, a.bytes), ir_site(ir)};
     ir_call(ir, a.write ? "simt_ir_write_range" : "simt_ir_read_range", arguments, 3);
 }
 
+LLVMValueRef ir_freeze(struct ir *ir, LLVMValueRef at, unsigned operand) {
+    LLVMValueRef v = LLVMGetOperand(at, operand);
+    if (LLVMIsAArgument(v) || LLVMIsAGlobalVariable(v) || LLVMIsAAllocaInst(v) ||
+        LLVMIsAConstantInt(v))
+        return v;
+    LLVMValueRef frozen = LLVMBuildFreeze(ir->builder, v, "");
+    LLVMSetOperand(at, operand, frozen);
+    return frozen;
+}
+
 void ir_access(struct ir *ir, struct ir_access a) {
-    struct ir_origin o = ir_origin_of(ir, a.pointer);
+    struct ir_origin o = ir_origin_of(ir, LLVMGetOperand(a.at, a.operand));
     bool one = a.bytes == 1 || a.bytes == 2 || a.bytes == 4 || a.bytes == 8 || a.bytes == 16;
     if (ir_is_local(o) || is_constant(ir, a.at, &o, a.write)) {
         if (!a.count && o.exact && o.offset >= 0 && (uint64_t)o.offset + a.bytes <= o.bytes) return;
-        LLVMValueRef arguments[] = {o.base, ir_number(ir, o.bytes), a.pointer,
+        LLVMValueRef arguments[] = {o.base, ir_number(ir, o.bytes), ir_freeze(ir, a.at, a.operand),
                                     a.count ? a.count : ir_number(ir, a.bytes), ir_site(ir)};
         ir_call(ir, "simt_ir_local", arguments, 5);
     } else if (a.count || a.words || !one) {
@@ -39,24 +50,23 @@ void ir_access(struct ir *ir, struct ir_access a) {
         char name[48];
         snprintf(name, sizeof name, "simt_ir_%s%s%d", a.is_volatile ? "volatile_" : "",
                  a.write ? "write" : "read", (int)a.bytes);
-        LLVMValueRef arguments[] = {a.pointer, ir_site(ir)};
+        LLVMValueRef arguments[] = {ir_freeze(ir, a.at, a.operand), ir_site(ir)};
         ir_call(ir, name, arguments, 2);
     }
 }
 
 /* A load or a store. An ordered one is an atomic of the compiler's own. */
-static void moves(struct ir *ir, LLVMValueRef v, LLVMTypeRef type, LLVMValueRef pointer,
-                  bool write) {
+static void moves(struct ir *ir, LLVMValueRef v, LLVMTypeRef type, bool write) {
     uint64_t bytes = LLVMStoreSizeOfType(ir->layout, type);
     unsigned alignment = LLVMGetAlignment(v);
-    struct ir_origin o = ir_origin_of(ir, pointer);
+    struct ir_origin o = ir_origin_of(ir, LLVMGetOperand(v, write));
     if (o.base && !strncmp(ir_name(o.base), "_ZGV", 4)) /* whether it has its value yet */
         ir_refuse(ir, v,
                   "a static variable of a function starts with a constant; or make it local");
     if (LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic)
         ir_refuse(ir, v, "an atomic of the compiler's; write atomicAdd and its kin, as nvcc wants");
     ir_access(ir, (struct ir_access){.at = v,
-                                     .pointer = pointer,
+                                     .operand = write,
                                      .bytes = bytes,
                                      .write = write,
                                      .is_volatile = LLVMGetVolatile(v),
@@ -119,9 +129,9 @@ void ir_instruction(struct ir *ir, LLVMValueRef v) {
     int op = LLVMGetInstructionOpcode(v);
     ir_go_before(ir, v);
     if (op == LLVMLoad)
-        moves(ir, v, LLVMTypeOf(v), LLVMGetOperand(v, 0), false);
+        moves(ir, v, LLVMTypeOf(v), false);
     else if (op == LLVMStore)
-        moves(ir, v, LLVMTypeOf(LLVMGetOperand(v, 0)), LLVMGetOperand(v, 1), true);
+        moves(ir, v, LLVMTypeOf(LLVMGetOperand(v, 0)), true);
     else if (op == LLVMCall)
         ir_calls(ir, v);
     else if (!only_computes(op))

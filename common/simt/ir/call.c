@@ -194,7 +194,7 @@ void ir_calls(struct ir *ir, LLVMValueRef call) {
     LLVMSetTailCall(call, 0); /* a function's locals live until its calls have returned */
     if (LLVMCountBasicBlocks(f)) return;
     if (ir_name_is(f, "simt_atomic_load")) {
-        LLVMValueRef a[] = {LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), ir_site(ir)};
+        LLVMValueRef a[] = {ir_freeze(ir, call, 0), LLVMGetOperand(call, 1), ir_site(ir)};
         ir_call(ir, "simt_ir_atomic", a, 3);
     }
     if (intrinsic(ir, call, f) || library(ir, call, f) || !ir->kernel) return;
@@ -215,9 +215,7 @@ static void by_value_operands(struct ir *ir, LLVMValueRef call) {
         LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, i + 1, ir->byval);
         if (!a) continue;
         uint64_t bytes = LLVMABISizeOfType(ir->layout, LLVMGetTypeAttributeValue(a));
-        ir_access(
-            ir, (struct ir_access){
-                    .at = call, .pointer = LLVMGetOperand(call, i), .bytes = bytes, .words = true});
+        ir_access(ir, (struct ir_access){.at = call, .operand = i, .bytes = bytes, .words = true});
     }
 }
 
@@ -271,7 +269,7 @@ static bool library(struct ir *ir, LLVMValueRef call, LLVMValueRef f) {
         if (ir_name_is(f, wide[i])) return true;
     for (unsigned i = k && k->writes ? (unsigned)k->writes : n; i < n; i++)
         ir_access(ir, (struct ir_access){.at = call,
-                                         .pointer = LLVMGetOperand(call, i),
+                                         .operand = i,
                                          .bytes = k->bytes ? (uint64_t)k->bytes
                                                   : single ? 4
                                                            : 8,
@@ -287,16 +285,17 @@ static void block_copy(struct ir *ir, LLVMValueRef call, bool copies) {
     LLVMValueRef length = LLVMGetOperand(call, 2);
     bool constant = LLVMIsAConstantInt(length) != NULL;
     struct ir_access a = {.at = call, .bytes = constant ? LLVMConstIntGetZExtValue(length) : 0};
-    if (!constant) a.count = LLVMBuildZExtOrBitCast(ir->builder, length, ir->i64, "");
+    if (!constant)
+        a.count = LLVMBuildZExtOrBitCast(ir->builder, ir_freeze(ir, call, 2), ir->i64, "");
     for (unsigned side = copies ? 2 : 1; side >= 1; side--) {
         LLVMAttributeRef known = LLVMGetCallSiteEnumAttribute(call, side, ir->align);
         uint64_t alignment = known ? LLVMGetEnumAttributeValue(known) : 1;
         a.words |= a.bytes % 4 == 0 && alignment < a.bytes;
     }
     if (constant && !a.bytes) return;
-    a.pointer = LLVMGetOperand(call, 1);
+    a.operand = 1;
     if (copies) ir_access(ir, a);
-    a.pointer = LLVMGetOperand(call, 0), a.write = true;
+    a.operand = 0, a.write = true;
     ir_access(ir, a);
 }
 

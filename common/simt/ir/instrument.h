@@ -35,7 +35,7 @@ enum { INSTRUMENT_DONE = 0, INSTRUMENT_REFUSED = 1, INSTRUMENT_FAILED = 4 };
 int instrument(const char *clang, const char *bitcode, const char *object, const char *kernel,
                char *message, size_t cap);
 
-/* Whether this clang's libLLVM can be loaded: 0, or -1 with a sentence in message. */
+/* Whether this clang's libLLVM can be loaded: 0 with its path in message, or -1 with a sentence. */
 int instrument_ready(const char *clang, char *message, size_t cap);
 
 #endif

@@ -26,7 +26,9 @@ int instrument(const char *clang, const char *bitcode, const char *object, const
 }
 
 int instrument_ready(const char *clang, char *message, size_t cap) {
-    return llvm_load(clang, message, cap);
+    if (llvm_load(clang, message, cap)) return -1;
+    snprintf(message, cap, "%s", llvm_path());
+    return 0;
 }
 
 static int read_module(struct ir *ir, const char *bitcode) {

@@ -60,14 +60,18 @@ const char *ir_literal(const struct ir *ir, LLVMValueRef pointer, size_t *n);
 LLVMTypeRef ir_by_value(const struct ir *ir, LLVMValueRef parameter);
 
 /* access.c */
-/* An access of `bytes`, or of `count` where that isn't NULL, is about to happen. words: less
- * aligned than it is large, so that a GPU moves it in words. */
+/* An access of `bytes`, or of `count` where that isn't NULL, through that operand of an
+ * instruction. words: less aligned than it is large, so that a GPU moves it in words. */
 struct ir_access {
-    LLVMValueRef at, pointer, count;
+    LLVMValueRef at, count;
+    unsigned operand;
     uint64_t bytes;
     bool write, is_volatile, words;
 };
 void ir_access(struct ir *ir, struct ir_access a);
+/* That operand, made one value. What nobody computed (undef) may be another value at each use: the
+ * call would get one address and the access another. */
+LLVMValueRef ir_freeze(struct ir *ir, LLVMValueRef at, unsigned operand);
 void ir_instruction(struct ir *ir, LLVMValueRef v);
 
 /* call.c: calls, and which of them a kernel may make */

@@ -3,6 +3,7 @@
 #include "llvm_c.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,6 +32,11 @@ int llvm_load(const char *clang, char *message, size_t cap) {
         library = open_for(clang, message, cap);
     }
     return library ? find_functions(message, cap) : -1;
+}
+
+const char *llvm_path(void) {
+    struct link_map *map;
+    return library && !dlinfo(library, RTLD_DI_LINKMAP, &map) ? map->l_name : "";
 }
 
 static void *function(const char *name) {

@@ -156,6 +156,12 @@ enum { /* the rest */
     /* values */                                                                                   \
     F(LLVMTypeRef, LLVMTypeOf, (LLVMValueRef))                                                     \
     F(const char *, LLVMGetValueName2, (LLVMValueRef, size_t *))                                   \
+    F(void, LLVMSetValueName2, (LLVMValueRef, const char *, size_t))                               \
+    F(void, LLVMReplaceAllUsesWith, (LLVMValueRef, LLVMValueRef))                                  \
+    F(void, LLVMSetOperand, (LLVMValueRef, unsigned, LLVMValueRef))                                \
+    F(LLVMValueRef, LLVMBuildFreeze, (LLVMBuilderRef, LLVMValueRef, const char *))                 \
+    F(LLVMValueRef, LLVMAliasGetAliasee, (LLVMValueRef))                                           \
+    F(LLVMValueRef, LLVMGetNextGlobalAlias, (LLVMValueRef))                                        \
     F(LLVMUseRef, LLVMGetFirstUse, (LLVMValueRef))                                                 \
     F(LLVMUseRef, LLVMGetNextUse, (LLVMUseRef))                                                    \
     F(LLVMValueRef, LLVMGetUser, (LLVMUseRef))                                                     \
@@ -302,6 +308,8 @@ LLVM_FUNCTIONS(LLVM_DECLARE)
  * library may be named by SIMTCC_LIBLLVM in the environment. 0, or -1 with a sentence in message.
  */
 int llvm_load(const char *clang, char *message, size_t cap);
+
+const char *llvm_path(void); /* of the library, once it is loaded */
 
 /* Makes the code generator of a module's target (x86-64 or AArch64) ready. 0, or -1. */
 int llvm_load_target(const char *triple, char *message, size_t cap);

@@ -15,8 +15,12 @@ void ir_module_prepare(struct ir *ir) {
     if (!ir->kernel) return;
     LLVMGetModuleInlineAsm(ir->module, &assembly);
     if (assembly) ir_refuse(ir, NULL, "assembly outside of functions; CUDA C only, please");
-    if (LLVMGetFirstGlobalAlias(ir->module) || LLVMGetFirstGlobalIFunc(ir->module))
-        ir_refuse(ir, NULL, "a function has one name and one body; write it out");
+    if (LLVMGetFirstGlobalIFunc(ir->module))
+        ir_refuse(ir, NULL, "a function in several versions; write one");
+    for (LLVMValueRef a = LLVMGetFirstGlobalAlias(ir->module); a; a = LLVMGetNextGlobalAlias(a)) {
+        LLVMReplaceAllUsesWith(a, LLVMAliasGetAliasee(a)); /* a second name, as of constructors */
+        LLVMSetLinkage(a, LLVMInternalLinkage);
+    }
     delete_global(ir, "llvm.global_ctors"); /* what runs before a kernel */
     delete_global(ir, "llvm.global_dtors");
     delete_global(ir, "llvm.global.annotations");
@@ -48,12 +52,20 @@ static void hide_one(LLVMValueRef v, int linkage) {
     LLVMSetComdat(v, NULL);
 }
 
+/* The code generator calls memset and the like by name, and must not find one in this file. */
+static void take_name(LLVMValueRef f) {
+    char name[256];
+    int n = snprintf(name, sizeof name, "own.%s", ir_name(f));
+    LLVMSetValueName2(f, name, n < (int)sizeof name ? (size_t)n : sizeof name - 1);
+}
+
 static void hide(struct ir *ir, LLVMValueRef kernel) {
     for (LLVMValueRef f = LLVMGetFirstFunction(ir->module); f; f = LLVMGetNextFunction(f)) {
         if (!LLVMCountBasicBlocks(f)) continue;
         if (is_runtimes(ir_name(f)))
             ir_refuse(ir, f, "%s is a name of what counts and checks your kernel", ir_name(f));
         hide_one(f, f == kernel ? LLVMExternalLinkage : LLVMInternalLinkage);
+        if (f != kernel) take_name(f);
     }
     for (LLVMValueRef g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g))
         if (!LLVMIsDeclaration(g) && strncmp(ir_name(g), "llvm.", 5) != 0)
