@@ -13,6 +13,7 @@ static bool is_unseen(struct ir *ir, LLVMValueRef f);
 static void strip(struct ir *ir, LLVMValueRef f);
 static struct list instructions(LLVMValueRef f);
 static unsigned enter_locals(struct ir *ir, LLVMValueRef f, const struct list *l);
+static void define_operands(struct ir *ir, LLVMValueRef v);
 static void mark_blocks(struct ir *ir, LLVMValueRef f);
 static void call_trap(struct ir *ir, LLVMValueRef before);
 
@@ -23,6 +24,7 @@ void ir_function(struct ir *ir, LLVMValueRef f) {
     unsigned entered = enter_locals(ir, f, &l);
     for (size_t i = 0; i < l.count && !ir->refused; i++) {
         LLVMValueRef v = l.of[i];
+        if (ir->kernel) define_operands(ir, v);
         ir_instruction(ir, v);
         if (ir->kernel && LLVMGetInstructionOpcode(v) == LLVMUnreachable) call_trap(ir, v);
         if (!entered || LLVMGetInstructionOpcode(v) != LLVMRet) continue;
@@ -184,6 +186,30 @@ static unsigned enter_locals(struct ir *ir, LLVMValueRef f, const struct list *l
         if (type) enter(ir, p, LLVMABISizeOfType(ir->layout, type), &count);
     }
     return count;
+}
+
+/* ---- values that nobody computed --------------------------------------------------------------
+ */
+
+/* All ones, which is NaN, where that is possible; or NULL: such a type has no value. */
+static LLVMValueRef poison_of(struct ir *ir, LLVMTypeRef type) {
+    int kind = LLVMGetTypeKind(type);
+    if (kind == LLVMPointerTypeKind || kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind)
+        return LLVMConstNull(type);
+    if (kind != LLVMIntegerTypeKind && kind != LLVMFloatTypeKind && kind != LLVMDoubleTypeKind &&
+        kind != LLVMHalfTypeKind && kind != LLVMVectorTypeKind)
+        return NULL;
+    unsigned bits = (unsigned)LLVMSizeOfTypeInBits(ir->layout, type);
+    return LLVMConstBitCast(LLVMConstAllOnes(LLVMIntTypeInContext(ir->context, bits)), type);
+}
+
+/* A value that nobody computed would be what is left in a register: of an earlier thread, say. */
+static void define_operands(struct ir *ir, LLVMValueRef v) {
+    for (int i = 0; i < LLVMGetNumOperands(v); i++) {
+        LLVMValueRef operand = LLVMGetOperand(v, (unsigned)i);
+        LLVMValueRef value = LLVMIsUndef(operand) ? poison_of(ir, LLVMTypeOf(operand)) : NULL;
+        if (value) LLVMSetOperand(v, (unsigned)i, value);
+    }
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */

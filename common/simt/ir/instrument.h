@@ -11,6 +11,7 @@
  *   local variables  An access that provably stays inside its variable needs no call. Any other
  *                    access to the stack must hit a local variable that is alive (check_local.c).
  *                    On entry a function's locals are filled with 0xff: NaN where nobody wrote.
+ *                    A kernel's values in registers that nobody computed are NaN or all ones, too.
  *   basic blocks     each calls the runtime too, which brings diverged lanes together by them
  *
  * With a kernel's name the file is one kernel for the grader, and everything is refused that isn't

@@ -28,86 +28,92 @@ typedef struct LLVMTarget *LLVMTargetRef;
 typedef struct LLVMOpaqueTargetMachine *LLVMTargetMachineRef;
 typedef struct LLVMComdat *LLVMComdatRef;
 
-enum { /* kinds of types */
-       LLVMVoidTypeKind = 0,
-       LLVMFloatTypeKind = 2,
-       LLVMDoubleTypeKind = 3,
-       LLVMIntegerTypeKind = 8,
-       LLVMStructTypeKind = 10,
-       LLVMPointerTypeKind = 12
+/* kinds of types */
+enum {
+    LLVMVoidTypeKind = 0,
+    LLVMHalfTypeKind = 1,
+    LLVMFloatTypeKind = 2,
+    LLVMDoubleTypeKind = 3,
+    LLVMIntegerTypeKind = 8,
+    LLVMStructTypeKind = 10,
+    LLVMArrayTypeKind = 11,
+    LLVMPointerTypeKind = 12,
+    LLVMVectorTypeKind = 13
 };
 
-enum { /* instructions */
-       LLVMRet = 1,
-       LLVMBr = 2,
-       LLVMSwitch = 3,
-       LLVMInvoke = 5,
-       LLVMUnreachable = 7,
-       LLVMAdd = 8,
-       LLVMFAdd = 9,
-       LLVMSub = 10,
-       LLVMFSub = 11,
-       LLVMMul = 12,
-       LLVMFMul = 13,
-       LLVMUDiv = 14,
-       LLVMSDiv = 15,
-       LLVMFDiv = 16,
-       LLVMURem = 17,
-       LLVMSRem = 18,
-       LLVMFRem = 19,
-       LLVMShl = 20,
-       LLVMLShr = 21,
-       LLVMAShr = 22,
-       LLVMAnd = 23,
-       LLVMOr = 24,
-       LLVMXor = 25,
-       LLVMAlloca = 26,
-       LLVMLoad = 27,
-       LLVMStore = 28,
-       LLVMGetElementPtr = 29,
-       LLVMTrunc = 30,
-       LLVMZExt = 31,
-       LLVMSExt = 32,
-       LLVMFPToUI = 33,
-       LLVMFPToSI = 34,
-       LLVMUIToFP = 35,
-       LLVMSIToFP = 36,
-       LLVMFPTrunc = 37,
-       LLVMFPExt = 38,
-       LLVMPtrToInt = 39,
-       LLVMIntToPtr = 40,
-       LLVMBitCast = 41,
-       LLVMICmp = 42,
-       LLVMFCmp = 43,
-       LLVMPHI = 44,
-       LLVMCall = 45,
-       LLVMSelect = 46,
-       LLVMExtractElement = 50,
-       LLVMInsertElement = 51,
-       LLVMShuffleVector = 52,
-       LLVMExtractValue = 53,
-       LLVMInsertValue = 54,
-       LLVMFence = 55,
-       LLVMLandingPad = 59,
-       LLVMFNeg = 66,
-       LLVMFreeze = 68
+/* instructions */
+enum {
+    LLVMRet = 1,
+    LLVMBr = 2,
+    LLVMSwitch = 3,
+    LLVMInvoke = 5,
+    LLVMUnreachable = 7,
+    LLVMAdd = 8,
+    LLVMFAdd = 9,
+    LLVMSub = 10,
+    LLVMFSub = 11,
+    LLVMMul = 12,
+    LLVMFMul = 13,
+    LLVMUDiv = 14,
+    LLVMSDiv = 15,
+    LLVMFDiv = 16,
+    LLVMURem = 17,
+    LLVMSRem = 18,
+    LLVMFRem = 19,
+    LLVMShl = 20,
+    LLVMLShr = 21,
+    LLVMAShr = 22,
+    LLVMAnd = 23,
+    LLVMOr = 24,
+    LLVMXor = 25,
+    LLVMAlloca = 26,
+    LLVMLoad = 27,
+    LLVMStore = 28,
+    LLVMGetElementPtr = 29,
+    LLVMTrunc = 30,
+    LLVMZExt = 31,
+    LLVMSExt = 32,
+    LLVMFPToUI = 33,
+    LLVMFPToSI = 34,
+    LLVMUIToFP = 35,
+    LLVMSIToFP = 36,
+    LLVMFPTrunc = 37,
+    LLVMFPExt = 38,
+    LLVMPtrToInt = 39,
+    LLVMIntToPtr = 40,
+    LLVMBitCast = 41,
+    LLVMICmp = 42,
+    LLVMFCmp = 43,
+    LLVMPHI = 44,
+    LLVMCall = 45,
+    LLVMSelect = 46,
+    LLVMExtractElement = 50,
+    LLVMInsertElement = 51,
+    LLVMShuffleVector = 52,
+    LLVMExtractValue = 53,
+    LLVMInsertValue = 54,
+    LLVMFence = 55,
+    LLVMLandingPad = 59,
+    LLVMFNeg = 66,
+    LLVMFreeze = 68
 };
 
-enum { /* the rest */
-       LLVMExternalLinkage = 0,
-       LLVMAppendingLinkage = 7,
-       LLVMInternalLinkage = 8,
-       LLVMPrivateLinkage = 9,
-       LLVMCCallConv = 0,
-       LLVMFastCallConv = 8,
-       LLVMIntSLT = 40,
-       LLVMIntNE = 33,
-       LLVMAtomicOrderingNotAtomic = 0,
-       LLVMReturnStatusAction = 2,
-       LLVMCodeGenLevelDefault = 2,
-       LLVMRelocPIC = 2,
-       LLVMCodeModelDefault = 0,
-       LLVMObjectFile = 1
+/* the rest */
+enum {
+    LLVMExternalLinkage = 0,
+    LLVMAppendingLinkage = 7,
+    LLVMInternalLinkage = 8,
+    LLVMPrivateLinkage = 9,
+    LLVMCCallConv = 0,
+    LLVMFastCallConv = 8,
+    LLVMIntSLT = 40,
+    LLVMIntNE = 33,
+    LLVMAtomicOrderingNotAtomic = 0,
+    LLVMReturnStatusAction = 2,
+    LLVMCodeGenLevelDefault = 2,
+    LLVMRelocPIC = 2,
+    LLVMCodeModelDefault = 0,
+    LLVMObjectFile = 1
 };
 #define LLVMAttributeFunctionIndex (~0u)
 
@@ -181,6 +187,10 @@ enum { /* the rest */
     F(LLVMValueRef, LLVMConstInt, (LLVMTypeRef, unsigned long long, LLVMBool))                     \
     F(unsigned long long, LLVMConstIntGetZExtValue, (LLVMValueRef))                                \
     F(long long, LLVMConstIntGetSExtValue, (LLVMValueRef))                                         \
+    F(LLVMBool, LLVMIsUndef, (LLVMValueRef))                                                       \
+    F(LLVMValueRef, LLVMConstAllOnes, (LLVMTypeRef))                                               \
+    F(LLVMTypeRef, LLVMIntTypeInContext, (LLVMContextRef, unsigned))                               \
+    F(unsigned long long, LLVMSizeOfTypeInBits, (LLVMTargetDataRef, LLVMTypeRef))                  \
     F(LLVMValueRef, LLVMConstNull, (LLVMTypeRef))                                                  \
     F(LLVMValueRef, LLVMConstBitCast, (LLVMValueRef, LLVMTypeRef))                                 \
     F(LLVMValueRef, LLVMConstArray, (LLVMTypeRef, LLVMValueRef *, unsigned))                       \
