@@ -16,8 +16,8 @@
  *   __shfl_sync, _up, _down, _xor (up to 8 bytes a lane, any width); __ballot_sync __any_sync
  *   __all_sync __uni_sync __match_any_sync __match_all_sync __reduce_{add,min,max,and,or,xor}_sync
  *   __activemask
- *   atomicAdd Sub Min Max And Or Xor Exch CAS Inc Dec, also _block and _system; of numbers (half and
- *   bf16 too) of 1 to 8 bytes
+ *   atomicAdd Sub Min Max And Or Xor Exch CAS Inc Dec, also _block and _system; of numbers of 1 to
+ *   8 bytes, half and bf16 too
  *   <cmath>, min max, rsqrtf __expf __logf __fdividef __fmaf_rn ..., __popc __clz __ffs __brev
  *   __byte_perm __dp4a __umulhi __funnelshift_*, __ldg __ldcs __stcs ..., clock64, printf, assert
  *   <cuda_fp16.h> __half __half2, <cuda_bf16.h> __nv_bfloat16 __nv_bfloat162: bit-exact
