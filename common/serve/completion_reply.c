@@ -327,9 +327,13 @@ static void end_record(struct exchange *x, struct live_record *live, bool ok, bo
     struct record *r = &live->record;
     const char *error = NULL;
     pthread_mutex_lock(&live->lock);
-    if (x->status) r->outcome.http_status = x->status;
+    if (x->status || x->late_status)
+        r->outcome.http_status = x->late_status ? x->late_status : x->status;
     if (in_engine || has_ending(r)) goto out;
-    if (!ok) {
+    if (x->late_status) {
+        stamp_rejected(r, &x->h->o.clock);
+        error = "the rest of the body did not come in time";
+    } else if (!ok) {
         stamp_cancelled(r, &x->h->o.clock);
         error = "the client went away";
     } else if (x->status == 200) {

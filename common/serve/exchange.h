@@ -89,7 +89,8 @@ struct exchange {
     struct err fault;                       /* what route->read found */
     int fault_status;                       /* 0: 400 */
     const char *unclear; /* why the header is unclear (http_framing.h): 400, and closed; or NULL */
-    int status;
+    int status;          /* of the reply; 0: none was queued */
+    int late_status;     /* as watch_late_status */
 
     /* completions only (completion.c) */
     struct live_record *live;

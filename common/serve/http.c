@@ -8,6 +8,7 @@
  * `completed`.
  */
 #include "base/priority.h"
+#include "serve/http_bypass.h"
 #include "serve/http_cors.h"
 #include "serve/http_framing.h"
 #include "serve/http_listen.h"
@@ -38,7 +39,7 @@ struct http *http_start(const struct http_options *o, struct err *e) {
     if (!h->o.body_s) h->o.body_s = HTTP_BODY_S;
     h->started_s = time(NULL);
     pthread_mutex_init(&h->lock, NULL);
-    h->watch = cors_check(o->cors, e) ? NULL : watch_start(e);
+    h->watch = cors_check(o->cors, e) ? NULL : watch_start(bypass_late_body, h, e);
     h->reader = h->watch ? reader_start(e) : NULL;
     int fd = h->reader ? http_listen(o, &ipv6, e) : -1;
     if (fd >= 0) {
@@ -59,10 +60,10 @@ int http_port(const struct http *h) {
 }
 
 void http_drain(struct http *h) {
-    watch_hurry_bodies(h->watch, DRAIN_BODY_S);
     pthread_mutex_lock(&h->lock);
     h->draining = true;
     pthread_mutex_unlock(&h->lock);
+    watch_hurry_bodies(h->watch, DRAIN_BODY_S);
     engine_drain(h->o.engine);
 }
 
@@ -114,7 +115,8 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
     }
     if (x->replied) return MHD_YES;
     if (x->ran) return x->route->resumed(x);
-    watch_deadline(x->h->watch, x->watched, 0);
+    watch_enter(x->h->watch, x->watched, WATCH_REPLY, 0);
+    if (watch_late_status(x->h->watch, x->watched)) return MHD_NO; /* was answered just now */
     if (!x->was_read && !read_body(x)) return MHD_YES;
     x->ran = true;
     return run_route(x, method, path);
@@ -127,8 +129,9 @@ static void completed(void *cls, struct MHD_Connection *c, void **ctx,
     struct exchange *x = *ctx;
     if (!x) return;
     *ctx = NULL;
+    x->late_status = watch_late_status(h->watch, x->watched);
     if (x->route && x->route->end) x->route->end(x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    watch_deadline(h->watch, x->watched, h->o.header_s);
+    watch_enter(h->watch, x->watched, WATCH_HEADER, h->o.header_s);
     buffer_release(&x->body);
     buffer_release(&x->out);
     buffer_release(&x->answer);
@@ -146,20 +149,21 @@ static void connection_event(void *cls, struct MHD_Connection *c, void **ctx,
     int fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd, on = 1;
     /* without it a token may wait 40 ms for the acknowledgement of the last one */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    *ctx = watch_add(h->watch, fd);
-    watch_deadline(h->watch, *ctx, h->o.header_s);
+    *ctx = watch_add(h->watch, c, fd);
+    watch_enter(h->watch, *ctx, WATCH_HEADER, h->o.header_s);
 }
 
 static struct MHD_Daemon *start_daemon(struct http *h, int fd, bool ipv6) {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     if (ipv6) flags |= MHD_USE_IPv6;
     priority_short_turns(); /* the library's thread inherits it: a token must not wait for a core */
     struct MHD_Daemon *daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, take_call, h, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_NOTIFY_CONNECTION, connection_event,
-        h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_END);
+        flags, 0, NULL, NULL, take_call, h, MHD_OPTION_EXTERNAL_LOGGER, bypass_library_error, h,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, h,
+        MHD_OPTION_NOTIFY_CONNECTION, connection_event, h, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES,
+        MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_END);
     priority_default_turns();
     return daemon;
 }
@@ -180,10 +184,10 @@ static struct exchange *header_read(struct http *h, struct MHD_Connection *c, co
     x->connection = c;
     x->watched = watched_of(c);
     x->unclear = framing_fault(c, method, version);
-    if (x->unclear) return x; /* perhaps two requests: no record */
-    route_find(x, method, path);
+    if (!x->unclear) route_find(x, method, path); /* else perhaps two requests: no record */
     if (x->route && x->route->begin) x->route->begin(x);
-    watch_body(h->watch, x->watched, h->o.body_s);
+    bool reads = !x->unclear && !announces_too_much(x);
+    watch_enter(h->watch, x->watched, reads ? WATCH_BODY : WATCH_REPLY, h->o.body_s);
     return x;
 }
 

@@ -20,12 +20,12 @@
  * that waits for the engine is suspended and takes no time of that thread. Nothing of a reply is
  * sent before the first generated text is there, so an error up to then has its own HTTP status.
  *
- * Every error that this code reports is OpenAI's JSON object. The library itself answers, with a
- * page of HTML: a request line, header or length that can't be parsed (400), a body whose announced
+ * Every error that this code reports is OpenAI's JSON object. A header that is unclear about the
+ * end of the body is refused (400, and closed; http_framing.h). A body that is late gets a 408, and
+ * a Content-Length that can't be read a 400 or 413 (http_bypass.h). The library itself answers,
+ * with a page of HTML: a request line, header or chunk that can't be parsed (400), a chunk whose
  * size it can't hold (413), a URL or header that is too long (414, 431), and an unknown HTTP
- * version (505). Version 0.9.75 sends its header twice when the value of Content-Length is at
- * fault; no call of the library prevents that. A header that is unclear about the end of the body
- * (http_framing.h) is refused here (400, and closed).
+ * version (505).
  *
  * Not offered: TLS and authentication (put HAProxy or nginx in front), HTTP/2.
  */

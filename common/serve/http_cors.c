@@ -19,13 +19,20 @@ int cors_check(const char *origin, struct err *e) {
                   origin);
 }
 
+int cors_headers(const char *origin, const char *headers[CORS_HEADERS][2]) {
+    const char *all[CORS_HEADERS][2] = {
+        {"Access-Control-Allow-Origin", origin},
+        {"Access-Control-Expose-Headers", "X-Request-Id, X-Attempt, Retry-After"},
+        {"Vary", "Origin"}};
+    if (!origin) return 0;
+    memcpy(headers, all, sizeof all);
+    return strcmp(origin, "*") ? 3 : 2;
+}
+
 void cors_add(const struct exchange *x, struct MHD_Response *r) {
-    const char *origin = x->h->o.cors;
-    if (!origin) return;
-    MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
-    MHD_add_response_header(r, "Access-Control-Expose-Headers",
-                            "X-Request-Id, X-Attempt, Retry-After");
-    if (strcmp(origin, "*")) MHD_add_response_header(r, "Vary", "Origin");
+    const char *headers[CORS_HEADERS][2];
+    for (int i = 0, n = cors_headers(x->h->o.cors, headers); i < n; i++)
+        MHD_add_response_header(r, headers[i][0], headers[i][1]);
 }
 
 enum MHD_Result options_route(struct exchange *x) {

@@ -44,7 +44,7 @@ enum MHD_Result reply_bytes(struct exchange *x, int status, const char *type, st
     return reply_queue(x, status, r);
 }
 
-static const char *error_type(int status) {
+const char *reply_error_type(int status) {
     if (status == 429) return "rate_limit_error";
     return status >= 500 ? "server_error" : "invalid_request_error";
 }
@@ -57,7 +57,7 @@ enum MHD_Result reply_error(struct exchange *x, int status, const char *field, c
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     struct buffer b = {0};
-    openai_error(&b, error_type(status), text, field, code);
+    openai_error(&b, reply_error_type(status), text, field, code);
     buffer_puts(&b, "\n");
     return reply_bytes(x, status, "application/json", &b);
 }

@@ -12,6 +12,7 @@
 
 /* Replies with *b's bytes, which it takes over. */
 enum MHD_Result reply_bytes(struct exchange *x, int status, const char *type, struct buffer *b);
+const char *reply_error_type(int status);
 /* OpenAI's error object. Its type follows from the status; field and code may be NULL. */
 enum MHD_Result reply_error(struct exchange *x, int status, const char *field, const char *code,
                             const char *fmt, ...) __attribute__((format(printf, 5, 6)));

@@ -16,14 +16,18 @@ static const int64_t look_ns = 50 * NS_PER_MS; /* fine enough for deadlines of s
 static const int64_t half_closed_ns = 1000 * NS_PER_MS;
 
 struct watched {
+    struct MHD_Connection *connection;
     int fd;
-    int64_t deadline_ns;
-    bool in_body;               /* the deadline is for the end of a body */
+    enum watch_phase phase;
+    int64_t deadline_ns;        /* of the phase */
+    int late_status;            /* as watch_late_status */
     struct watched *next, **at; /* at: the pointer that points here */
 };
 
 struct watch {
     pthread_t thread;
+    int (*late_body)(void *ctx, int fd);
+    void *ctx;
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake;
     struct watched *first;
@@ -43,6 +47,8 @@ static void close_overdue(struct watch *w) {
         if (c->deadline_ns > now + half_closed_ns && half_closed(c->fd))
             c->deadline_ns = now + half_closed_ns;
         if (c->deadline_ns > now) continue;
+        if (c->phase == WATCH_BODY && !half_closed(c->fd))
+            c->late_status = w->late_body(w->ctx, c->fd);
         shutdown(c->fd, SHUT_RDWR); /* while the lock is held, the descriptor can't be closed */
         c->deadline_ns = INT64_MAX;
     }
@@ -61,9 +67,11 @@ static void *run(void *ctx) {
     return NULL;
 }
 
-struct watch *watch_start(struct err *e) {
+struct watch *watch_start(int (*late_body)(void *ctx, int fd), void *ctx, struct err *e) {
     struct watch *w = calloc(1, sizeof *w);
     if (!w) goto fail;
+    w->late_body = late_body;
+    w->ctx = ctx;
     w->body_max_ns = INT64_MAX;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t attr;
@@ -91,9 +99,10 @@ void watch_stop(struct watch *w) {
     free(w);
 }
 
-struct watched *watch_add(struct watch *w, int fd) {
+struct watched *watch_add(struct watch *w, struct MHD_Connection *connection, int fd) {
     struct watched *c = calloc(1, sizeof *c);
     if (!c) return NULL;
+    c->connection = connection;
     c->fd = fd;
     c->deadline_ns = INT64_MAX;
     pthread_mutex_lock(&w->lock);
@@ -114,21 +123,31 @@ void watch_remove(struct watch *w, struct watched *c) {
     free(c);
 }
 
-static void set_deadline(struct watch *w, struct watched *c, int64_t wait_ns, bool in_body) {
+void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, int seconds) {
+    int64_t wait_ns = seconds * NS_PER_S;
     if (!c) return;
     pthread_mutex_lock(&w->lock);
-    if (in_body && wait_ns > w->body_max_ns) wait_ns = w->body_max_ns;
+    if (phase == WATCH_BODY && wait_ns > w->body_max_ns) wait_ns = w->body_max_ns;
     c->deadline_ns = wait_ns ? clock_monotonic_ns() + wait_ns : INT64_MAX;
-    c->in_body = in_body;
+    c->phase = phase;
     pthread_mutex_unlock(&w->lock);
 }
 
-void watch_deadline(struct watch *w, struct watched *c, int seconds) {
-    set_deadline(w, c, seconds * NS_PER_S, false);
+int watch_late_status(struct watch *w, const struct watched *c) {
+    if (!c) return 0;
+    pthread_mutex_lock(&w->lock);
+    int status = c->late_status;
+    pthread_mutex_unlock(&w->lock);
+    return status;
 }
 
-void watch_body(struct watch *w, struct watched *c, int seconds) {
-    set_deadline(w, c, seconds * NS_PER_S, true);
+void watch_headers(struct watch *w,
+                   bool (*refuse)(void *ctx, struct MHD_Connection *connection, int fd),
+                   void *ctx) {
+    pthread_mutex_lock(&w->lock);
+    for (struct watched *c = w->first; c; c = c->next)
+        if (c->phase == WATCH_HEADER && refuse(ctx, c->connection, c->fd)) c->phase = WATCH_REPLY;
+    pthread_mutex_unlock(&w->lock);
 }
 
 void watch_hurry_bodies(struct watch *w, int seconds) {
@@ -137,7 +156,7 @@ void watch_hurry_bodies(struct watch *w, int seconds) {
     int64_t latest = clock_monotonic_ns() + wait_ns;
     w->body_max_ns = wait_ns;
     for (struct watched *c = w->first; c; c = c->next)
-        if (c->in_body && c->deadline_ns > latest && c->deadline_ns != INT64_MAX)
+        if (c->phase == WATCH_BODY && c->deadline_ns > latest && c->deadline_ns != INT64_MAX)
             c->deadline_ns = latest;
     pthread_mutex_unlock(&w->lock);
 }

@@ -2,33 +2,43 @@
  *
  * The library's own time-out restarts with every byte, so a client that sends one byte a second
  * would keep its connection for ever. Here a connection has a deadline for its header and one for
- * its body. Past it, its socket is shut down, and the library closes the connection. A client that
- * has closed its half gets one second; while its request is in the engine, the engine checks for
- * that (stream_client_gone). Not here: a client that doesn't read its reply, which the library's
- * time-out closes.
+ * its body. Past it, its socket is shut down, and the library closes the connection. A late body is
+ * answered before. A client that has closed its half gets one second and no answer; while its
+ * request is in the engine, the engine checks for that (stream_client_gone). Not here: a client
+ * that doesn't read its reply, which the library's time-out closes.
  */
 #ifndef SERVELAB_SERVE_HTTP_WATCH_H
 #define SERVELAB_SERVE_HTTP_WATCH_H
 
 #include "base/err.h"
 
-#include <stdint.h>
+#include <stdbool.h>
 
 struct watch;
 struct watched; /* one connection */
+struct MHD_Connection;
 
-struct watch *watch_start(struct err *e);
+/* What a connection does now. */
+enum watch_phase { WATCH_HEADER, WATCH_BODY, WATCH_REPLY };
+
+/* late_body(ctx, fd) answers a connection whose body is late and returns the status that it sent.
+ * The watch's thread calls it. */
+struct watch *watch_start(int (*late_body)(void *ctx, int fd), void *ctx, struct err *e);
 /* Ends the thread and frees *w; NULL is allowed. No connection may be left. */
 void watch_stop(struct watch *w);
 
-/* Adds a connection without a deadline, NULL when memory is out; removes it, which must come before
- * its descriptor is closed. The functions below take NULL, too. */
-struct watched *watch_add(struct watch *w, int fd);
+/* Adds a connection, NULL when memory is out; removes it, which must come before its descriptor is
+ * closed. The functions below take NULL, too. */
+struct watched *watch_add(struct watch *w, struct MHD_Connection *connection, int fd);
 void watch_remove(struct watch *w, struct watched *c);
-/* Sets its deadline, seconds from now; 0: none. */
-void watch_deadline(struct watch *w, struct watched *c, int seconds);
-/* The same, for the end of a body. */
-void watch_body(struct watch *w, struct watched *c, int seconds);
+/* It is in this phase now, which may last so many seconds; 0: for ever. */
+void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, int seconds);
+/* The status that a late body was answered with, or 0. */
+int watch_late_status(struct watch *w, const struct watched *c);
+/* Calls refuse for each connection that is in its header. True: it was answered, and leaves that
+ * phase. */
+void watch_headers(struct watch *w,
+                   bool (*refuse)(void *ctx, struct MHD_Connection *connection, int fd), void *ctx);
 /* For a server that stops: from now on each body, also one that is arriving, has at most so many
  * seconds. */
 void watch_hurry_bodies(struct watch *w, int seconds);

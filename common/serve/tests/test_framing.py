@@ -58,6 +58,7 @@ def check(server, shape, in_parts):
     else:
         assert b" 200 " not in reply and b"hello" not in reply, what
         assert reply == b"" or b"Connection: close" in reply, what
+        assert reply.count(b"HTTP/1.1 ") <= 1, what
     equal(server.record(hidden_id(shape)), None, what)
 
 
@@ -83,16 +84,41 @@ def every_shape_byte_by_byte():
 
 
 def a_refusal_is_our_json_with_one_header():
-    with FakeServer() as s:
-        for header in ("", "Host: x\r\nHost: y\r\n", "Host: x\r\nContent-Length : 4\r\n", "Host: x\r\nX: a\nY: b\r\n"):
+    with FakeServer(cors="http://a.b") as s:
+        for header in ("", "Host: x\r\nHost: y\r\n", "Host: x\r\nContent-Length : 4\r\n", "Host: x\r\nX: a\nY: b\r\n",
+                       *(f"Host: x\r\nContent-Length: {n}\r\n" for n in ("", "x", "-5", "4 3", "0x4", "9" * 30))):
             reply = exchange(s, f"GET /health HTTP/1.1\r\n{header}\r\n".encode(), False)
             equal(reply.count(b"HTTP/1.1 "), 1, header)
             head, body = reply.split(b"\r\n\r\n")
             equal(json.loads(body)["error"]["type"], "invalid_request_error", header)
             assert b"Content-Length: %d" % len(body) in head, head
+            assert b"Access-Control-Allow-Origin: http://a.b" in head, head
 
 
-TESTS = [every_shape_in_one_piece, every_shape_byte_by_byte, a_refusal_is_our_json_with_one_header]
+def a_refusal_is_for_its_own_connection():
+    """The library doesn't say which connection it refuses: others in their header, or in the engine, must not be hit."""
+    with FakeServer() as s:
+        s.tell("allow 0")
+        engine, quiet, header, bad = (s.connect() for _ in range(4))
+        s.send_completion(engine, headers=["Connection: close"])
+        s.tell("started 1")
+        header.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n")
+        quiet.sendall(b"GET /he")
+        for text in (b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
+            bad = s.connect()
+            bad.sendall(text)
+            assert read_to_end(bad).count(b"HTTP/1.") == 1
+        header.sendall(b"\r\n")
+        quiet.sendall(b"alth HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        s.tell("open")
+        for sock, want in ((header, b'"status":"ok"'), (quiet, b'"status":"ok"'), (engine, b"hello")):
+            reply = read_to_end(sock)
+            assert want in reply and reply.count(b"HTTP/1.1 ") == 1, reply
+        equal(s.complete().status, 200)
+
+
+TESTS = [every_shape_in_one_piece, every_shape_byte_by_byte, a_refusal_is_our_json_with_one_header,
+         a_refusal_is_for_its_own_connection]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))

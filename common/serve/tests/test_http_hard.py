@@ -32,6 +32,14 @@ def drop(sock):
     sock.close()
 
 
+def is_408(reply):
+    """One header, our JSON, and the connection ends with it."""
+    head, body = reply.split(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 Request Timeout\r\n") and b"\r\nConnection: close" in head, head
+    assert b"\r\nContent-Length: %d" % len(body) in head, head
+    equal(json.loads(body)["error"]["code"], "body_timeout")
+
+
 # ---- connections that trickle ----------------------------------------------------------------------------------------
 
 
@@ -58,10 +66,34 @@ def slow_body():
     with FakeServer(header_s=1) as s:
         sock = s.connect()
         sock.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: slow\r\nContent-Length: 1000\r\n\r\n{")
-        equal(read_to_end(sock), b"", "an answer to half a body")
+        is_408(read_to_end(sock))
         record = s.settled("slow")
-        equal(names(record), ["request_accepted", "request_cancelled"])
+        equal((names(record), record["outcome"]["http_status"]), (["request_accepted", "request_rejected"], 408))
         wait_until(lambda: s.counters()["active"] == 0, "the exchange is gone")
+
+
+def a_body_of_one_byte_a_turn():
+    """Each byte restarts the library's time-out, not ours. What comes after the 408 is not read."""
+    with FakeServer(header_s=1) as s:
+        sock = s.connect()
+        sock.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+        while not readable(sock, 0.2):
+            sock.sendall(b" ")
+        is_408(read_to_end(sock))
+        wait_until(lambda: s.counters()["active"] == 0, "the exchange is gone")
+
+
+def a_late_body_gets_no_second_answer():
+    """A request that was refused when its header was read, and one whose client has closed its half."""
+    with FakeServer(header_s=1) as s:
+        big, half = s.connect(), s.connect()
+        big.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n{")
+        reply = read_to_end(big)
+        assert reply.startswith(b"HTTP/1.1 413 ") and reply.count(b"HTTP/1.1") == 1, reply
+        half.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: half\r\nContent-Length: 9\r\n\r\n{")
+        half.shutdown(socket.SHUT_WR)
+        equal(read_to_end(half), b"")
+        equal(names(s.settled("half")), ["request_accepted", "request_cancelled"])
 
 
 def idle_connection_is_closed_but_a_waiting_one_is_not():
@@ -160,7 +192,7 @@ def body_that_stops_half_way_at_every_route():
                 socks.append(s.connect())
                 socks[-1].sendall(b"POST %s HTTP/1.1\r\nHost: x\r\n" % path.encode() + length)
         for sock in socks:
-            equal(read_to_end(sock), b"", "closed, without an answer to half a body")
+            is_408(read_to_end(sock))
         wait_until(lambda: s.counters()["active"] == 0, "the exchanges are gone")
         equal(s.complete().status, 200)
 
@@ -389,7 +421,8 @@ def the_log_has_every_record_and_the_half_that_came():
         equal(names([r for r in records if r["request_id"] == "r19"][0])[-1], "request_submitted")
 
 
-TESTS = [slow_loris_header, slow_body, idle_connection_is_closed_but_a_waiting_one_is_not,
+TESTS = [slow_loris_header, slow_body, a_body_of_one_byte_a_turn, a_late_body_gets_no_second_answer,
+         idle_connection_is_closed_but_a_waiting_one_is_not,
          reset_while_queued_and_while_decoding, half_closed_client_counts_as_gone, client_that_never_reads,
          client_that_reads_a_byte_at_a_time, body_that_stops_half_way_at_every_route,
          client_leaves_after_its_header, two_hundred_clients_on_one_position, full_queue_is_429_with_a_record,

@@ -188,8 +188,10 @@ def an_unfinished_upload_does_not_hold_up_the_end():
                 began = time.monotonic()
                 equal(s.stop(), 0)
                 assert time.monotonic() - began < 25, "the end of a body is awaited 1 s, not 30"
-                equal(read_to_end(sock), b"")
-            equal(names(by_id(log)["half"]), ["request_accepted", "request_cancelled"])
+                reply = read_to_end(sock)
+                assert reply.startswith(b"HTTP/1.1 503 ") and b'"code":"draining"' in reply, reply
+            half = by_id(log)["half"]
+            equal((names(half), half["outcome"]["http_status"]), (["request_accepted", "request_rejected"], 503))
 
 
 def clients_half_still_comes_while_draining():
