@@ -317,8 +317,7 @@ static enum MHD_Result enqueue(struct exchange *x, struct openai_request *r,
         int conflict = strcmp(e.field, "X-Attempt") ? 400 : 409;
         return reject_err(x, e.field[0] ? conflict : 500, &e);
     }
-    int fd = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    stream_attach(x->choices[0].stream, x->connection, fd, !r->stream);
+    stream_attach(x->choices[0].stream, x->connection, x->fd, !r->stream);
     enum engine_submit rc = submit(x, r, prompts);
     return rc == SUBMIT_OK ? MHD_YES : refused(x, rc);
 }

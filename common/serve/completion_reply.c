@@ -327,12 +327,12 @@ static void end_record(struct exchange *x, struct live_record *live, bool ok, bo
     struct record *r = &live->record;
     const char *error = NULL;
     pthread_mutex_lock(&live->lock);
-    if (x->status || x->late_status)
-        r->outcome.http_status = x->late_status ? x->late_status : x->status;
+    int status = x->gate_status ? x->gate_status : x->status;
+    if (status) r->outcome.http_status = status;
     if (in_engine || has_ending(r)) goto out;
-    if (x->late_status) {
+    if (x->gate_status) {
         stamp_rejected(r, &x->h->o.clock);
-        error = "the rest of the body did not come in time";
+        error = "the body came too late, or its end is unclear";
     } else if (!ok) {
         stamp_cancelled(r, &x->h->o.clock);
         error = "the client went away";

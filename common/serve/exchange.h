@@ -78,6 +78,7 @@ struct choice {
 struct exchange {
     struct http *h;
     struct MHD_Connection *connection;
+    int fd; /* the connection's */
     struct watched *watched;
     const struct route *route; /* NULL: there is no such route */
     const char *allow;         /* for 405 and OPTIONS: the methods that the path takes */
@@ -88,9 +89,8 @@ struct exchange {
     struct exchange *next_to_read;          /* the reader's (http_reader.c) */
     struct err fault;                       /* what route->read found */
     int fault_status;                       /* 0: 400 */
-    const char *unclear; /* why the header is unclear (http_framing.h): 400, and closed; or NULL */
-    int status;          /* of the reply; 0: none was queued */
-    int late_status;     /* as watch_late_status */
+    int status;                             /* of the reply; 0: none was queued */
+    int gate_status; /* with which the gate has answered (http_gate.h), or 0 */
 
     /* completions only (completion.c) */
     struct live_record *live;

@@ -8,9 +8,8 @@
  * `completed`.
  */
 #include "base/priority.h"
-#include "serve/http_bypass.h"
 #include "serve/http_cors.h"
-#include "serve/http_framing.h"
+#include "serve/http_gate.h"
 #include "serve/http_listen.h"
 #include "serve/http_reply.h"
 
@@ -39,7 +38,7 @@ struct http *http_start(const struct http_options *o, struct err *e) {
     if (!h->o.body_s) h->o.body_s = HTTP_BODY_S;
     h->started_s = time(NULL);
     pthread_mutex_init(&h->lock, NULL);
-    h->watch = cors_check(o->cors, e) ? NULL : watch_start(bypass_late_body, h, e);
+    h->watch = cors_check(o->cors, e) ? NULL : watch_start(gate_late_body, e);
     h->reader = h->watch ? reader_start(e) : NULL;
     int fd = h->reader ? http_listen(o, &ipv6, e) : -1;
     if (fd >= 0) {
@@ -89,9 +88,9 @@ void http_stop(struct http *h) {
 
 /* ---- the library's calls --------------------------------------------------------------------- */
 
+static int descriptor_of(struct MHD_Connection *c);
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
-                                    const char *path, const char *version);
-static enum MHD_Result unclear_framing(struct exchange *x);
+                                    const char *path);
 static bool announces_too_much(const struct exchange *x);
 static enum MHD_Result too_large(struct exchange *x);
 static void take_body(struct exchange *x, const char *data, size_t n);
@@ -102,10 +101,10 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
                                  const char *method, const char *version, const char *data,
                                  size_t *n, void **ctx) {
     struct exchange *x = *ctx;
+    (void)version;
     if (!x) {
-        *ctx = x = header_read(cls, c, method, path, version);
+        *ctx = x = header_read(cls, c, method, path);
         if (!x) return MHD_NO;
-        if (x->unclear) return unclear_framing(x);
         return announces_too_much(x) ? too_large(x) : MHD_YES;
     }
     if (*n > 0) {
@@ -116,7 +115,7 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
     if (x->replied) return MHD_YES;
     if (x->ran) return x->route->resumed(x);
     watch_enter(x->h->watch, x->watched, WATCH_REPLY, 0);
-    if (watch_late_status(x->h->watch, x->watched)) return MHD_NO; /* was answered just now */
+    if (gate_answered(x->fd)) return MHD_NO; /* with a 408, just now */
     if (!x->was_read && !read_body(x)) return MHD_YES;
     x->ran = true;
     return run_route(x, method, path);
@@ -129,7 +128,7 @@ static void completed(void *cls, struct MHD_Connection *c, void **ctx,
     struct exchange *x = *ctx;
     if (!x) return;
     *ctx = NULL;
-    x->late_status = watch_late_status(h->watch, x->watched);
+    x->gate_status = gate_exchange_over(x->fd);
     if (x->route && x->route->end) x->route->end(x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     watch_enter(h->watch, x->watched, WATCH_HEADER, h->o.header_s);
     buffer_release(&x->body);
@@ -141,34 +140,39 @@ static void completed(void *cls, struct MHD_Connection *c, void **ctx,
 static void connection_event(void *cls, struct MHD_Connection *c, void **ctx,
                              enum MHD_ConnectionNotificationCode what) {
     struct http *h = cls;
+    int fd = descriptor_of(c), on = 1;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         watch_remove(h->watch, *ctx);
+        gate_remove(fd);
         *ctx = NULL;
         return;
     }
-    int fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd, on = 1;
     /* without it a token may wait 40 ms for the acknowledgement of the last one */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    *ctx = watch_add(h->watch, c, fd);
+    gate_add(h, fd);
+    *ctx = watch_add(h->watch, fd);
     watch_enter(h->watch, *ctx, WATCH_HEADER, h->o.header_s);
 }
 
 static struct MHD_Daemon *start_daemon(struct http *h, int fd, bool ipv6) {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     if (ipv6) flags |= MHD_USE_IPv6;
     priority_short_turns(); /* the library's thread inherits it: a token must not wait for a core */
     struct MHD_Daemon *daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, take_call, h, MHD_OPTION_EXTERNAL_LOGGER, bypass_library_error, h,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, h,
-        MHD_OPTION_NOTIFY_CONNECTION, connection_event, h, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)HTTP_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES,
-        MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_END);
+        flags, 0, NULL, NULL, take_call, h, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_NOTIFY_CONNECTION, connection_event,
+        h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_END);
     priority_default_turns();
     return daemon;
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
+
+static int descriptor_of(struct MHD_Connection *c) {
+    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
 
 static struct watched *watched_of(struct MHD_Connection *c) {
     const union MHD_ConnectionInfo *info =
@@ -177,22 +181,19 @@ static struct watched *watched_of(struct MHD_Connection *c) {
 }
 
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
-                                    const char *path, const char *version) {
-    struct exchange *x = calloc(1, sizeof *x);
+                                    const char *path) {
+    int fd = descriptor_of(c);
+    struct exchange *x = gate_passed(fd) ? calloc(1, sizeof *x) : NULL;
     if (!x) return NULL;
     x->h = h;
     x->connection = c;
+    x->fd = fd;
     x->watched = watched_of(c);
-    x->unclear = framing_fault(c, method, version);
-    if (!x->unclear) route_find(x, method, path); /* else perhaps two requests: no record */
+    route_find(x, method, path);
     if (x->route && x->route->begin) x->route->begin(x);
-    bool reads = !x->unclear && !announces_too_much(x);
-    watch_enter(h->watch, x->watched, reads ? WATCH_BODY : WATCH_REPLY, h->o.body_s);
+    watch_enter(h->watch, x->watched, announces_too_much(x) ? WATCH_REPLY : WATCH_BODY,
+                h->o.body_s);
     return x;
-}
-
-static enum MHD_Result unclear_framing(struct exchange *x) {
-    return reply_error(x, 400, NULL, "ambiguous_length", "%s", x->unclear);
 }
 
 static bool announces_too_much(const struct exchange *x) {

@@ -21,11 +21,9 @@
  * sent before the first generated text is there, so an error up to then has its own HTTP status.
  *
  * Every error that this code reports is OpenAI's JSON object. A header that is unclear about the
- * end of the body is refused (400, and closed; http_framing.h). A body that is late gets a 408, and
- * a Content-Length that can't be read a 400 or 413 (http_bypass.h). The library itself answers,
- * with a page of HTML: a request line, header or chunk that can't be parsed (400), a chunk whose
- * size it can't hold (413), a URL or header that is too long (414, 431), and an unknown HTTP
- * version (505).
+ * end of the body is refused (400 or 413, and closed), and a body that is late gets a 408
+ * (http_gate.h). The library itself answers, with a page of HTML, a URL or header that is too long
+ * (414, 431).
  *
  * Not offered: TLS and authentication (put HAProxy or nginx in front), HTTP/2.
  */

@@ -1,54 +1,76 @@
-/* http_framing.c: finds headers that two readers may read differently. See http_framing.h. */
+/* http_framing.c: see http_framing.h. */
 #include "serve/http_framing.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
-static const char length_name[] = "Content-Length", encoding_name[] = "Transfer-Encoding";
+static struct framing_fault line_ended(struct framing *f, int *complete);
 
-struct framing {
-    int lengths, encodings, hosts;
-    const char *fault; /* the first one, or NULL */
-    const char *next;  /* where the next header line must begin in the library's buffer */
-};
+static struct framing_fault fault(int status, const char *field, const char *text) {
+    return (struct framing_fault){status, field, text};
+}
 
-static enum MHD_Result read_line(void *ctx, enum MHD_ValueKind kind, const char *name, size_t n,
-                                 const char *value, size_t n_value);
-static bool ends_cleanly(struct MHD_Connection *c, const char *method, const char *next);
+static const struct framing_fault none = {0};
 
-const char *framing_fault(struct MHD_Connection *c, const char *method, const char *version) {
-    bool http_1_1 = !strcmp(version, MHD_HTTP_VERSION_1_1);
-    struct framing f = {.next = version + strlen(version) + 2};
-    MHD_get_connection_values_n(c, MHD_HEADER_KIND, read_line, &f);
-    if (f.fault) return f.fault;
-    if (f.lengths + f.encodings > 1)
-        return "send one Content-Length, or Transfer-Encoding alone: this header says more than "
-               "once where the body ends";
-    if (f.encodings && !http_1_1) return "Transfer-Encoding needs HTTP/1.1";
-    if (f.hosts > 1) return "send one Host header, not several";
-    if (f.hosts == 0 && http_1_1) return "the Host header is missing";
-    if (!ends_cleanly(c, method, f.next)) return "each line of the header must end in CR LF";
-    return NULL;
+static bool in_data(const struct framing *f) {
+    return f->part == FRAMING_BODY || f->part == FRAMING_CHUNK_DATA;
+}
+
+/* The message's last byte was read. */
+static void message_ended(struct framing *f, int *complete) {
+    (*complete)++;
+    f->part = FRAMING_START;
+    f->last |= f->closes;
+    f->head = false;
+}
+
+/* Skips data of a body; how many bytes. */
+static size_t skip_data(struct framing *f, size_t n, int *complete) {
+    if (n > f->left) n = (size_t)f->left;
+    f->left -= n;
+    if (f->left > 0) return n;
+    if (f->part == FRAMING_BODY)
+        message_ended(f, complete);
+    else
+        f->part = FRAMING_CHUNK_END;
+    return n;
+}
+
+struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n, int *complete,
+                                  size_t *good) {
+    *complete = 0;
+    *good = 0;
+    for (size_t at = 0; at < n;) {
+        if (in_data(f)) {
+            at += skip_data(f, n - at, complete);
+        } else {
+            const char *lf = memchr(bytes + at, '\n', n - at);
+            size_t more = lf ? (size_t)(lf - bytes) + 1 - at : n - at;
+            buffer_add(&f->line, bytes + at, more);
+            at += more;
+            if (f->line.failed || f->line.n > FRAMING_MAX_LINE)
+                return fault(431, NULL, "a line of the header is too long");
+            if (!lf) break;
+            struct framing_fault bad = line_ended(f, complete);
+            if (bad.status) return bad;
+            buffer_clear(&f->line);
+        }
+        if (f->part == FRAMING_START) *good = at;
+    }
+    return none;
+}
+
+void framing_release(struct framing *f) {
+    buffer_release(&f->line);
 }
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 
-/* A token of RFC 9110 section 5.6.2. */
-static bool is_token(const char *s, size_t n) {
-    static const char marks[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "abcdefghijklmnopqrstuvwxyz";
-    return n > 0 && strlen(s) == n && strspn(s, marks) == n;
-}
-
-static bool is_name(const char *s, size_t n, const char *want) {
-    return n == strlen(want) && !strncasecmp(s, want, n);
-}
-
-static bool is_longer(const char *s, size_t n, const char *want) {
-    return n > strlen(want) && !strncasecmp(s, want, strlen(want));
-}
+static struct framing_fault request_line(struct framing *f, const char *line, size_t n);
+static struct framing_fault field_line(struct framing *f, char *line, size_t n);
+static struct framing_fault header_ended(struct framing *f, int *complete);
+static struct framing_fault chunk_size(struct framing *f, const char *line, size_t n);
 
 static bool has_control(const char *s, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -56,50 +78,139 @@ static bool has_control(const char *s, size_t n) {
     return false;
 }
 
-static bool is_length(const char *s, size_t n) {
-    return n > 0 && n < 20 && strspn(s, "0123456789") == n;
+static struct framing_fault line_ended(struct framing *f, int *complete) {
+    char *line = f->line.bytes;
+    size_t n = f->line.n - 1;
+    if (n == 0 || line[n - 1] != '\r' || has_control(line, n - 1))
+        return fault(400, NULL,
+                     "each line must end in CR LF and have no other control character than tab");
+    line[--n] = '\0';
+    switch (f->part) {
+    case FRAMING_START:
+        return n == 0 ? none : request_line(f, line, n);
+    case FRAMING_HEADER:
+        return n == 0 ? header_ended(f, complete) : field_line(f, line, n);
+    case FRAMING_CHUNK_SIZE:
+        return chunk_size(f, line, n);
+    case FRAMING_CHUNK_END:
+        f->part = FRAMING_CHUNK_SIZE;
+        return n == 0 ? none : fault(400, NULL, "a chunk is longer than its size");
+    case FRAMING_TRAILER:
+        if (n > 0) return field_line(f, line, n);
+        message_ended(f, complete);
+        return none;
+    default:
+        return none; /* data has no lines */
+    }
 }
 
-/* libmicrohttpd up to 0.9 leaves the header in its buffer and only replaces each separator by NUL.
- * So the positions of names and values show what it doesn't report: a line that ended in a bare CR
- * or LF, a NUL inside a value, a line that went on in the next one. */
-static bool keeps_lines(void) {
-    static int cached = -1;
-    if (cached < 0) cached = !strncmp(MHD_get_version(), "0.9.", 4);
-    return cached;
+/* ---- the request line ------------------------------------------------------------------------ */
+
+/* The length of the token (RFC 9110, section 5.6.2) that s begins with. */
+static size_t token_length(const char *s) {
+    return strspn(s, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                     "abcdefghijklmnopqrstuvwxyz");
 }
 
-static enum MHD_Result read_line(void *ctx, enum MHD_ValueKind kind, const char *name, size_t n,
-                                 const char *value, size_t n_value) {
-    struct framing *f = ctx;
-    (void)kind;
-    bool length = is_name(name, n, length_name), encoding = is_name(name, n, encoding_name);
-    if (!value) value = "", n_value = 0;
-    f->lengths += length;
-    f->encodings += encoding;
-    f->hosts += is_name(name, n, "Host");
-    if (is_longer(name, n, length_name) || is_longer(name, n, encoding_name))
-        f->fault = "a header name begins with Content-Length or Transfer-Encoding and goes on";
-    else if (!is_token(name, n))
-        f->fault = "a header name may have letters, digits and !#$%&'*+-.^_`|~ only, directly "
-                   "followed by a colon, on one line";
-    else if (has_control(value, n_value) || strlen(value) != n_value)
-        f->fault = "a header value has a control character";
-    else if (length && !is_length(value, n_value))
-        f->fault = "Content-Length must be one decimal number";
-    else if (encoding && strcasecmp(value, "chunked"))
-        f->fault = "Transfer-Encoding must be chunked, which is the only one here";
-    else if (keeps_lines() && name != f->next)
-        f->fault = "each line of the header must end in CR LF, have no NUL, and not go on in the "
-                   "next line";
-    f->next = value + n_value + 2;
-    return f->fault ? MHD_NO : MHD_YES;
+static struct framing_fault request_line(struct framing *f, const char *line, size_t n) {
+    size_t method = token_length(line);
+    const char *target = line + method + 1;
+    size_t length = line[method] == ' ' ? strcspn(target, " \t") : 0;
+    const char *version = target + length + 1;
+    *f = (struct framing){.part = FRAMING_HEADER, .line = f->line, .last = f->last};
+    if (method == 0 || length == 0 || target[length] != ' ' || line + n != version + 8 ||
+        memcmp(version, "HTTP/", 5) || !isdigit((unsigned char)version[5]) || version[6] != '.' ||
+        !isdigit((unsigned char)version[7]))
+        return fault(400, NULL,
+                     "the first line must be a method, a target and HTTP/1.1, with one space "
+                     "between them");
+    if (version[5] != '1') return fault(505, NULL, "this server has HTTP/1.1");
+    f->head = method == 4 && !memcmp(line, "HEAD", 4);
+    f->http_1_1 = version[7] != '0';
+    f->closes = !f->http_1_1;
+    return none;
 }
 
-/* Does the empty line follow directly, with its own CR LF? The library tells the header's size. */
-static bool ends_cleanly(struct MHD_Connection *c, const char *method, const char *next) {
-    const union MHD_ConnectionInfo *size =
-        MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (!keeps_lines() || !size) return true;
-    return (size_t)(next + 2 - method) == size->header_size;
+/* ---- a field of the header or the trailer ---------------------------------------------------- */
+
+static const char length_name[] = "Content-Length", encoding_name[] = "Transfer-Encoding";
+
+static struct framing_fault read_length(struct framing *f, const char *value) {
+    size_t digits = strspn(value, "0123456789");
+    if (digits == 0 || value[digits])
+        return fault(400, length_name, "Content-Length must be one decimal number");
+    if (digits > 18) return fault(413, length_name, "Content-Length is too large for any body");
+    f->left = 0;
+    for (; *value; value++) f->left = 10 * f->left + (uint64_t)(*value - '0');
+    f->lengths++;
+    return none;
+}
+
+static struct framing_fault read_encoding(struct framing *f, const char *value) {
+    if (strcasecmp(value, "chunked"))
+        return fault(400, encoding_name,
+                     "Transfer-Encoding must be chunked, which is the only one here");
+    f->encodings++;
+    return none;
+}
+
+/* The value without spaces around it. */
+static char *trimmed(char *value) {
+    value += strspn(value, " \t");
+    size_t n = strlen(value);
+    while (n > 0 && (value[n - 1] == ' ' || value[n - 1] == '\t')) n--;
+    value[n] = '\0';
+    return value;
+}
+
+static struct framing_fault field_line(struct framing *f, char *line, size_t n) {
+    size_t name = token_length(line);
+    bool length = !strncasecmp(line, length_name, strlen(length_name));
+    bool encoding = !strncasecmp(line, encoding_name, strlen(encoding_name));
+    if ((length && name != strlen(length_name)) || (encoding && name != strlen(encoding_name)))
+        return fault(400, NULL,
+                     "a header name begins with Content-Length or Transfer-Encoding and goes on");
+    if (name == 0 || name >= n || line[name] != ':')
+        return fault(400, NULL,
+                     "a header name may have letters, digits and !#$%&'*+-.^_`|~ only, directly "
+                     "followed by a colon, on one line");
+    line[name] = '\0';
+    char *value = trimmed(line + name + 1);
+    if (f->part == FRAMING_TRAILER) return none; /* it says nothing about the body's end */
+    f->hosts += !strcasecmp(line, "Host");
+    if (!strcasecmp(line, "Connection") && strcasestr(value, "close")) f->closes = true;
+    if (length) return read_length(f, value);
+    return encoding ? read_encoding(f, value) : none;
+}
+
+static struct framing_fault header_ended(struct framing *f, int *complete) {
+    if (f->lengths + f->encodings > 1)
+        return fault(400, NULL,
+                     "send one Content-Length, or Transfer-Encoding alone: this header says more "
+                     "than once where the body ends");
+    if (f->encodings && !f->http_1_1)
+        return fault(400, encoding_name, "Transfer-Encoding needs HTTP/1.1");
+    if (f->hosts > 1) return fault(400, "Host", "send one Host header, not several");
+    if (f->hosts == 0 && f->http_1_1) return fault(400, "Host", "the Host header is missing");
+    f->part = f->encodings ? FRAMING_CHUNK_SIZE : FRAMING_BODY;
+    if (f->part == FRAMING_BODY && f->left == 0) message_ended(f, complete);
+    return none;
+}
+
+/* ---- a chunk --------------------------------------------------------------------------------- */
+
+/* Hexadecimal digits, and perhaps an extension after a semicolon. */
+static struct framing_fault chunk_size(struct framing *f, const char *line, size_t n) {
+    size_t digits = strspn(line, "0123456789abcdefABCDEF"), zeros = strspn(line, "0");
+    if (digits == 0 || (digits < n && line[digits] != ';'))
+        return fault(400, NULL, "a chunk must begin with its size in hexadecimal digits");
+    if (digits - (zeros < digits ? zeros : digits) > 15)
+        return fault(413, NULL, "a chunk is too large for any body");
+    f->left = 0;
+    for (size_t i = zeros; i < digits; i++) {
+        char c = (char)tolower((unsigned char)line[i]);
+        f->left = 16 * f->left + (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    f->part = f->left > 0 ? FRAMING_CHUNK_DATA : FRAMING_TRAILER;
+    return none;
 }

@@ -1,17 +1,55 @@
-/* http_framing.h: says whether a request's header is clear about where the request ends. Private to
- * serve/.
+/* http_framing.h: reads HTTP/1.1 requests as bytes and finds each whose end two readers may see at
+ * different places. Private to serve/.
  *
  * A proxy in front and this server must agree on the end of each body. Otherwise a part of a body
- * runs as a request that the proxy never saw (request smuggling, RFC 9112 section 11.2).
+ * runs as a request that the proxy never saw (request smuggling, RFC 9112 section 11.2). The HTTP
+ * library forgives what is unclear: a bare LF, a folded line, a NUL, a space before a colon. This
+ * reader forgives nothing, and http_gate.h asks it before the library gets the bytes.
+ *
+ * It takes what RFC 9112 allows a sender to write: lines that end in CR LF, one Host, and one
+ * Content-Length or the Transfer-Encoding "chunked". Empty lines before a request are allowed.
  */
 #ifndef SERVELAB_SERVE_HTTP_FRAMING_H
 #define SERVELAB_SERVE_HTTP_FRAMING_H
 
-#include <microhttpd.h>
+#include "base/buffer.h"
 
-/* NULL when the header is clear, otherwise what is wrong with it, as text for the client: the
- * connection must then get a 400 and be closed. method and version are the pointers that the
- * library passed to its handler in its first call for the request. */
-const char *framing_fault(struct MHD_Connection *c, const char *method, const char *version);
+#include <stdint.h>
+
+enum {
+    FRAMING_MAX_LINE = 32 * 1024
+}; /* the library, which refuses a header above that, comes first */
+
+enum framing_part {
+    FRAMING_START, /* before a request line */
+    FRAMING_HEADER,
+    FRAMING_BODY,
+    FRAMING_CHUNK_SIZE,
+    FRAMING_CHUNK_DATA,
+    FRAMING_CHUNK_END,
+    FRAMING_TRAILER,
+};
+
+/* The reader of one connection. Zero-initialised: at its beginning. */
+struct framing {
+    enum framing_part part;
+    uint64_t left;      /* bytes of the body, or of the chunk */
+    struct buffer line; /* what has come of the current line */
+    bool head, http_1_1, closes;
+    int lengths, encodings, hosts; /* of the current header */
+    bool last;                     /* a request before was the last whose reply the client reads */
+};
+
+struct framing_fault {
+    int status;        /* 400, 413, 431 or 505; 0: no fault */
+    const char *field; /* the header at fault, or NULL */
+    const char *text;  /* for the client */
+};
+
+/* Reads the connection's next n bytes. *complete: how many requests end in them. *good: after a
+ * fault, how many of them belong to those requests. After a fault it must not be called again. */
+struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n, int *complete,
+                                  size_t *good);
+void framing_release(struct framing *f);
 
 #endif

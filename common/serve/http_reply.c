@@ -20,7 +20,6 @@ enum MHD_Result reply_queue(struct exchange *x, int status, struct MHD_Response 
         x->live->record.outcome.http_status = status;
         pthread_mutex_unlock(&x->live->lock);
     }
-    if (x->unclear) MHD_add_response_header(r, "Connection", "close");
     if (status == 429 || status == 503) MHD_add_response_header(r, "Retry-After", "1");
     if (status == 405 && x->allow) MHD_add_response_header(r, "Allow", x->allow);
     cors_add(x, r);

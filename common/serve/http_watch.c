@@ -16,18 +16,15 @@ static const int64_t look_ns = 50 * NS_PER_MS; /* fine enough for deadlines of s
 static const int64_t half_closed_ns = 1000 * NS_PER_MS;
 
 struct watched {
-    struct MHD_Connection *connection;
     int fd;
     enum watch_phase phase;
     int64_t deadline_ns;        /* of the phase */
-    int late_status;            /* as watch_late_status */
     struct watched *next, **at; /* at: the pointer that points here */
 };
 
 struct watch {
     pthread_t thread;
-    int (*late_body)(void *ctx, int fd);
-    void *ctx;
+    void (*late_body)(int fd);
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake;
     struct watched *first;
@@ -47,8 +44,7 @@ static void close_overdue(struct watch *w) {
         if (c->deadline_ns > now + half_closed_ns && half_closed(c->fd))
             c->deadline_ns = now + half_closed_ns;
         if (c->deadline_ns > now) continue;
-        if (c->phase == WATCH_BODY && !half_closed(c->fd))
-            c->late_status = w->late_body(w->ctx, c->fd);
+        if (c->phase == WATCH_BODY && !half_closed(c->fd)) w->late_body(c->fd);
         shutdown(c->fd, SHUT_RDWR); /* while the lock is held, the descriptor can't be closed */
         c->deadline_ns = INT64_MAX;
     }
@@ -67,11 +63,10 @@ static void *run(void *ctx) {
     return NULL;
 }
 
-struct watch *watch_start(int (*late_body)(void *ctx, int fd), void *ctx, struct err *e) {
+struct watch *watch_start(void (*late_body)(int fd), struct err *e) {
     struct watch *w = calloc(1, sizeof *w);
     if (!w) goto fail;
     w->late_body = late_body;
-    w->ctx = ctx;
     w->body_max_ns = INT64_MAX;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t attr;
@@ -99,10 +94,9 @@ void watch_stop(struct watch *w) {
     free(w);
 }
 
-struct watched *watch_add(struct watch *w, struct MHD_Connection *connection, int fd) {
+struct watched *watch_add(struct watch *w, int fd) {
     struct watched *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    c->connection = connection;
     c->fd = fd;
     c->deadline_ns = INT64_MAX;
     pthread_mutex_lock(&w->lock);
@@ -130,23 +124,6 @@ void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, int
     if (phase == WATCH_BODY && wait_ns > w->body_max_ns) wait_ns = w->body_max_ns;
     c->deadline_ns = wait_ns ? clock_monotonic_ns() + wait_ns : INT64_MAX;
     c->phase = phase;
-    pthread_mutex_unlock(&w->lock);
-}
-
-int watch_late_status(struct watch *w, const struct watched *c) {
-    if (!c) return 0;
-    pthread_mutex_lock(&w->lock);
-    int status = c->late_status;
-    pthread_mutex_unlock(&w->lock);
-    return status;
-}
-
-void watch_headers(struct watch *w,
-                   bool (*refuse)(void *ctx, struct MHD_Connection *connection, int fd),
-                   void *ctx) {
-    pthread_mutex_lock(&w->lock);
-    for (struct watched *c = w->first; c; c = c->next)
-        if (c->phase == WATCH_HEADER && refuse(ctx, c->connection, c->fd)) c->phase = WATCH_REPLY;
     pthread_mutex_unlock(&w->lock);
 }
 

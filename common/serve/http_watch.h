@@ -12,33 +12,25 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
+#include <stdint.h>
 
 struct watch;
 struct watched; /* one connection */
-struct MHD_Connection;
 
 /* What a connection does now. */
 enum watch_phase { WATCH_HEADER, WATCH_BODY, WATCH_REPLY };
 
-/* late_body(ctx, fd) answers a connection whose body is late and returns the status that it sent.
- * The watch's thread calls it. */
-struct watch *watch_start(int (*late_body)(void *ctx, int fd), void *ctx, struct err *e);
+/* late_body(fd) answers a connection whose body is late; the watch's thread calls it. */
+struct watch *watch_start(void (*late_body)(int fd), struct err *e);
 /* Ends the thread and frees *w; NULL is allowed. No connection may be left. */
 void watch_stop(struct watch *w);
 
 /* Adds a connection, NULL when memory is out; removes it, which must come before its descriptor is
  * closed. The functions below take NULL, too. */
-struct watched *watch_add(struct watch *w, struct MHD_Connection *connection, int fd);
+struct watched *watch_add(struct watch *w, int fd);
 void watch_remove(struct watch *w, struct watched *c);
 /* It is in this phase now, which may last so many seconds; 0: for ever. */
 void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, int seconds);
-/* The status that a late body was answered with, or 0. */
-int watch_late_status(struct watch *w, const struct watched *c);
-/* Calls refuse for each connection that is in its header. True: it was answered, and leaves that
- * phase. */
-void watch_headers(struct watch *w,
-                   bool (*refuse)(void *ctx, struct MHD_Connection *connection, int fd), void *ctx);
 /* For a server that stops: from now on each body, also one that is arriving, has at most so many
  * seconds. */
 void watch_hurry_bodies(struct watch *w, int seconds);

@@ -3,7 +3,7 @@
 
 A shape is a header, a body and what must happen. In both, $BODY is a good completion request's body, $HIDDEN a whole
 request, $N the number of bytes in the body, and $X the number of bytes in $BODY, in hexadecimal.
-    400, 413      this error, then the connection is closed
+    400, 413, 505 this error, then the connection is closed
     200           the request is served, and so is a GET /health that follows it on the connection
     "400 open"    this error, because the body is no JSON; the GET /health that follows is served
 """
@@ -13,7 +13,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import FakeServer, equal, read_to_end, run_tests, wait_until  # noqa: E402
+from harness import FakeServer, equal, names, read_to_end, run_tests, wait_until  # noqa: E402
 
 BODY = '{"model":"fake","prompt":"x"}'
 HIDDEN = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: $ID\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
@@ -96,7 +96,7 @@ def a_refusal_is_our_json_with_one_header():
 
 
 def a_refusal_is_for_its_own_connection():
-    """The library doesn't say which connection it refuses: others in their header, or in the engine, must not be hit."""
+    """Others in their header, or in the engine, must not be hit."""
     with FakeServer() as s:
         s.tell("allow 0")
         engine, quiet, header, bad = (s.connect() for _ in range(4))
@@ -107,7 +107,7 @@ def a_refusal_is_for_its_own_connection():
         for text in (b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
             bad = s.connect()
             bad.sendall(text)
-            assert read_to_end(bad).count(b"HTTP/1.") == 1
+            assert read_to_end(bad).count(b"HTTP/1.1 ") == 1
         header.sendall(b"\r\n")
         quiet.sendall(b"alth HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         s.tell("open")
@@ -117,8 +117,39 @@ def a_refusal_is_for_its_own_connection():
         equal(s.complete().status, 200)
 
 
+def what_came_before_is_answered_first():
+    """Good requests and one at fault in one piece: each of the good ones has its reply, and then there is the error. A
+    client that said "close", or spoke HTTP/1.0, gets none after that."""
+    good = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    post = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
+    bad = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length : 4\r\n\r\n" + HIDDEN.replace("$ID", "hidden")
+    with FakeServer() as s:
+        for before, replies in ((good, 1), (good * 3, 3), (post, 1), (post + good, 2), (good + post * 2, 3)):
+            reply = exchange(s, (before + bad).encode(), False)
+            equal((reply.count(b"HTTP/1.1 200 "), reply.count(b"HTTP/1.1 ")), (replies, replies + 1), reply)
+            assert reply.rindex(b"HTTP/1.1 400 ") > reply.rindex(b"HTTP/1.1 200 ") and b"ambiguous_length" in reply, reply
+        for before in (good.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"), "GET /health HTTP/1.0\r\n\r\n",
+                       "GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"):
+            reply = exchange(s, (before + bad).encode(), False)
+            equal((reply.count(b"HTTP/1."), reply.count(b"HTTP/1.1 4")), (1, 0), reply)
+        equal(s.record("hidden"), None)
+        wait_until(lambda: s.counters()["active"] == 0, "no exchange is left behind")
+
+
+def a_fault_in_a_body_is_in_the_record():
+    with FakeServer() as s:
+        sock = s.connect()
+        sock.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: half\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{")
+        wait_until(lambda: s.record("half"), "the header is read")
+        sock.sendall(b"    \n")
+        reply = read_to_end(sock)
+        assert reply.startswith(b"HTTP/1.1 400 ") and reply.count(b"HTTP/1.1 ") == 1, reply
+        record = s.settled("half")
+        equal((names(record)[-1], record["outcome"]["http_status"]), ("request_rejected", 400))
+
+
 TESTS = [every_shape_in_one_piece, every_shape_byte_by_byte, a_refusal_is_our_json_with_one_header,
-         a_refusal_is_for_its_own_connection]
+         a_refusal_is_for_its_own_connection, what_came_before_is_answered_first, a_fault_in_a_body_is_in_the_record]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))

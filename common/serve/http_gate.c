@@ -1,0 +1,157 @@
+/* http_gate.c: see http_gate.h. */
+#include "serve/http_gate.h"
+
+#include "serve/http_cors.h"
+#include "serve/http_framing.h"
+#include "serve/http_recv.h"
+#include "serve/http_reply.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+struct gate {
+    struct http *h;
+    int fd;
+    struct framing framing;
+    bool read;            /* some bytes */
+    int64_t passed, over; /* requests that the library has got whole; whose exchange is over */
+    struct framing_fault fault; /* no byte passes any more */
+    bool ended;                 /* with that fault */
+    atomic_int answered;        /* the status that was sent here, with which the connection ends */
+};
+
+/* By descriptor; far beyond HTTP_MAX_CONNECTIONS. The recv of any thread looks into its element. */
+enum { MAX_FD = 64 * 1024 };
+static _Atomic(struct gate *) gates[MAX_FD];
+
+static struct gate *gate_of(int fd) {
+    return fd >= 0 && fd < MAX_FD ? gates[fd] : NULL;
+}
+
+static ssize_t gate_recv(int fd, void *to, size_t n, int flags);
+static void answer(struct gate *g, int status, const char *field, const char *code,
+                   const char *text, bool head);
+
+void gate_add(struct http *h, int fd) {
+    struct gate *g = fd < MAX_FD ? calloc(1, sizeof *g) : NULL;
+    if (!g) return;
+    g->h = h;
+    g->fd = fd;
+    gates[fd] = g;
+    recv_through(gate_recv);
+}
+
+void gate_remove(int fd) {
+    struct gate *g = gate_of(fd);
+    if (!g) return;
+    gates[fd] = NULL;
+    framing_release(&g->framing);
+    free(g);
+}
+
+bool gate_passed(int fd) {
+    struct gate *g = gate_of(fd);
+    return g && g->read;
+}
+
+int gate_answered(int fd) {
+    struct gate *g = gate_of(fd);
+    return g ? g->answered : 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A request at fault is next: the connection ends, with an answer if the client waits for one. */
+static void end_with_fault(struct gate *g) {
+    const struct framing_fault *f = &g->fault;
+    g->ended = true;
+    if (!g->framing.last)
+        answer(g, f->status, f->field, f->status == 400 ? "ambiguous_length" : NULL, f->text,
+               g->framing.head);
+    shutdown(g->fd, SHUT_RDWR); /* the library reads the end next, and closes */
+}
+
+/* Reads what the socket has given. Returns how much of it is for the library. */
+static size_t pass(struct gate *g, const char *bytes, size_t n) {
+    int complete;
+    size_t good;
+    g->read = true;
+    g->fault = framing_read(&g->framing, bytes, n, &complete, &good);
+    g->passed += complete;
+    if (!g->fault.status) return n;
+    if (g->passed > g->over) return good; /* gate_exchange_over goes on */
+    end_with_fault(g);
+    return 0;
+}
+
+static ssize_t gate_recv(int fd, void *to, size_t n, int flags) {
+    struct gate *g = gate_of(fd);
+    if (!g || (flags & MSG_PEEK)) return recvfrom(fd, to, n, flags, NULL, NULL);
+    ssize_t got = g->ended || g->answered ? 0 : -1;
+    errno = EAGAIN;
+    if (got < 0 && !g->fault.status) got = recvfrom(fd, to, n, flags, NULL, NULL);
+    if (got <= 0) return got;
+    size_t passes = pass(g, to, (size_t)got);
+    errno = EAGAIN;
+    return passes > 0 || g->ended ? (ssize_t)passes : -1;
+}
+
+int gate_exchange_over(int fd) {
+    struct gate *g = gate_of(fd);
+    if (!g) return 0;
+    int answered = g->answered;
+    g->over++;
+    if (g->fault.status && !g->ended && g->over >= g->passed) end_with_fault(g);
+    return answered;
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+void gate_late_body(int fd) {
+    struct gate *g = gate_of(fd);
+    if (!g) return;
+    pthread_mutex_lock(&g->h->lock);
+    bool draining = g->h->draining;
+    pthread_mutex_unlock(&g->h->lock);
+    if (draining)
+        answer(g, 503, NULL, "draining", "the server is shutting down", false);
+    else
+        answer(g, 408, NULL, "body_timeout", "the rest of the body did not come in time", false);
+}
+
+static void put_date(struct buffer *b) {
+    char text[40];
+    struct tm tm;
+    time_t now = time(NULL);
+    gmtime_r(&now, &tm);
+    strftime(text, sizeof text, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &tm);
+    buffer_puts(b, text);
+}
+
+static void answer(struct gate *g, int status, const char *field, const char *code,
+                   const char *text, bool head) {
+    const struct http *h = g->h;
+    int before = 0;
+    if (!atomic_compare_exchange_strong(&g->answered, &before, status)) return;
+    struct buffer b = {0}, body = {0};
+    const char *cors[CORS_HEADERS][2];
+    openai_error(&body, reply_error_type(status), text, field, code);
+    buffer_puts(&body, "\n");
+    buffer_printf(&b, "HTTP/1.1 %d %s\r\n", status, MHD_get_reason_phrase_for((unsigned)status));
+    put_date(&b);
+    for (int i = 0, n = cors_headers(h->o.cors, cors); i < n; i++)
+        buffer_printf(&b, "%s: %s\r\n", cors[i][0], cors[i][1]);
+    if (status == 503) buffer_puts(&b, "Retry-After: 1\r\n");
+    buffer_printf(&b,
+                  "Connection: close\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+                  "\r\n",
+                  body.n);
+    if (!head) buffer_add(&b, body.bytes, body.n);
+    if (!b.failed && !body.failed) /* a client that has not read its last replies gets none */
+        (void)!send(g->fd, b.bytes, b.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    buffer_release(&b);
+    buffer_release(&body);
+}
