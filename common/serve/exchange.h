@@ -82,7 +82,7 @@ struct exchange {
     struct watched *watched;
     const struct route *route; /* NULL: there is no such route */
     const char *allow;         /* for 405 and OPTIONS: the methods that the path takes */
-    char id[128];              /* the variable part of the path */
+    char id[512];              /* the variable part of the path */
     struct buffer body;
     bool too_large, was_read, ran, replied; /* ran: route->run was called */
     bool unread;                            /* the server stops: route->read was not called */

@@ -66,10 +66,10 @@ static const char *origin_form(const char *target) {
     return path ? path : "/";
 }
 
-/* Does the path belong to the route? Copies its variable part, which has no slash except in files.
- */
+/* Does the path belong to the route? Copies its variable part, which has slashes in files and in
+ * models such as "meta-llama/Llama-2-7b" only. */
 static bool path_fits(const struct route *r, const char *path, char *variable, size_t cap) {
-    bool file = r->run == files_route;
+    bool file = r->run == files_route, slashes = file || r->run == models_route_get;
     if (file && !strncmp(path, "/v1/", 4)) return false; /* the API's paths are not files */
     if (!r->variable) return !strcmp(path, r->path);
     const char *more = r->more ? r->more : "";
@@ -77,7 +77,7 @@ static bool path_fits(const struct route *r, const char *path, char *variable, s
     if (n < head + tail || strncmp(path, r->path, head) || strcmp(path + n - tail, more))
         return false;
     n -= head + tail;
-    if (n >= cap || (!file && (n == 0 || memchr(path + head, '/', n)))) return false;
+    if (n >= cap || (n == 0 && !file) || (!slashes && memchr(path + head, '/', n))) return false;
     memcpy(variable, path + head, n);
     variable[n] = '\0';
     return true;

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from urllib.parse import quote
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (MODEL_FILE, SERVELAB, RealServer, equal, names, read_to_end, read_until, run_tests, wait_until)  # noqa: E402
@@ -151,6 +152,15 @@ def hold(s, requests=100):
         s.send_completion(sock, headers=[f"X-Request-Id: hold-{i}"], max_tokens=2000, **LONG)
     wait_until(lambda: s.record(f"hold-{requests - 1}"), "the last one is accepted")
     return socks
+
+
+def any_name_finds_its_model():
+    for name in ("meta-llama/Llama-2-7b", "x" * 300, "é \"q\" <|a|>{}"):
+        with RealServer("--name", name) as s:
+            for path in (name, quote(name, safe=""), quote(name)):
+                if path.isascii() and " " not in path:
+                    equal((s.get("/v1/models/" + path).status, s.get("/v1/models/" + path).json()["id"]), (200, name))
+            equal((s.complete(max_tokens=1).json()["model"], s.get("/v1/models/other/x").status), (name, 404))
 
 
 def sigterm_drains():
@@ -311,7 +321,7 @@ def two_thousand_and_forty_eight_tokens_exactly():
 
 TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_name, help_has_an_example, port_in_use, ready_line,
          precision_is_stated, kv_bytes_hold_twice_as_many_halves, page_from_a_folder,
-         more_connections_than_the_usual_limit, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
+         more_connections_than_the_usual_limit, any_name_finds_its_model, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]
 
