@@ -212,6 +212,15 @@ static const struct neutral {
     {"spaces_between_special_tokens", "[true]", true, true},
     {"store", "[false]", true, false},
     {"metadata", "[{}]", true, false},
+    {"service_tier", "[\"auto\", \"default\"]", true, false},
+    {"add_generation_prompt", "[true]", true, false},
+    {"continue_final_message", "[false]", true, false},
+    {"chat_template_kwargs", "[{}]", true, false},
+    {"stop_token_ids", "[[]]", true, true},
+    {"include_stop_str_in_output", "[false]", true, true},
+    {"return_tokens_as_token_ids", "[false]", true, true},
+    {"detokenize", "[true]", true, true},
+    {"priority", "[0]", true, true},
 };
 
 /* 1: the field is there at a neutral value; 0: there is no such field; -1: another value. */

@@ -118,7 +118,24 @@ def the_server_goes_on():
     equal(S.complete().json()["choices"][0]["text"], "hello")
 
 
-TESTS = [every_field_with_every_type, out_of_bounds, ten_thousand_messages, json_that_no_reader_takes,
+def settings_that_change_nothing():
+    """What clients send always is taken at these values; another value is a 400 that names the field."""
+    both = (("length_penalty", 1, 2), ("use_beam_search", False, True), ("skip_special_tokens", True, False),
+            ("spaces_between_special_tokens", True, False), ("stop_token_ids", [], [1]),
+            ("include_stop_str_in_output", False, True), ("return_tokens_as_token_ids", False, True),
+            ("detokenize", True, False), ("priority", 0, 1))
+    chat = (("functions", [], [{}]), ("modalities", ["text"], ["audio"]), ("store", False, True), ("metadata", {}, {"a": "b"}),
+            ("service_tier", "auto", "flex"), ("service_tier", "default", 1), ("add_generation_prompt", True, False),
+            ("continue_final_message", False, True), ("chat_template_kwargs", {}, {"a": 1}))
+    for path, base, fields in (("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}, both + chat),
+                               ("/v1/completions", {"prompt": "x"}, both + (("suffix", "", "x"),))):
+        for field, neutral, other in fields:
+            for value in (neutral, None):
+                equal(post(path, **base, **{field: value}).status, 200, f"{path} {field}={value}")
+            names_it(post(path, **base, **{field: other}), field, f"{path} {field}={other}")
+
+
+TESTS = [every_field_with_every_type, settings_that_change_nothing, out_of_bounds, ten_thousand_messages, json_that_no_reader_takes,
          nul_is_text_where_text_is_meant, nul_is_refused_elsewhere, the_server_goes_on]
 
 if __name__ == "__main__":
