@@ -2,13 +2,15 @@
  * back, from the first text to the end of the reply, is in completion_reply.c.
  *
  * It is entered once per phase:
- *   completion_begin   the header is read: opens the record and stamps request_accepted
- *   completion_read    the body is there: reads it (openai.c) and makes token ids
- *   completion_start   submits the request to the engine, and suspends the connection until there
- * is something to send completion_reply   the first text is there (for a whole reply: all of it),
- * or the request ended without any: queues the reply. Nothing was sent before, so an error up to
- *                      here has its own HTTP status.
- *   completion_end     the exchange is over: stamps how it ended and releases everything
+ *
+ *   - completion_begin: the header is read. Opens the record and stamps request_accepted.
+ *   - completion_read: the body is there. Reads it (openai.c) and makes token ids.
+ *   - completion_start: submits the request to the engine, and suspends the connection until there
+ *     is something to send.
+ *   - completion_reply: the first text is there (for a whole reply: all of it), or the request
+ *     ended without any. Queues the reply. Nothing was sent before, so an error up to here has its
+ *     own HTTP status.
+ *   - completion_end: the exchange is over. Stamps how it ended and releases everything.
  *
  * A request for several answers has several choices. Each is a request of its own for the engine,
  * with a stream and a record of its own. The record of the first has the request's id; that of
@@ -19,7 +21,6 @@
  */
 #include "backend/paced.h"
 #include "serve/http_reply.h"
-
 #include "serve/stamps.h"
 
 #include <stdio.h>

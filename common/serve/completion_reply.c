@@ -1,17 +1,15 @@
 /* completion_reply.c: the way back of a completion, from the first text to the end of its reply.
  * See completion.c.
  *
- *   completion_reply   queues the reply, or an error while nothing was sent
- *   read_reply         the library asks for bytes of the queued reply: one piece of text a call, or
- *                      the closing chunks; stamps token_sent when the bytes of a piece are handed
- *                      over completely
- *   completion_end     the exchange is over: stamps how it ended and releases everything
+ *   - completion_reply: queues the reply, or an error while nothing was sent.
+ *   - read_reply: the library asks for bytes of the queued reply. One piece of text a call, or the
+ *     closing chunks; stamps token_sent when the bytes of a piece are handed over completely.
+ *   - completion_end: the exchange is over. Stamps how it ended and releases everything.
  *
  * The parts of several choices come as they are there, each with the number of its choice. A fault
  * in one of them ends the reply, and the others are cancelled.
  */
 #include "serve/http_reply.h"
-
 #include "serve/stamps.h"
 
 #include <stdio.h>

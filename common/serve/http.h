@@ -43,7 +43,7 @@ enum {
     HTTP_CONNECTION_BYTES = 32 * 1024, /* a request's header lines must fit in it: then 431 */
     HTTP_HEADER_S = 20, /* from connecting, or the last reply, to the end of the header: closes a
                            connection that trickles (slow loris) or idles */
-    HTTP_BODY_S = 30,   /* from the header to the end of the body */
+    HTTP_BODY_S = 30,   /* from the header to the end of the body: then 408 */
     HTTP_STALL_S = 30   /* a client that reads nothing for so long is gone */
 };
 

@@ -16,9 +16,7 @@
 
 #include <stdint.h>
 
-enum {
-    FRAMING_MAX_LINE = 32 * 1024
-}; /* the library, which refuses a header above that, comes first */
+enum { FRAMING_MAX_LINE = 32 * 1024 }; /* as much as the library holds of a header */
 
 enum framing_part {
     FRAMING_START, /* before a request line */
@@ -37,7 +35,7 @@ struct framing {
     struct buffer line; /* what has come of the current line */
     bool head, http_1_1, closes;
     int lengths, encodings, hosts; /* of the current header */
-    bool last;                     /* a request before was the last whose reply the client reads */
+    bool last; /* the client reads no reply after that of a request before: it closes */
 };
 
 struct framing_fault {

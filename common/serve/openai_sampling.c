@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <float.h>
 #include <string.h>
 
 static int read_float(const cJSON *v, const char *name, double lo, double hi, float *out,
