@@ -37,6 +37,18 @@ static size_t skip_data(struct framing *f, size_t n, int *complete) {
     return n;
 }
 
+/* Is there a control character, or half a line end, in the line's bytes from `before` on? A line is
+ * looked at as it comes, so that one without an end is refused at once. */
+static bool has_control(const struct buffer *line, size_t before) {
+    for (size_t i = before > 0 ? before - 1 : 0; i < line->n; i++) {
+        unsigned char c = (unsigned char)line->bytes[i];
+        if (c == '\r' && (i + 1 == line->n || line->bytes[i + 1] == '\n')) continue;
+        if (c == '\n' && i > 0 && line->bytes[i - 1] == '\r') continue;
+        if ((c < ' ' && c != '\t') || c == 127) return true;
+    }
+    return false;
+}
+
 struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n, int *complete,
                                   size_t *good) {
     *complete = 0;
@@ -47,8 +59,15 @@ struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n
         } else {
             const char *lf = memchr(bytes + at, '\n', n - at);
             size_t more = lf ? (size_t)(lf - bytes) + 1 - at : n - at;
+            size_t before = f->line.n;
             buffer_add(&f->line, bytes + at, more);
             at += more;
+            if (has_control(&f->line, before))
+                return fault(400, NULL,
+                             "each line must end in CR LF and have no other control character than "
+                             "tab");
+            if (f->part == FRAMING_CHUNK_SIZE && f->line.n > FRAMING_MAX_CHUNK_LINE)
+                return fault(400, NULL, "the extension of a chunk is too long");
             if (f->line.failed || f->line.n > FRAMING_MAX_LINE)
                 return fault(431, NULL, "a line of the header is too long");
             if (!lf) break;
@@ -72,19 +91,10 @@ static struct framing_fault field_line(struct framing *f, char *line, size_t n);
 static struct framing_fault header_ended(struct framing *f, int *complete);
 static struct framing_fault chunk_size(struct framing *f, const char *line, size_t n);
 
-static bool has_control(const char *s, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (((unsigned char)s[i] < ' ' && s[i] != '\t') || s[i] == 127) return true;
-    return false;
-}
-
 static struct framing_fault line_ended(struct framing *f, int *complete) {
     char *line = f->line.bytes;
-    size_t n = f->line.n - 1;
-    if (n == 0 || line[n - 1] != '\r' || has_control(line, n - 1))
-        return fault(400, NULL,
-                     "each line must end in CR LF and have no other control character than tab");
-    line[--n] = '\0';
+    size_t n = f->line.n - 2;
+    line[n] = '\0';
     switch (f->part) {
     case FRAMING_START:
         return n == 0 ? none : request_line(f, line, n);

@@ -16,7 +16,11 @@
 
 #include <stdint.h>
 
-enum { FRAMING_MAX_LINE = 32 * 1024 }; /* as much as the library holds of a header */
+enum {
+    FRAMING_MAX_LINE = 32 * 1024, /* as much as the library holds of a header */
+    FRAMING_MAX_CHUNK_LINE = 1024 /* a size and its extension; the library says 500 when its buffer
+                                     is full of them */
+};
 
 enum framing_part {
     FRAMING_START, /* before a request line */

@@ -136,6 +136,19 @@ def what_came_before_is_answered_first():
         wait_until(lambda: s.counters()["active"] == 0, "no exchange is left behind")
 
 
+def lines_without_end():
+    """In the header and the trailer the library says 414 or 431, in HTML; between chunks it would say 500."""
+    chunked = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    long = "a" * 40000
+    with FakeServer() as s:
+        for text, status in ((chunked + "1;" + long, 400), (chunked + "1" * 2000, 400), (chunked + "0\r\nX: " + long, 431),
+                             ("GET / HTTP/1.1\r\nX: " + long, 431), ("GET /" + long, 414)):
+            for end in ("", "\r\n\r\n"):
+                reply = exchange(s, (text + end).encode(), False)
+                assert reply.startswith(b"HTTP/1.1 %d " % status) and reply.count(b"HTTP/1.1 ") == 1, (text[:100], reply)
+        equal(s.complete().status, 200)
+
+
 def a_fault_in_a_body_is_in_the_record():
     with FakeServer() as s:
         sock = s.connect()
@@ -149,7 +162,8 @@ def a_fault_in_a_body_is_in_the_record():
 
 
 TESTS = [every_shape_in_one_piece, every_shape_byte_by_byte, a_refusal_is_our_json_with_one_header,
-         a_refusal_is_for_its_own_connection, what_came_before_is_answered_first, a_fault_in_a_body_is_in_the_record]
+         a_refusal_is_for_its_own_connection, what_came_before_is_answered_first, lines_without_end,
+         a_fault_in_a_body_is_in_the_record]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))
