@@ -17,6 +17,7 @@ struct ir {
     unsigned byval, align; /* kinds of attributes */
     char *message;
     size_t cap;
+    unsigned sites;
     bool refused, broken;
 };
 

@@ -40,6 +40,8 @@ struct ir_place ir_place_of(LLVMValueRef v) {
 }
 
 LLVMValueRef ir_site(struct ir *ir) {
+    enum { MOST = 200000 }; /* check_site.c tells places of 16 bytes apart within 16 MiB */
+    if (++ir->sites > MOST) ir_refuse(ir, NULL, "more accesses than a kernel has: is it unrolled?");
     struct ir_place p = user_place(LLVMGetCurrentDebugLocation2(ir->builder));
     LLVMTypeRef fields[] = {ir->byte_pointer, ir->i64};
     LLVMTypeRef type = LLVMStructTypeInContext(ir->context, fields, 2, 0);
