@@ -7,6 +7,12 @@
 
 #include <stdbool.h>
 
+/* A place in the text. */
+struct ir_place {
+    const char *file; /* as the user named it; not terminated */
+    unsigned length, line;
+};
+
 struct ir {
     const char *kernel; /* NULL: a whole program */
     LLVMContextRef context;
@@ -18,6 +24,8 @@ struct ir {
     char *message;
     size_t cap;
     unsigned sites;
+    struct ir_place last; /* whose file's name is last_file */
+    LLVMValueRef last_file;
     bool refused, broken;
 };
 
@@ -37,10 +45,6 @@ void ir_call(struct ir *ir, const char *name, LLVMValueRef *arguments, int n);
 void ir_go_before(struct ir *ir, LLVMValueRef instruction);
 
 /* place.c: lines */
-struct ir_place {
-    const char *file; /* as the user named it; not terminated */
-    unsigned length, line;
-};
 /* The user's own line: outside of simt's and the system's headers where it is inlined from them. */
 struct ir_place ir_place_of(LLVMValueRef instruction_or_function);
 /* A record of the line where the builder is, in the section that check_site.c reads. */

@@ -45,9 +45,11 @@ LLVMValueRef ir_site(struct ir *ir) {
     struct ir_place p = user_place(LLVMGetCurrentDebugLocation2(ir->builder));
     LLVMTypeRef fields[] = {ir->byte_pointer, ir->i64};
     LLVMTypeRef type = LLVMStructTypeInContext(ir->context, fields, 2, 0);
-    LLVMValueRef values[] = {p.length ? ir_string(ir, p.file, p.length)
-                                      : LLVMConstNull(ir->byte_pointer),
-                             ir_number(ir, p.line)};
+    bool same =
+        ir->last_file && p.length == ir->last.length && !memcmp(p.file, ir->last.file, p.length);
+    if (!same && p.length) ir->last = p, ir->last_file = ir_string(ir, p.file, p.length);
+    LLVMValueRef file = p.length ? ir->last_file : LLVMConstNull(ir->byte_pointer);
+    LLVMValueRef values[] = {file, ir_number(ir, p.line)};
     LLVMValueRef site = LLVMAddGlobal(ir->module, type, "");
     LLVMSetInitializer(site, LLVMConstStructInContext(ir->context, values, 2, 0));
     LLVMSetLinkage(site, LLVMInternalLinkage);
