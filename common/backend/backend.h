@@ -5,7 +5,7 @@
  * their keys and values into the sequence's KV blocks, and returns the logits after the last token
  * where they are wanted. The engine (serve/engine.h) decides which sequences are in the batch,
  * which blocks they own and which token is sampled. cpu/ is the native backend and the numeric
- * reference. A CUDA backend is to implement the same interface.
+ * reference; cuda/ computes the same in CUDA C, on a GPU or on the CPU.
  *
  * One thread at a time may call a backend.
  */
@@ -78,6 +78,16 @@ struct backend_config {
 
 /* The native backend; free it with backend_free. NULL and *e on failure. */
 struct backend *backend_cpu_create(const struct backend_config *c, struct err *e);
+
+/* Sets the limits of *i from c and the model; i->kv_bytes_per_token is set already. step_tokens: of
+ * a step, when c leaves it open. 0, or -1 and *e naming the field of c. (limits.c) */
+int backend_choose_limits(struct backend_info *i, const struct backend_config *c,
+                          int32_t step_tokens, struct err *e);
+
+/* Checks a batch against the limits, so that the engine's bug does not become a stray write: every
+ * count, position, block and token id. 0, or -1 and *e naming the sequence. (limits.c) */
+int backend_check_batch(const struct backend_info *i, const struct backend_batch *batch,
+                        struct err *e);
 
 static inline int backend_step(struct backend *b, const struct backend_batch *batch, float *logits,
                                struct err *e) {

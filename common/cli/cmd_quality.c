@@ -2,6 +2,7 @@
  * rightly, also under a planted fault or a coarser precision. Not here: the questions and the
  * checks (quality/). */
 #include "backend/cpu/cpu.h"
+#include "backend/cuda/cuda.h"
 #include "base/home.h"
 #include "cli/options.h"
 #include "cli/serve_machine.h"
@@ -20,6 +21,8 @@ struct condition {
     struct backend_cpu_options options;
     bool lose_block;
 };
+
+enum quality_backend { ON_CPU, ON_SIMT, ON_CUDA };
 
 static const struct condition CONDITIONS[] = {
     {"f32", {.weights = WEIGHTS_F32}, false},
@@ -49,12 +52,16 @@ static const char *const FAULTS[] = {"none",
                                      NULL};
 /* "auto", then in the order of enum question_wording. */
 static const char *const WORDING_NAMES[] = {"auto", "grammar", "plain", NULL};
+/* In the order of enum quality_backend. */
+static const char *const BACKENDS[] = {"cpu", "simt", "cuda", NULL};
 /* In the order of enum backend_weights. */
 static const char *const WEIGHTS[] = {"as-stored", "f32", "bf16", "int8", "int4", NULL};
 
 struct quality_args {
     const char *model, *reference, *write_reference;
     long long logs, per_kind, seed, threads;
+    int backend; /* enum quality_backend */
+    enum cuda_precision cuda;
     int weights, precision, kv_type, fault, wording;
     double min_pass_rate;
     bool table, json;
@@ -74,10 +81,12 @@ static const struct option_flag flags[] = {
     OPTION_CHOICE(T, wording, "wording", "NAME", WORDING_NAMES,
                   "grammar (the embedded model's), plain (English, for a model that chats) or auto "
                   "(default): plain for a model whose chat template has turns"),
+    OPTION_CHOICE(T, backend, "backend", "NAME", BACKENDS,
+                  "cpu (default), cuda, or simt: the CUDA source on the CPU"),
     OPTION_CHOICE(T, weights, "weights", "NAME", WEIGHTS,
                   "as-stored (default), f32, bf16, int8 or int4: weights are rounded again on "
                   "loading"),
-    OPTION_CHOICE(T, precision, "precision", "exact|fast", machine_precisions,
+    OPTION_CHOICE(T, precision, "precision", "exact|fast|bf16", machine_precisions,
                   MACHINE_PRECISION_HELP),
     OPTION_CHOICE(T, kv_type, "kv-type", "f32|f16", machine_kv_types, MACHINE_KV_TYPE_HELP),
     OPTION_CHOICE(T, fault, "fault", "NAME", FAULTS,
@@ -131,19 +140,27 @@ static int run_condition(const struct quality_args *a, const struct model *m,
                                     .threads = (int32_t)a->threads,
                                     .kv_blocks = EVALUATION_KV_BLOCKS,
                                     .max_seqs = EVALUATION_MAX_SEQS};
-    struct backend *b = backend_cpu_create_with(&config, &c->options, e);
+    struct backend_cuda_options cuda = {a->backend == ON_SIMT ? CUDA_SIMT : CUDA_GPU, a->cuda,
+                                        NULL};
+    struct backend *b = a->backend == ON_CPU ? backend_cpu_create_with(&config, &c->options, e)
+                                             : backend_cuda_create(&config, &cuda, e);
     if (!b) return -1;
     int rc = evaluate(b, t, &plan, ev, e);
     backend_free(b);
     return rc;
 }
 
-static cJSON *report_json(const struct condition *c, const struct evaluation *ev,
-                          const struct nll_verdict *nll) {
+static cJSON *report_json(const struct quality_args *a, const struct condition *c,
+                          const struct evaluation *ev, const struct nll_verdict *nll) {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "condition", c->name);
-    cJSON_AddStringToObject(o, "precision", backend_precision_name(c->options.precision));
-    cJSON_AddStringToObject(o, "kv_type", backend_kv_name(c->options.kv));
+    bool cpu = a->backend == ON_CPU, bf16 = a->cuda == CUDA_BF16;
+    const char *precision = cpu    ? backend_precision_name(c->options.precision)
+                            : bf16 ? "bf16"
+                                   : "exact";
+    cJSON_AddStringToObject(o, "backend", BACKENDS[a->backend]);
+    cJSON_AddStringToObject(o, "precision", precision);
+    if (cpu) cJSON_AddStringToObject(o, "kv_type", backend_kv_name(c->options.kv));
     cJSON *checks = cJSON_AddArrayToObject(o, "checks");
     for (int k = 0; k < QUESTION_ALL_KINDS; k++) {
         struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
@@ -252,7 +269,7 @@ static int run_all(const struct quality_args *a, const struct model *m, const st
         }
         struct nll_verdict nll = nll_compare(&ref, &a->plan, c->lose_block, &ev);
         if (a->json)
-            cJSON_AddItemToArray(all, report_json(c, &ev, &nll));
+            cJSON_AddItemToArray(all, report_json(a, c, &ev, &nll));
         else
             print_line(c, set, &ev, &nll);
         fflush(stdout); /* a condition takes seconds: a pipe shows its line at once, too */
@@ -287,20 +304,42 @@ static void make_condition(struct quality_args *a) {
         INVARIANT(i < N_CONDITIONS);
         a->one = CONDITIONS[i];
     }
+    a->cuda = a->precision == MACHINE_EXACT ? CUDA_EXACT : CUDA_BF16;
+    if (a->backend) {
+        snprintf(a->one_name, sizeof a->one_name, "%s-%s", BACKENDS[a->backend],
+                 a->cuda == CUDA_BF16 ? "bf16" : "exact");
+        a->one.name = a->one_name;
+        return;
+    }
     a->one.options.weights = (enum backend_weights)a->weights;
-    a->one.options.precision = (enum backend_precision)a->precision;
+    a->one.options.precision = a->precision == MACHINE_FAST ? PRECISION_FAST : PRECISION_EXACT;
     a->one.options.kv = (enum backend_kv)a->kv_type;
-    snprintf(a->one_name, sizeof a->one_name, "%s%s%s", a->one.name, a->precision ? "-fast" : "",
-             a->kv_type ? "-kv-f16" : "");
+    snprintf(a->one_name, sizeof a->one_name, "%s%s%s", a->one.name,
+             a->precision == MACHINE_FAST ? "-fast" : "", a->kv_type ? "-kv-f16" : "");
     a->one.name = a->one_name;
     INVARIANT(!strcmp(WEIGHTS[a->weights], backend_weights_name(a->one.options.weights)));
 }
 
+static int check_backend(const struct quality_args *a, struct err *e) {
+    if (!a->backend && a->precision == MACHINE_BF16)
+        return err_at(e, 0, "--precision", "bf16 is of --backend cuda and simt");
+    if (!a->backend) return 0;
+    if (a->precision == MACHINE_FAST)
+        return err_at(e, 0, "--precision", "fast is of --backend cpu");
+    if (a->table || a->weights || a->kv_type || a->fault)
+        return err_at(e, 0, "--backend",
+                      "cuda and simt have no --table, --weights, --kv-type and --fault");
+    return 0;
+}
+
 static int run(int argc, char **argv) {
-    struct quality_args a = {.logs = 50, .per_kind = 12, .seed = 1, .min_pass_rate = 0.95};
+    struct quality_args a = {
+        .precision = MACHINE_DEFAULT, .logs = 50, .per_kind = 12, .seed = 1, .min_pass_rate = 0.95};
     struct option_words words;
     int rc;
     if (!options_parse(&quality_command, &a, argc, argv, &words, &rc)) return rc;
+    struct err e;
+    if (check_backend(&a, &e)) return cli_input_error("quality", NULL, &e, a.json);
     make_condition(&a);
     char model_path[4096], reference_path[4096];
     if (!a.model) {
@@ -309,7 +348,6 @@ static int run(int argc, char **argv) {
             a.reference = home_path("common/model/embedded/reference-nll.txt", reference_path,
                                     sizeof reference_path);
     }
-    struct err e;
     struct model *m = model_open(a.model, &e);
     struct tokenizer *t = m ? tokenizer_create(m->file, &e) : NULL;
     if (t)

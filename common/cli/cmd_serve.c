@@ -83,8 +83,9 @@ static const struct option_flag flags[] = {
                   "reuse the KV blocks of prompts that begin alike; off for cold runs (on)"),
     OPTION_HEADING("The machine"),
     OPTION_CHOICE(T, machine.backend, "backend", "NAME", machine_backends,
-                  "auto, cpu, or none: nothing is computed and answers are filler (auto)"),
-    OPTION_CHOICE(T, machine.precision, "precision", "exact|fast", machine_precisions,
+                  "auto, cpu, cuda, simt: the CUDA source on the CPU, or none: nothing is computed "
+                  "and answers are filler (auto: the GPU, or the CPU where there is none)"),
+    OPTION_CHOICE(T, machine.precision, "precision", "exact|fast|bf16", machine_precisions,
                   MACHINE_PRECISION_HELP),
     OPTION_CHOICE(T, machine.kv_type, "kv-type", "f32|f16", machine_kv_types, MACHINE_KV_TYPE_HELP),
     OPTION_INT(T, machine.threads, "threads", "N", 1, 1024,
@@ -335,7 +336,9 @@ static void drain(struct server *s) {
 }
 
 static int run(int argc, char **argv) {
-    struct server s = {.o = {.machine = {.pace_scale = 1},
+    struct server s = {.o = {.machine = {.precision = MACHINE_DEFAULT,
+                                         .kv_type = MACHINE_DEFAULT,
+                                         .pace_scale = 1},
                              .host = "127.0.0.1",
                              .policy = "learner",
                              .prefix_cache = true,

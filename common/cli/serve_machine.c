@@ -2,6 +2,7 @@
 #include "cli/serve_machine.h"
 
 #include "backend/cpu/cpu.h"
+#include "backend/cuda/cuda.h"
 #include "backend/none.h"
 #include "backend/paced.h"
 #include "backend/synthetic.h"
@@ -17,13 +18,14 @@
 
 enum {
     CPU_BATCH = 8,      /* sequences that share a laptop's step before each becomes too slow */
+    CUDA_BATCH = 64,    /* a GPU's decode step of so many costs little more than one of one */
     NONE_BATCH = 1024,  /* a load test of the server is not to end at the batch */
     PACED_BATCH = 256,  /* what servers of this size commonly allow, as in `sim run` */
     PACED_BUDGET = 2048 /* prefill of so many tokens saturates a GPU, as in `sim run` */
 };
 
-const char *const machine_backends[] = {"auto", "cpu", "none", NULL};
-const char *const machine_precisions[] = {"exact", "fast", NULL};
+const char *const machine_backends[] = {"auto", "cpu", "cuda", "simt", "none", NULL};
+const char *const machine_precisions[] = {"exact", "fast", "bf16", NULL};
 const char *const machine_kv_types[] = {"f32", "f16", NULL};
 
 /* What the flags and the deployment make of the limits; 0: the backend's own default. */
@@ -103,9 +105,38 @@ static struct backend *open_cpu(const struct machine *m, const struct machine_fl
                                .max_seq_tokens = l->context,
                                .max_step_tokens = l->token_budget,
                                .max_seqs = l->max_batch ? l->max_batch : CPU_BATCH};
-    const struct backend_cpu_options o = {.precision = (enum backend_precision)f->precision,
-                                          .kv = (enum backend_kv)f->kv_type};
+    const struct backend_cpu_options o = {
+        .precision = f->precision == MACHINE_FAST ? PRECISION_FAST : PRECISION_EXACT,
+        .kv = f->kv_type == KV_F16 ? KV_F16 : KV_F32};
     return backend_cpu_create_with(&c, &o, e);
+}
+
+static struct backend *open_cuda(const struct machine *m, const struct machine_flags *f,
+                                 const struct limits *l, enum cuda_machine machine, struct err *e) {
+    bool gpu = machine == CUDA_GPU;
+    struct backend_config c = {.model = m->model,
+                               .kv_blocks = l->kv_blocks,
+                               .kv_bytes = l->kv_bytes,
+                               .max_seq_tokens = l->context,
+                               .max_step_tokens = l->token_budget,
+                               .max_seqs = l->max_batch};
+    if (!c.max_step_tokens && gpu) c.max_step_tokens = PACED_BUDGET;
+    if (!c.max_seqs) c.max_seqs = gpu ? CUDA_BATCH : CPU_BATCH;
+    const struct backend_cuda_options o = {
+        machine, f->precision == MACHINE_EXACT ? CUDA_EXACT : CUDA_BF16, stderr};
+    return backend_cuda_create(&c, &o, e);
+}
+
+/* The GPU where there is one, or else the CPU, and says so. Paced time needs no GPU. */
+static struct backend *open_auto(const struct machine *m, const struct machine_flags *f,
+                                 const struct limits *l, struct err *e) {
+    struct err why;
+    if (f->pace || f->precision == MACHINE_FAST || f->kv_type != MACHINE_DEFAULT)
+        return open_cpu(m, f, l, e);
+    struct backend *b = open_cuda(m, f, l, CUDA_GPU, &why);
+    if (b) return b;
+    fprintf(stderr, "servelab: the CPU computes; no GPU: %s\n", why.text);
+    return open_cpu(m, f, l, e);
 }
 
 static struct backend *open_none(const struct machine *m, const struct limits *l, struct err *e) {
@@ -140,12 +171,25 @@ static struct backend *open_none(const struct machine *m, const struct limits *l
 static int check_flags(const struct machine_flags *f, struct err *e) {
     if (!f->pace && (f->weight_bits || f->kv_bits || f->pace_scale != 1))
         return err_at(e, 0, "--pace", "is needed by --weight-bits, --kv-bits and --pace-scale");
-    if (f->precision != PRECISION_EXACT && f->backend == MACHINE_NONE)
+    bool cuda = f->backend == MACHINE_CUDA || f->backend == MACHINE_SIMT;
+    if (f->precision > MACHINE_EXACT && f->backend == MACHINE_NONE)
         return err_at(e, 0, "--precision",
                       "has no meaning with --backend none, which computes nothing");
-    if (f->kv_type != KV_F32 && f->backend == MACHINE_NONE)
+    if (f->kv_type > KV_F32 && f->backend == MACHINE_NONE)
         return err_at(e, 0, "--kv-type",
                       "has no meaning with --backend none, which caches nothing");
+    if (f->precision == MACHINE_BF16 && f->backend == MACHINE_CPU)
+        return err_at(e, 0, "--precision",
+                      "bf16 is of --backend cuda and simt; cpu has exact and "
+                      "fast");
+    if (f->precision == MACHINE_FAST && cuda)
+        return err_at(e, 0, "--precision",
+                      "fast is of --backend cpu; cuda and simt have bf16 and "
+                      "exact");
+    if (f->kv_type != MACHINE_DEFAULT && cuda)
+        return err_at(e, 0, "--kv-type",
+                      "is of --backend cpu; the cache of cuda and simt is bf16, and follows "
+                      "--precision");
     if (f->kv_blocks && f->kv_bytes)
         return err_at(e, 0, "--kv-bytes", "and --kv-blocks state the same; give one of them");
     if (f->kv_bytes && f->backend == MACHINE_NONE && !f->pace)
@@ -167,6 +211,8 @@ static void name_flag(const struct machine_flags *f, struct err *e) {
                  {"max_step_tokens", "--token-budget", f->token_budget != 0},
                  {"weight_bits", "--weight-bits", f->weight_bits != 0},
                  {"kv_bits", "--kv-bits", f->kv_bits != 0},
+                 {"cuda", "--backend", true},
+                 {"simt", "--backend", true},
                  {"--gpu", "--pace", true}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (names[i].given && !strcmp(e->field, names[i].field)) {
@@ -181,7 +227,23 @@ static int open_backend(struct machine *m, const struct machine_flags *f, struct
     struct deployment d;
     if (check_flags(f, e)) return -1;
     if (f->pace && (find_deployment(f, &d, e) || pace_limits(f, &d, &l, e))) return -1;
-    m->backend = f->backend == MACHINE_NONE ? open_none(m, &l, e) : open_cpu(m, f, &l, e);
+    switch ((enum machine_backend)f->backend) {
+    case MACHINE_AUTO:
+        m->backend = open_auto(m, f, &l, e);
+        break;
+    case MACHINE_CPU:
+        m->backend = open_cpu(m, f, &l, e);
+        break;
+    case MACHINE_CUDA:
+        m->backend = open_cuda(m, f, &l, CUDA_GPU, e);
+        break;
+    case MACHINE_SIMT:
+        m->backend = open_cuda(m, f, &l, CUDA_SIMT, e);
+        break;
+    case MACHINE_NONE:
+        m->backend = open_none(m, &l, e);
+        break;
+    }
     if (!m->backend) return -1;
     return f->pace ? wrap(m, f, &d, e) : 0;
 }

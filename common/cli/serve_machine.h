@@ -9,24 +9,28 @@
 
 #include <limits.h>
 
-enum machine_backend { MACHINE_AUTO, MACHINE_CPU, MACHINE_NONE };
+/* AUTO: the GPU, or the CPU where there is none. SIMT: the GPU's source on the CPU. */
+enum machine_backend { MACHINE_AUTO, MACHINE_CPU, MACHINE_CUDA, MACHINE_SIMT, MACHINE_NONE };
+/* EXACT and FAST as in enum backend_precision. */
+enum machine_precision { MACHINE_EXACT, MACHINE_FAST, MACHINE_BF16 };
+enum { MACHINE_DEFAULT = -1 };                 /* a choice that no flag made */
 extern const char *const machine_backends[];   /* their names, NULL at the end */
-extern const char *const machine_precisions[]; /* of enum backend_precision, likewise */
+extern const char *const machine_precisions[]; /* likewise */
 extern const char *const machine_kv_types[];   /* of enum backend_kv, likewise */
 #define MACHINE_KV_TYPE_HELP                                                                       \
     "of the computed cache: f32, or f16: keys and values are rounded and take half the bytes "     \
     "(f32)"
 #define MACHINE_PRECISION_HELP                                                                     \
     "exact, or fast: products with Q8_0, Q4_0 and Q4_1 weights round their inputs to 8 bits; "     \
-    "changes no result for F32, F16 and BF16 (exact)"
+    "changes no result for F32, F16 and BF16 (exact). cuda and simt have bf16 and exact (bf16)"
 
 /* Numbers that are 0 take the default. */
 struct machine_flags {
     const char *model;     /* NULL: the embedded one */
     const char *synthetic; /* a shape (backend/synthetic.h): `model` gives the tokenizer; or NULL */
     int backend;           /* enum machine_backend */
-    int precision;         /* enum backend_precision, of the native backend */
-    int kv_type;           /* enum backend_kv, likewise */
+    int precision;         /* enum machine_precision, or MACHINE_DEFAULT */
+    int kv_type;           /* enum backend_kv of the native backend, or MACHINE_DEFAULT */
     long long threads, context, max_batch, token_budget, kv_blocks, kv_bytes;
     const char *pace; /* "llama-2-7b:h100", or NULL */
     long long weight_bits, kv_bits;

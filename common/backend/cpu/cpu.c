@@ -1,5 +1,5 @@
-/* cpu.c: creates and frees the native backend, and checks each batch. See cpu.h and backend.h. Not
- * here: the computation (forward.c). */
+/* cpu.c: creates and frees the native backend. See cpu.h and backend.h. Not here: the computation
+ * (forward.c), the checks of limits and batches (limits.c). */
 #include "backend/cpu/state.h"
 
 #include "backend/cpu/ops.h"
@@ -15,9 +15,7 @@ enum {
     /* Pieces of 512 tokens cost no more than pieces of 128 and less than one of 2,048, whose
      * activations leave the cache (SPEED.md), and let a server handle progress, cancels and other
      * requests several times a second. */
-    DEFAULT_STEP_TOKENS = 512,
-    MAX_STEP_TOKENS = 1 << 16,
-    MAX_SEQS = 4096
+    DEFAULT_STEP_TOKENS = 512
 };
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -28,40 +26,15 @@ static int32_t cores(void) {
     return n < 1 ? 1 : n > POOL_MAX_THREADS ? POOL_MAX_THREADS : n;
 }
 
-static int check_limit(const char *field, int32_t v, int32_t most, struct err *e) {
-    if (v >= 1 && v <= most) return 0;
-    return err_at(e, 0, field, "is %d; it must lie between 1 and %d", v, most);
-}
-
 static int choose_limits(struct cpu_backend *b, const struct backend_config *c, struct err *e) {
     struct backend_info *i = &b->base.info;
     const struct model_config *m = &c->model->config;
     i->name = "cpu";
     i->precision = backend_precision_name(b->options.precision);
     i->kv_type = backend_kv_name(b->options.kv);
-    i->vocab_size = m->vocab_size;
-    i->max_seqs = c->max_seqs ? c->max_seqs : 1;
-    i->max_seq_tokens = c->max_seq_tokens ? c->max_seq_tokens : m->context_length;
-    i->max_step_tokens = c->max_step_tokens ? c->max_step_tokens : DEFAULT_STEP_TOKENS;
-    if (check_limit("max_seqs", i->max_seqs, MAX_SEQS, e) ||
-        check_limit("max_seq_tokens", i->max_seq_tokens, m->context_length, e) ||
-        check_limit("max_step_tokens", i->max_step_tokens, MAX_STEP_TOKENS, e))
-        return -1;
-    if (i->max_step_tokens < i->max_seqs) i->max_step_tokens = i->max_seqs;
     i->kv_bytes_per_token = 2 * (int64_t)attention_value_bytes(b->options.kv == KV_F16) *
                             m->n_layers * m->n_kv_heads * attention_head_pad(m->head_dim);
-    int64_t blocks = (int64_t)i->max_seqs * policy_blocks_for(i->max_seq_tokens);
-    if (c->kv_bytes) blocks = c->kv_bytes / (i->kv_bytes_per_token * KV_BLOCK_TOKENS);
-    if (c->kv_blocks) blocks = c->kv_blocks;
-    if (c->kv_bytes && !c->kv_blocks && (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS))
-        return err_at(e, 0, "kv_bytes",
-                      "gives a cache of %lld blocks of %d tokens; from 1 to %d are possible",
-                      (long long)blocks, KV_BLOCK_TOKENS, INT32_MAX / KV_BLOCK_TOKENS);
-    if (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS)
-        return err_at(e, 0, "kv_blocks", "is %lld; it must lie between 1 and %d", (long long)blocks,
-                      INT32_MAX / KV_BLOCK_TOKENS);
-    i->kv_blocks = (int32_t)blocks;
-    return 0;
+    return backend_choose_limits(i, c, DEFAULT_STEP_TOKENS, e);
 }
 
 static int check_options(const struct cpu_backend *b, struct err *e) {
@@ -183,52 +156,10 @@ static int create_workers(struct cpu_backend *b, int32_t threads, struct err *e)
 
 /* ---- the interface --------------------------------------------------------------------------- */
 
-static int check_seq(const struct cpu_backend *b, const struct backend_seq *q, int32_t n,
-                     struct err *e) {
-    const struct backend_info *i = &b->base.info;
-    if (q->n_tokens < 1 || q->pos0 < 0 || q->pos0 > i->max_seq_tokens - q->n_tokens)
-        return err_set(e, "sequence %d of the batch: tokens %d to %d don't fit 0 to %d", n, q->pos0,
-                       q->pos0 + q->n_tokens - 1, i->max_seq_tokens - 1);
-    if (q->want_logits < 0 || q->want_logits > q->n_tokens)
-        return err_set(e, "sequence %d of the batch: logits of %d of %d tokens", n, q->want_logits,
-                       q->n_tokens);
-    int32_t blocks = policy_blocks_for(q->pos0 + q->n_tokens);
-    if (q->n_blocks < blocks)
-        return err_set(e, "sequence %d of the batch: %d tokens need %d blocks, its table has %d", n,
-                       q->pos0 + q->n_tokens, blocks, q->n_blocks);
-    for (int32_t j = 0; j < blocks; j++)
-        if (q->block_table[j] < 0 || q->block_table[j] >= i->kv_blocks)
-            return err_set(e, "sequence %d of the batch: block %d doesn't exist; the pool has %d",
-                           n, q->block_table[j], i->kv_blocks);
-    for (int32_t j = 0; j < q->n_tokens; j++)
-        if (q->tokens[j] < 0 || q->tokens[j] >= i->vocab_size)
-            return err_set(e,
-                           "sequence %d of the batch: token id %d doesn't exist; the model has %d",
-                           n, q->tokens[j], i->vocab_size);
-    return 0;
-}
-
-/* A wrong batch is the engine's bug; a check here finds it before it becomes a stray write. */
 static int step(struct backend *base, const struct backend_batch *batch, float *logits,
                 struct err *e) {
-    struct cpu_backend *b = (struct cpu_backend *)base;
-    const struct backend_info *i = &base->info;
-    if (batch->n_seqs < 1 || batch->n_seqs > i->max_seqs)
-        return err_set(e, "a batch of %d sequences; 1 to %d are possible", batch->n_seqs,
-                       i->max_seqs);
-    int64_t tokens = 0, logit_rows = 0;
-    for (int32_t n = 0; n < batch->n_seqs; n++) {
-        if (check_seq(b, &batch->seqs[n], n, e)) return -1;
-        tokens += batch->seqs[n].n_tokens;
-        logit_rows += batch->seqs[n].want_logits;
-    }
-    if (logit_rows > i->max_seqs)
-        return err_set(e, "logits of %lld tokens in a step; %d are the most", (long long)logit_rows,
-                       i->max_seqs);
-    if (tokens > i->max_step_tokens)
-        return err_set(e, "a step of %lld tokens; %d are the most", (long long)tokens,
-                       i->max_step_tokens);
-    cpu_forward(b, batch, logits);
+    if (backend_check_batch(&base->info, batch, e)) return -1;
+    cpu_forward((struct cpu_backend *)base, batch, logits);
     return 0;
 }
 

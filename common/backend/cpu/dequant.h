@@ -15,6 +15,7 @@
 #ifndef SERVELAB_BACKEND_CPU_DEQUANT_H
 #define SERVELAB_BACKEND_CPU_DEQUANT_H
 
+#include "backend/cpu/rows.h"
 #include "backend/cpu/vec.h"
 #include "model/tensor.h"
 
@@ -193,15 +194,6 @@ static inline void dequant_tail(enum dtype t, const uint8_t *row, int32_t b, int
     memcpy(buf, row + (size_t)b * QBLOCK * bytes, (size_t)n * bytes);
     dequant_block(t, buf, 0, w);
 }
-
-/* A whole row to memory; out has room for cols rounded up to 32, and the rest becomes zeros.
- * (dequant.c) */
-void dequant_row(const struct tensor *w, int32_t row, float *out);
-
-/* Rounds one row of floats to any type, to nearest by the format's rule. out holds
- * dtype_row_bytes(t, cols) bytes. 0, or -1 when cols isn't a multiple of the type's block.
- * (dequant.c) */
-int quant_row(enum dtype t, const float *x, int32_t cols, void *out);
 
 static inline const uint8_t *tensor_row(const struct tensor *w, int32_t row, size_t row_bytes) {
     return (const uint8_t *)w->data + (size_t)row * row_bytes;

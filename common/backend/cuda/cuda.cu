@@ -1,0 +1,194 @@
+/* cuda.cu: creates and frees the CUDA backend. See cuda.h. Not here: the computation (forward.cu).
+ */
+#include "backend/cuda/state.cuh"
+
+extern "C" {
+#include "sched/policy.h"
+}
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_STEP_TOKENS = 512, ALIGN_WORDS = 64 /* 256 bytes: every tensor starts there */ };
+
+static void destroy(struct backend *base) {
+    struct cuda_backend *b = (struct cuda_backend *)base;
+    device_close(b);
+    free(b->layers);
+    free(b->first_row);
+    free(b);
+}
+
+static const struct backend_ops ops = {forward_step, destroy};
+
+/* What lab 03's kernels ask of a model's shape (kernels.h). */
+static int check_model(const struct cuda_backend *b, struct err *e) {
+    const struct model_config *m = &b->config;
+    if (b->heads.head > KERNEL_MAX_HEAD_DIM || m->head_dim % 2)
+        return err_set(e, "heads of %d values; even widths up to %d are possible", m->head_dim,
+                       KERNEL_MAX_HEAD_DIM);
+    if (m->d_model > KERNEL_MAX_NORM || m->d_model % 8 || m->d_ffn % 8)
+        return err_set(e,
+                       "a model of width %d with %d hidden values; multiples of 8 are possible, "
+                       "the width up to %d",
+                       m->d_model, m->d_ffn, KERNEL_MAX_NORM);
+    if (m->n_heads / m->n_kv_heads > 32)
+        return err_set(e, "%d query heads a KV head; up to 32 are possible",
+                       m->n_heads / m->n_kv_heads);
+    return 0;
+}
+
+static struct heads heads_of(const struct model_config *m, bool exact) {
+    struct heads h;
+    h.head_dim = m->head_dim;
+    h.parts = exact && 2 * m->head_dim <= KERNEL_MAX_HEAD_DIM ? 2 : 1;
+    h.pad = (m->head_dim * h.parts + 15) / 16 * 16 / h.parts;
+    h.head = h.parts * h.pad;
+    h.q = m->n_heads;
+    h.kv = m->n_kv_heads;
+    return h;
+}
+
+static int choose_limits(struct cuda_backend *b, const struct backend_config *c,
+                         const struct backend_cuda_options *o, struct err *e) {
+    struct backend_info *i = &b->base.info;
+    b->config = c->model->config;
+    b->exact = o->precision == CUDA_EXACT;
+    b->heads = heads_of(&b->config, b->exact);
+    i->name = o->machine == CUDA_GPU ? "cuda" : "simt";
+    i->precision = b->exact ? "exact" : "bf16";
+    i->kv_type = b->heads.parts == 2 ? "bf16x2" : "bf16";
+    i->kv_bytes_per_token =
+        2 * (int64_t)sizeof(bf16) * b->config.n_layers * b->heads.kv * b->heads.head;
+    TRY(check_model(b, e));
+    TRY(backend_choose_limits(i, c, DEFAULT_STEP_TOKENS, e));
+    b->table_blocks =
+        (policy_blocks_for(i->max_seq_tokens) + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
+    return 0;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int take_pool(struct cuda_backend *b, struct err *e) {
+    const struct heads *h = &b->heads;
+    b->layer_kv = (size_t)b->base.info.kv_blocks * h->kv * KV_BLOCK_TOKENS * h->head;
+    int64_t bytes = (int64_t)(b->layer_kv * sizeof(bf16)) * b->config.n_layers;
+    TRY(memory_take(b, OF_KV, (void **)&b->keys, bytes, e));
+    TRY(memory_take(b, OF_KV, (void **)&b->values, bytes, e));
+    if (!b->memory.allocate) return 0;
+    CUDA_TRY(cudaMemsetAsync(b->keys, 0, (size_t)bytes, b->stream)); /* as the kernels ask */
+    CUDA_TRY(cudaMemsetAsync(b->values, 0, (size_t)bytes, b->stream));
+    return 0;
+}
+
+static int take_rows(struct cuda_backend *b, float **p, int64_t rows, int64_t cols, struct err *e) {
+    return memory_take(b, OF_WORKSPACE, (void **)p, rows * cols * (int64_t)sizeof **p, e);
+}
+
+static int take_partials(struct cuda_backend *b, struct err *e) {
+    int64_t most = 0; /* sequences times splits of any decode step */
+    for (int32_t n = 1; n <= b->base.info.max_seqs; n++) {
+        int64_t parts = (int64_t)n * forward_splits(b, n) * b->heads.q;
+        if (parts > most) most = parts;
+    }
+    TRY(take_rows(b, &b->partial, most, b->heads.head, e));
+    TRY(take_rows(b, &b->split_max, most, 1, e));
+    return take_rows(b, &b->split_sum, most, 1, e);
+}
+
+static void carve_inputs(struct cuda_backend *b, struct inputs *in, int32_t *at, int32_t tokens,
+                         int32_t seqs) {
+    (void)b;
+    in->token = at;
+    in->position = in->token + tokens;
+    in->slot = in->position + tokens;
+    in->wanted = in->slot + tokens;
+    in->length = in->wanted + seqs;
+    in->table = in->length + seqs;
+}
+
+/* The step's numbers, in pinned memory and on the device. */
+static int take_inputs(struct cuda_backend *b, struct err *e) {
+    const struct backend_info *i = &b->base.info;
+    int32_t tokens = (i->max_step_tokens + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
+    int32_t seqs = (i->max_seqs + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
+    b->input_words = 3 * tokens + 2 * seqs;
+    size_t bytes =
+        ((size_t)b->input_words + (size_t)i->max_seqs * b->table_blocks) * sizeof(int32_t);
+    void *device, *host;
+    TRY(memory_take(b, OF_WORKSPACE, &device, (int64_t)bytes, e));
+    if (!b->memory.allocate) return 0;
+    CUDA_TRY(cudaMallocHost(&host, bytes));
+    memset(host, 0, bytes);
+    carve_inputs(b, &b->in, (int32_t *)device, tokens, seqs);
+    carve_inputs(b, &b->host_in, (int32_t *)host, tokens, seqs);
+    b->first_row = (int32_t *)calloc((size_t)i->max_seqs, sizeof *b->first_row);
+    return b->first_row ? 0 : err_set(e, "out of memory");
+}
+
+static int take_workspace(struct cuda_backend *b, struct err *e) {
+    const struct backend_info *i = &b->base.info;
+    const struct model_config *c = &b->config;
+    int64_t rows = i->max_step_tokens, q = (int64_t)b->heads.q * b->heads.head;
+    int64_t kv = (int64_t)b->heads.kv * b->heads.head, widest = c->d_model;
+    if (c->d_ffn > widest) widest = c->d_ffn;
+    if (q > widest) widest = q;
+    TRY(take_rows(b, &b->residual, rows, c->d_model, e));
+    TRY(take_rows(b, &b->delta, rows, c->d_model, e));
+    TRY(take_rows(b, &b->normed, rows, c->d_model, e));
+    TRY(take_rows(b, &b->q, rows, q, e));
+    TRY(take_rows(b, &b->k, rows, kv, e));
+    TRY(take_rows(b, &b->v, rows, kv, e));
+    TRY(take_rows(b, &b->mixed, rows, q, e));
+    TRY(take_rows(b, &b->gate_up, rows, 2 * (int64_t)c->d_ffn, e));
+    TRY(take_rows(b, &b->hidden, rows, c->d_ffn, e));
+    if (!b->exact) TRY(memory_take(b, OF_WORKSPACE, (void **)&b->rounded, rows * widest * 2, e));
+    TRY(take_partials(b, e));
+    TRY(take_rows(b, &b->last, i->max_seqs, c->d_model, e));
+    TRY(take_rows(b, &b->logits, i->max_seqs, c->vocab_size, e));
+    TRY(take_inputs(b, e));
+    return device_blas_space(b, e);
+}
+
+static int take_all(struct cuda_backend *b, const struct model *m, struct err *e) {
+    TRY(weights_take(b, m, e));
+    TRY(take_pool(b, e));
+    return take_workspace(b, e);
+}
+
+/* ---- the interface ----------------------------------------------------------------------------
+ */
+
+static int init(struct cuda_backend *b, const struct backend_config *c,
+                const struct backend_cuda_options *o, struct err *e) {
+    TRY(choose_limits(b, c, o, e));
+    b->layers = (struct cuda_layer *)calloc((size_t)b->config.n_layers, sizeof *b->layers);
+    if (!b->layers) return err_set(e, "out of memory for %d layers", b->config.n_layers);
+    TRY(device_open(b, e));
+    TRY(take_all(b, c->model, e));
+    TRY(device_plan(b, !c->kv_blocks && !c->kv_bytes, o->say, e));
+    b->memory.allocate = true;
+    TRY(take_all(b, c->model, e));
+    b->base.info.weight_bytes = b->memory.bytes[OF_WEIGHTS];
+    return weights_load(b, c->model, o->say, e);
+}
+
+extern "C" __attribute__((visibility("default"))) size_t servelab_cuda_abi(void) {
+    return CUDA_PLUGIN_ABI;
+}
+
+extern "C" __attribute__((visibility("default"))) struct backend *
+servelab_cuda_create(const struct backend_config *c, const struct backend_cuda_options *o,
+                     struct err *e) {
+    struct cuda_backend *b = (struct cuda_backend *)calloc(1, sizeof *b);
+    if (!b) {
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    b->base.ops = &ops;
+    if (init(b, c, o, e)) {
+        destroy(&b->base);
+        return NULL;
+    }
+    return &b->base;
+}

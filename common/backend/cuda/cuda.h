@@ -1,0 +1,49 @@
+/* cuda.h: the CUDA backend: CUDA C and cuBLAS in a plug-in, for a GPU or, from the same source, for
+ * the CPU.
+ *
+ * The plug-in is a shared object, loaded when a backend is created, so that one program starts with
+ * or without a GPU. There are two of them, from the same files: nvcc compiles one for the GPU,
+ * simtcc (simt/simt.h) the other for the CPU. The kernels are lab 03's (solutions/03_kernels, or
+ * the learner's with MINE=03), launched as their launch.json says.
+ *
+ * Numerics. CUDA_BF16 holds weights, and keys and values, in bf16, as models are published.
+ * Activations are float. A product of several rows rounds them to bf16 first; all sums are taken in
+ * float. CUDA_EXACT follows the native backend: weights are float, no activation is rounded, and
+ * each key and value is two bf16, its rounded value and the remainder, so 16 significant bits. A
+ * head is then twice as wide for the kernels; heads of more than KERNEL_MAX_HEAD_DIM / 2 values
+ * keep one bf16. A token's logits agree for every batch, division into steps and choice of blocks
+ * up to the order of sums.
+ *
+ * The plan of the device's memory is exact, made before anything is loaded: weights, KV blocks,
+ * workspace, and a reserve for what the driver takes. A plan that doesn't fit is refused with its
+ * numbers. Where the caller leaves the number of KV blocks open, it is as many as fit, at most what
+ * max_seqs sequences need.
+ *
+ * So far it has run through simtcc only, never on a GPU.
+ */
+#ifndef SERVELAB_BACKEND_CUDA_CUDA_H
+#define SERVELAB_BACKEND_CUDA_CUDA_H
+
+#include "backend/backend.h"
+
+#include <stdio.h>
+
+enum cuda_machine { CUDA_GPU, CUDA_SIMT };
+enum cuda_precision { CUDA_BF16, CUDA_EXACT };
+
+struct backend_cuda_options {
+    enum cuda_machine machine;
+    enum cuda_precision precision;
+    FILE *say; /* the memory plan and the progress of loading; NULL: nothing */
+};
+
+/* Free it with backend_free. NULL and *e on failure: the plug-in's file, the driver or the device
+ * at fault, a model that the kernels can't take, or a plan of memory that doesn't fit. */
+struct backend *backend_cuda_create(const struct backend_config *c,
+                                    const struct backend_cuda_options *o, struct err *e);
+
+/* Names the machine's plug-in beside the program, or the file that SERVELAB_CUDA or SERVELAB_SIMT
+ * names. Returns out. */
+const char *backend_cuda_plugin(enum cuda_machine machine, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,228 @@
+/* forward.cu: one step through a Llama-family decoder, in the order of the formulas:
+ *
+ *   x = embedding[token]
+ *   for each layer:
+ *     n = rmsnorm(x);   q, k, v = Wq n + bq, Wk n + bk, Wv n + bv;   rotate q, k;   cache k, v
+ *     x = x + Wo attention(q, cache)
+ *     n = rmsnorm(x);   x = x + Wdown (silu(Wgate n) * (Wup n))
+ *   logits = Whead rmsnorm(x)
+ *
+ * x is kept as residual + delta: a product leaves its result in delta, and the next rmsnorm adds
+ * it. The step's tokens are the rows of one matrix, first those of sequences with one new token,
+ * whose keys one launch divides among blocks of threads; then each prompt's, with a launch of its
+ * own. Everything goes to one stream, in order; the host waits once, for the logits.
+ */
+#include "backend/cuda/extra.cuh"
+#include "backend/cuda/start.cuh"
+
+extern "C" {
+#include "sched/policy.h"
+}
+
+#include <math.h>
+#include <string.h>
+
+struct step {
+    int32_t rows, singles, wanted; /* rows; those of sequences with one; rows with logits */
+    const struct backend_batch *batch;
+    const float *x; /* input of the next products */
+};
+
+static int send(struct cuda_backend *b, struct step *s, struct err *e);
+static int embed(struct cuda_backend *b, const struct step *s, struct err *e);
+static int attend(struct cuda_backend *b, struct step *s, int32_t layer, struct err *e);
+static int feed_forward(struct cuda_backend *b, struct step *s, int32_t layer, struct err *e);
+static int read_out(struct cuda_backend *b, struct step *s, float *logits, struct err *e);
+
+static int run(struct cuda_backend *b, const struct backend_batch *batch, float *logits,
+               struct err *e) {
+    struct step s = {0, 0, 0, batch, NULL};
+    TRY(send(b, &s, e));
+    TRY(embed(b, &s, e));
+    for (int32_t i = 0; i < b->config.n_layers; i++) {
+        TRY(attend(b, &s, i, e));
+        TRY(feed_forward(b, &s, i, e));
+    }
+    TRY(read_out(b, &s, logits, e));
+    CUDA_TRY(cudaStreamSynchronize(b->stream));
+    return 0;
+}
+
+int forward_step(struct backend *base, const struct backend_batch *batch, float *logits,
+                 struct err *e) {
+    struct cuda_backend *b = (struct cuda_backend *)base;
+    if (b->lost[0]) return err_set(e, "%s", b->lost);
+    TRY(backend_check_batch(&base->info, batch, e));
+    return run(b, batch, logits, e);
+}
+
+/* ---- the batch as flat lists ----------------------------------------------------------------- */
+
+static void place(struct cuda_backend *b, struct step *s, int32_t seq, int32_t *first_row) {
+    const struct backend_seq *q = &s->batch->seqs[seq];
+    const struct inputs *in = &b->host_in;
+    *first_row = s->rows;
+    for (int32_t j = 0; j < q->n_tokens; j++, s->rows++) {
+        int32_t pos = q->pos0 + j;
+        in->token[s->rows] = q->tokens[j];
+        in->position[s->rows] = pos;
+        in->slot[s->rows] =
+            q->block_table[pos / KV_BLOCK_TOKENS] * KV_BLOCK_TOKENS + pos % KV_BLOCK_TOKENS;
+    }
+}
+
+/* Lays the batch out in pinned memory, and sends it. */
+static int send(struct cuda_backend *b, struct step *s, struct err *e) {
+    const struct inputs *in = &b->host_in;
+    int32_t table = 0;
+    for (int prompts = 0; prompts < 2; prompts++)
+        for (int32_t i = 0; i < s->batch->n_seqs; i++) {
+            const struct backend_seq *q = &s->batch->seqs[i];
+            if ((q->n_tokens > 1) != prompts) continue;
+            if (!prompts) in->length[s->singles++] = q->pos0 + 1;
+            int32_t *row = in->table + (size_t)table++ * b->table_blocks;
+            memcpy(row, q->block_table,
+                   (size_t)policy_blocks_for(q->pos0 + q->n_tokens) * sizeof *row);
+            place(b, s, i, &b->first_row[i]);
+        }
+    for (int32_t i = 0; i < s->batch->n_seqs; i++) {
+        const struct backend_seq *q = &s->batch->seqs[i];
+        for (int32_t k = q->want_logits; k > 0; k--)
+            in->wanted[s->wanted++] = b->first_row[i] + q->n_tokens - k;
+    }
+    size_t words = (size_t)b->input_words + (size_t)table * b->table_blocks;
+    CUDA_TRY(cudaMemcpyAsync(b->in.token, in->token, words * sizeof *in->token,
+                             cudaMemcpyHostToDevice, b->stream));
+    return 0;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Makes x (s->rows, cols) the input of the products that follow; rounds it where they take bf16. */
+static int set_input(struct cuda_backend *b, struct step *s, const float *x, int32_t cols,
+                     struct err *e) {
+    s->x = x;
+    if (b->exact || s->rows == 1) return 0;
+    int32_t n = s->rows * cols;
+    START_FLAT(round_bf16, n / 4, b->rounded, x, n);
+    return 0;
+}
+
+/* y = x W^T, (s->rows, W's rows). cuBLAS counts columns first: there it is y^T = W x^T. One row is
+ * left to gemv, which reads every weight once and does not round x. */
+static int product(struct cuda_backend *b, const struct step *s, const struct matrix *w, float *y,
+                   struct err *e) {
+    const float one = 1, zero = 0;
+    cudaDataType type = b->exact ? CUDA_R_32F : CUDA_R_16BF;
+    const void *x = b->exact ? (const void *)s->x : b->rounded;
+    if (!b->exact && s->rows == 1) {
+        START(gemv, y, (const bf16 *)w->data, s->x, w->rows, w->cols);
+        return 0;
+    }
+    BLAS_TRY(cublasGemmEx(b->blas, CUBLAS_OP_T, CUBLAS_OP_N, w->rows, s->rows, w->cols, &one,
+                          w->data, type, w->cols, x, type, w->cols, &zero, y, CUDA_R_32F, w->rows,
+                          CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    return 0;
+}
+
+static int product_plus(struct cuda_backend *b, const struct step *s, const struct matrix *w,
+                        const float *bias, float *y, struct err *e) {
+    TRY(product(b, s, w, y, e));
+    if (bias) START_FLAT(add_bias, s->rows * (int64_t)w->rows / 4, y, bias, s->rows, w->rows);
+    return 0;
+}
+
+/* ---- the parts of the formulas ----------------------------------------------------------------
+ */
+
+static int embed(struct cuda_backend *b, const struct step *s, struct err *e) {
+    int32_t d = b->config.d_model;
+    START(embedding, b->residual, b->embedding[0], b->in.token, s->rows, d);
+    if (b->exact)
+        START(embedding, b->delta, b->embedding[1], b->in.token, s->rows, d);
+    else
+        CUDA_TRY(cudaMemsetAsync(b->delta, 0, (size_t)s->rows * d * sizeof(float), b->stream));
+    return 0;
+}
+
+static int norm(struct cuda_backend *b, const struct step *s, const float *weight, struct err *e) {
+    START(rmsnorm, b->normed, b->residual, b->delta, weight, s->rows, b->config.d_model,
+          b->config.rms_eps);
+    return 0;
+}
+
+/* Over the layer's cache: the singles together, then each prompt. */
+static int attention(struct cuda_backend *b, const struct step *s, const bf16 *keys,
+                     const bf16 *values, struct err *e) {
+    const struct heads *h = &b->heads;
+    const float scale = (float)(1 / sqrt((double)h->head_dim));
+    if (s->singles > 0) {
+        int32_t splits = forward_splits(b, s->singles);
+        START(attention_decode, b->partial, b->split_max, b->split_sum, b->q, keys, values,
+              b->in.table, b->in.length, s->singles, b->table_blocks, h->q, h->kv, h->head, splits,
+              scale);
+        START(attention_merge, b->mixed, b->partial, b->split_max, b->split_sum, s->singles, h->q,
+              h->head, splits);
+    }
+    int32_t table = s->singles;
+    for (int32_t i = 0; i < s->batch->n_seqs; i++) {
+        const struct backend_seq *q = &s->batch->seqs[i];
+        if (q->n_tokens == 1) continue;
+        size_t at = (size_t)b->first_row[i] * h->q * h->head;
+        START(attention_prefill, b->mixed + at, b->q + at, keys, values,
+              b->in.table + (size_t)table++ * b->table_blocks, q->pos0, q->n_tokens, h->q, h->kv,
+              h->head, scale);
+    }
+    return 0;
+}
+
+static int attend(struct cuda_backend *b, struct step *s, int32_t layer, struct err *e) {
+    const struct cuda_layer *w = &b->layers[layer];
+    const struct heads *h = &b->heads;
+    bf16 *keys = b->keys + layer * b->layer_kv, *values = b->values + layer * b->layer_kv;
+    TRY(norm(b, s, w->attn_norm, e));
+    TRY(set_input(b, s, b->normed, b->config.d_model, e));
+    TRY(product_plus(b, s, &w->wq, w->bq, b->q, e));
+    TRY(product_plus(b, s, &w->wk, w->bk, b->k, e));
+    TRY(product_plus(b, s, &w->wv, w->bv, b->v, e));
+    if (h->parts == 2)
+        START_FLAT(rope_split, (int64_t)s->rows * (h->q + h->kv) * h->head / 8, b->q, keys, values,
+                   b->k, b->v, b->cosines, b->sines, b->in.position, b->in.slot, s->rows, h->q,
+                   h->kv, h->head);
+    else
+        START(rope, b->q, keys, values, b->k, b->v, b->cosines, b->sines, b->in.position,
+              b->in.slot, s->rows, h->q, h->kv, h->head);
+    TRY(attention(b, s, keys, values, e));
+    TRY(set_input(b, s, b->mixed, h->q * h->head, e));
+    return product(b, s, &w->wo, b->delta, e);
+}
+
+static int feed_forward(struct cuda_backend *b, struct step *s, int32_t layer, struct err *e) {
+    const struct cuda_layer *w = &b->layers[layer];
+    TRY(norm(b, s, w->ffn_norm, e));
+    TRY(set_input(b, s, b->normed, b->config.d_model, e));
+    TRY(product(b, s, &w->gate_up, b->gate_up, e));
+    START(swiglu, b->hidden, b->gate_up, s->rows, b->config.d_ffn);
+    TRY(set_input(b, s, b->hidden, b->config.d_ffn, e));
+    return product(b, s, &w->down, b->delta, e);
+}
+
+/* The logits of the wanted rows. */
+static int read_out(struct cuda_backend *b, struct step *s, float *logits, struct err *e) {
+    int32_t d = b->config.d_model, vocab = b->config.vocab_size;
+    if (s->wanted == 0) return 0;
+    TRY(norm(b, s, b->final_norm, e));
+    START_FLAT(gather, (int64_t)s->wanted * d / 4, b->last, b->normed, b->in.wanted, s->wanted, d);
+    s->rows = s->wanted;
+    TRY(set_input(b, s, b->last, d, e));
+    TRY(product(b, s, &b->head, b->logits, e));
+    CUDA_TRY(cudaMemcpyAsync(logits, b->logits, (size_t)s->wanted * vocab * sizeof *logits,
+                             cudaMemcpyDeviceToHost, b->stream));
+    return 0;
+}
+
+int32_t forward_splits(const struct cuda_backend *b, int32_t seqs) {
+    enum { BLOCKS = 2 * 132, MOST = 16 }; /* two a processor of an H100; the merge stays small */
+    int32_t splits = BLOCKS / (seqs * b->heads.kv);
+    return splits < 1 ? 1 : splits > MOST ? MOST : splits;
+}

@@ -1,0 +1,36 @@
+# common/backend/cuda: the CUDA backend's plug-ins, from one source: backend-simt.so by simtcc, and where nvcc is
+# installed backend-cuda.so.
+CUDA_KERNELS := embedding rmsnorm rope gemv swiglu attention_prefill attention_decode attention_merge
+CUDA_LAB := $(call lab_tree,03)/03_kernels
+CUDA_SRC := $(wildcard common/backend/cuda/*.cu) $(CUDA_KERNELS:%=$(CUDA_LAB)/%.cu)
+# what the plug-in shares with the program, compiled once more for a shared object
+CUDA_SHARED := $(wildcard common/base/*.c) common/backend/cuda/launch_json.c common/backend/limits.c common/backend/launch.c \
+  common/model/tensor.c common/backend/kernel_spec.c common/backend/kernel_table.c common/backend/cpu/dequant.c common/backend/cpu/ops.c
+CUDA_SHARED_LIB := $(OBJ)/pic/libshared$(MINE:%=-mine%).a
+CUDA_HEADERS := $(wildcard common/backend/cuda/*.cuh common/backend/cuda/*.h common/backend/*.h common/model/*.h)
+CUDA_FLAGS := -std=c++17 -Icommon -O2
+
+$(OBJ)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,cc,$< for the plug-ins)$(CC) -Icommon -D_GNU_SOURCE -DLAUNCH_JSON='"$(CUDA_LAB)/launch.json"' $(SIMT_CFLAGS) \
+	  -march=$(ARCH) -fno-math-errno -c $< -o $@
+$(OBJ)/pic/common/backend/cuda/launch_json.o: $(CUDA_LAB)/launch.json
+$(CUDA_SHARED_LIB): $(CUDA_SHARED:%.c=$(OBJ)/pic/%.o)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+# ---- on the CPU; the checked one is for the tests
+SIMT_READY := $(SIMT_INSTALLED) $(SIMT_DRIVER_OBJ) $(SIMT_REWRITER:%.c=$(OBJ)/%.o) | $(BIN)/simtcc
+$(OBJ)/plugin-simt/%.o: %.cu $(CUDA_HEADERS) $(SIMT_READY)
+	@mkdir -p $(@D)
+	$(call say,simt,$<)$(BIN)/simtcc $(CUDA_FLAGS) -fvisibility=hidden -c $< -o $@
+$(OBJ)/plugin-check/%.o: %.cu $(CUDA_HEADERS) $(SIMT_READY)
+	@mkdir -p $(@D)
+	$(call say,simt,$< (check))$(BIN)/simtcc --check $(CUDA_FLAGS) -fvisibility=hidden -c $< -o $@
+CUDA_SIMT := $(CUDA_SRC:%.cu=$(OBJ)/plugin-simt/%.o) $(CUDA_SHARED_LIB)
+CUDA_CHECK := $(CUDA_SRC:%.cu=$(OBJ)/plugin-check/%.o) $(CUDA_SHARED_LIB)
+$(BIN)/backend-simt.so: $(CUDA_SIMT) $(SIMT_HOME)/libsimt.a
+	$(call say,link,$@)$(BIN)/simtcc -shared $(CUDA_SIMT) -lcjson -Wl,-z,defs -o $@
+$(BIN)/backend-simt-check.so: $(CUDA_CHECK) $(SIMT_HOME)/libsimt_check.a
+	$(call say,link,$@)$(BIN)/simtcc --check -shared $(CUDA_CHECK) -lcjson -Wl,-z,defs -o $@
+EXTRA_PROGRAMS += $(BIN)/backend-simt.so

@@ -1,0 +1,309 @@
+/* weights.cu: the model's weights on the device, in the kernels' layout. Not here: what a stored
+ * value means (cpu/rows.h). */
+#include "backend/cuda/state.cuh"
+
+extern "C" {
+#include "backend/cpu/ops.h"
+#include "backend/cpu/rows.h"
+#include "base/clock.h"
+}
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int take_matrix(struct cuda_backend *b, struct matrix *m, int32_t rows, int32_t cols,
+                       struct err *e) {
+    m->rows = rows;
+    m->cols = cols;
+    return memory_take(b, OF_WEIGHTS, &m->data, (int64_t)rows * cols * (b->exact ? 4 : 2), e);
+}
+
+static int take_vector(struct cuda_backend *b, float **v, int32_t n, bool there, struct err *e) {
+    if (!there) return 0;
+    return memory_take(b, OF_WEIGHTS, (void **)v, (int64_t)n * sizeof **v, e);
+}
+
+static int take_layer(struct cuda_backend *b, const struct model_layer *from, struct cuda_layer *to,
+                      struct err *e) {
+    const struct heads *h = &b->heads;
+    int32_t d = b->config.d_model, ffn = b->config.d_ffn, q = h->q * h->head, kv = h->kv * h->head;
+    TRY(take_vector(b, &to->attn_norm, d, true, e));
+    TRY(take_vector(b, &to->ffn_norm, d, true, e));
+    TRY(take_vector(b, &to->bq, q, from->bq.data, e));
+    TRY(take_vector(b, &to->bk, kv, from->bk.data, e));
+    TRY(take_vector(b, &to->bv, kv, from->bv.data, e));
+    TRY(take_matrix(b, &to->wq, q, d, e));
+    TRY(take_matrix(b, &to->wk, kv, d, e));
+    TRY(take_matrix(b, &to->wv, kv, d, e));
+    TRY(take_matrix(b, &to->wo, d, q, e));
+    TRY(take_matrix(b, &to->gate_up, 2 * ffn, d, e));
+    return take_matrix(b, &to->down, d, ffn, e);
+}
+
+static bool head_is_embedding(const struct cuda_backend *b, const struct model *m) {
+    return !b->exact && m->head.data == m->embedding.data;
+}
+
+int weights_take(struct cuda_backend *b, const struct model *m, struct err *e) {
+    int32_t d = b->config.d_model, vocab = b->config.vocab_size;
+    int64_t angles = (int64_t)b->base.info.max_seq_tokens * b->heads.head / 2 * sizeof(float);
+    for (int part = 0; part < (b->exact ? 2 : 1); part++)
+        TRY(memory_take(b, OF_WEIGHTS, (void **)&b->embedding[part],
+                        (int64_t)vocab * d * sizeof(bf16), e));
+    b->head.data = b->embedding[0];
+    b->head.rows = vocab;
+    b->head.cols = d;
+    if (!head_is_embedding(b, m)) TRY(take_matrix(b, &b->head, vocab, d, e));
+    TRY(take_vector(b, &b->final_norm, d, true, e));
+    TRY(memory_take(b, OF_WEIGHTS, (void **)&b->cosines, angles, e));
+    TRY(memory_take(b, OF_WEIGHTS, (void **)&b->sines, angles, e));
+    for (int32_t i = 0; i < b->config.n_layers; i++)
+        TRY(take_layer(b, &m->layers[i], &b->layers[i], e));
+    return 0;
+}
+
+/* ---- the way to the device --------------------------------------------------------------------
+ */
+
+enum { PIECE = 8 << 20 }; /* bytes of a pinned buffer: a bus is busy for a millisecond */
+
+/* Two pinned buffers: one is filled while the other is copied. */
+struct loader {
+    struct cuda_backend *b;
+    char *piece[2], *to; /* to: where the filled bytes go */
+    cudaEvent_t copied[2];
+    int now;
+    size_t filled;
+    float *row, *turned; /* one row, as stored and in the kernels' layout */
+    int64_t done, total, start_ns, said_ns;
+    FILE *say;
+};
+
+static void say_progress(struct loader *l) {
+    enum { EVERY_S = 2 };
+    int64_t now_ns = clock_monotonic_ns();
+    if (!l->say || now_ns - l->said_ns < EVERY_S * NS_PER_S) return;
+    l->said_ns = now_ns;
+    fprintf(l->say, "servelab: loading weights: %.1f of %.1f GiB\n", (double)l->done / (1 << 30),
+            (double)l->total / (1 << 30));
+}
+
+/* Sends what is filled; the other buffer is free when this returns. */
+static int flush(struct loader *l, struct err *e) {
+    if (l->filled == 0) return 0;
+    CUDA_TRY(
+        cudaMemcpyAsync(l->to, l->piece[l->now], l->filled, cudaMemcpyHostToDevice, l->b->stream));
+    CUDA_TRY(cudaEventRecord(l->copied[l->now], l->b->stream));
+    l->done += (int64_t)l->filled;
+    l->to += l->filled;
+    l->filled = 0;
+    l->now = !l->now;
+    CUDA_TRY(cudaEventSynchronize(l->copied[l->now]));
+    say_progress(l);
+    return 0;
+}
+
+/* Room for the next `bytes` at the place that begin() set. */
+static int room(struct loader *l, size_t bytes, void **p, struct err *e) {
+    if (l->filled + bytes > PIECE) TRY(flush(l, e));
+    *p = l->piece[l->now] + l->filled;
+    l->filled += bytes;
+    return 0;
+}
+
+static int begin(struct loader *l, void *to, struct err *e) {
+    TRY(flush(l, e));
+    l->to = (char *)to;
+    return 0;
+}
+
+/* ---- rows in the kernels' layout --------------------------------------------------------------
+ */
+
+/* The model's value that value `r` of a row of heads holds; -1: padding. Queries and keys of
+ * ROPE_NEIGHBOURS have their pairs side by side. */
+static int32_t source(const struct heads *h, enum rope_pairing pairing, int32_t r) {
+    int32_t half = h->head / 2, side = r % h->head / half, i = r % half % (h->pad / 2);
+    if (i >= h->head_dim / 2) return -1;
+    int32_t in_head = pairing == ROPE_NEIGHBOURS ? 2 * i + side : i + side * h->head_dim / 2;
+    return r / h->head * h->head_dim + in_head;
+}
+
+enum store { AS_FLOAT, AS_BF16, AS_REST };
+
+/* n floats, as they are, rounded, or what rounding leaves of them. */
+static int put(struct loader *l, const float *v, int32_t n, enum store as, struct err *e) {
+    void *p;
+    TRY(room(l, (size_t)n * (as == AS_FLOAT ? 4 : 2), &p, e));
+    if (as == AS_FLOAT) {
+        memcpy(p, v, (size_t)n * sizeof *v);
+        return 0;
+    }
+    bf16 *out = (bf16 *)p;
+    for (int32_t i = 0; i < n; i++) {
+        out[i] = __float2bfloat16(v[i]);
+        if (as == AS_REST) out[i] = __float2bfloat16(v[i] - __bfloat162float(out[i]));
+    }
+    return 0;
+}
+
+static enum store stored(const struct loader *l) {
+    return l->b->exact ? AS_FLOAT : AS_BF16;
+}
+
+static int put_rows(struct loader *l, const struct tensor *t, enum store as, struct err *e) {
+    for (int32_t r = 0; r < t->rows; r++) {
+        dequant_row(t, r, l->row);
+        TRY(put(l, l->row, t->cols, as, e));
+    }
+    return 0;
+}
+
+static int put_matrix(struct loader *l, const struct matrix *m, const struct tensor *t,
+                      struct err *e) {
+    TRY(begin(l, m->data, e));
+    return put_rows(l, t, stored(l), e);
+}
+
+/* The rows are those of heads. */
+static int put_heads(struct loader *l, const struct matrix *m, const struct tensor *t,
+                     enum rope_pairing pairing, struct err *e) {
+    TRY(begin(l, m->data, e));
+    for (int32_t r = 0; r < m->rows; r++) {
+        int32_t from = source(&l->b->heads, pairing, r);
+        if (from >= 0) dequant_row(t, from, l->row);
+        if (from < 0) memset(l->row, 0, (size_t)m->cols * sizeof *l->row);
+        TRY(put(l, l->row, m->cols, stored(l), e));
+    }
+    return 0;
+}
+
+static void turn(const struct heads *h, enum rope_pairing pairing, const float *in, float *out,
+                 int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        int32_t from = source(h, pairing, i);
+        out[i] = from < 0 ? 0 : in[from];
+    }
+}
+
+/* The columns are those of heads' values. */
+static int put_output(struct loader *l, const struct matrix *m, const struct tensor *t,
+                      struct err *e) {
+    TRY(begin(l, m->data, e));
+    for (int32_t r = 0; r < m->rows; r++) {
+        dequant_row(t, r, l->row);
+        turn(&l->b->heads, ROPE_HALVES, l->row, l->turned, m->cols);
+        TRY(put(l, l->turned, m->cols, stored(l), e));
+    }
+    return 0;
+}
+
+static int put_vector(struct loader *l, float *to, const struct tensor *t, struct err *e) {
+    TRY(begin(l, to, e));
+    return put_rows(l, t, AS_FLOAT, e);
+}
+
+static int put_bias(struct loader *l, float *to, const struct matrix *m, const struct tensor *t,
+                    enum rope_pairing pairing, struct err *e) {
+    if (!to) return 0;
+    TRY(begin(l, to, e));
+    dequant_row(t, 0, l->row);
+    turn(&l->b->heads, pairing, l->row, l->turned, m->rows);
+    return put(l, l->turned, m->rows, AS_FLOAT, e);
+}
+
+static int put_angles(struct loader *l, const struct model *m, struct err *e) {
+    const struct cuda_backend *b = l->b;
+    const struct heads *h = &b->heads;
+    int32_t pairs = h->head_dim / 2, half = h->head / 2;
+    float *frequency = l->row, *cosines = l->turned, *sines = cosines + pairs;
+    const float *factors = NULL;
+    if (m->rope_factors.data) {
+        dequant_row(&m->rope_factors, 0, sines);
+        factors = sines;
+    }
+    ops_rope_frequencies(frequency, h->head_dim, m->config.rope_theta, m->config.rope_scale,
+                         factors);
+    for (int sine = 0; sine < 2; sine++) {
+        TRY(begin(l, sine ? b->sines : b->cosines, e));
+        for (int32_t p = 0; p < b->base.info.max_seq_tokens; p++) {
+            void *to;
+            ops_rope_angles(cosines, sines, frequency, pairs, p);
+            TRY(room(l, (size_t)half * sizeof(float), &to, e));
+            for (int32_t i = 0; i < half; i++) {
+                int32_t from = i % (h->pad / 2);
+                ((float *)to)[i] = from < pairs ? (sine ? sines : cosines)[from] : !sine;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------
+ */
+
+static int load_layer(struct loader *l, const struct model_layer *from, struct cuda_layer *to,
+                      enum rope_pairing pairing, struct err *e) {
+    TRY(put_vector(l, to->attn_norm, &from->attn_norm, e));
+    TRY(put_vector(l, to->ffn_norm, &from->ffn_norm, e));
+    TRY(put_bias(l, to->bq, &to->wq, &from->bq, pairing, e));
+    TRY(put_bias(l, to->bk, &to->wk, &from->bk, pairing, e));
+    TRY(put_bias(l, to->bv, &to->wv, &from->bv, ROPE_HALVES, e));
+    TRY(put_heads(l, &to->wq, &from->wq, pairing, e));
+    TRY(put_heads(l, &to->wk, &from->wk, pairing, e));
+    TRY(put_heads(l, &to->wv, &from->wv, ROPE_HALVES, e));
+    TRY(put_output(l, &to->wo, &from->wo, e));
+    TRY(put_matrix(l, &to->gate_up, &from->w_gate, e));
+    TRY(put_rows(l, &from->w_up, stored(l), e)); /* below the gate's rows */
+    return put_matrix(l, &to->down, &from->w_down, e);
+}
+
+static int load_all(struct loader *l, const struct model *m, struct err *e) {
+    struct cuda_backend *b = l->b;
+    for (int part = 0; part < (b->exact ? 2 : 1); part++) {
+        TRY(begin(l, b->embedding[part], e));
+        TRY(put_rows(l, &m->embedding, part ? AS_REST : AS_BF16, e));
+    }
+    if (!head_is_embedding(b, m)) TRY(put_matrix(l, &b->head, &m->head, e));
+    TRY(put_vector(l, b->final_norm, &m->final_norm, e));
+    TRY(put_angles(l, m, e));
+    for (int32_t i = 0; i < b->config.n_layers; i++)
+        TRY(load_layer(l, &m->layers[i], &b->layers[i], m->rope, e));
+    TRY(flush(l, e));
+    CUDA_TRY(cudaStreamSynchronize(b->stream));
+    return 0;
+}
+
+static int open_loader(struct loader *l, struct err *e) {
+    const struct model_config *c = &l->b->config;
+    const struct heads *h = &l->b->heads;
+    size_t widest = (size_t)c->d_model;
+    if ((size_t)c->d_ffn > widest) widest = (size_t)c->d_ffn;
+    if ((size_t)h->q * h->head > widest) widest = (size_t)h->q * h->head;
+    l->row = (float *)calloc(widest + 64, sizeof *l->row); /* dequant_row rounds up to 32 */
+    l->turned = (float *)calloc(widest + 64, sizeof *l->turned);
+    if (!l->row || !l->turned) return err_set(e, "out of memory");
+    for (int i = 0; i < 2; i++) {
+        CUDA_TRY(cudaMallocHost((void **)&l->piece[i], PIECE));
+        CUDA_TRY(cudaEventCreateWithFlags(&l->copied[i], cudaEventDisableTiming));
+    }
+    return 0;
+}
+
+int weights_load(struct cuda_backend *b, const struct model *m, FILE *say, struct err *e) {
+    struct loader l = {};
+    l.b = b;
+    l.say = say;
+    l.total = b->memory.bytes[OF_WEIGHTS];
+    l.start_ns = l.said_ns = clock_monotonic_ns();
+    int rc = open_loader(&l, e) || load_all(&l, m, e) ? -1 : 0;
+    for (int i = 0; i < 2; i++) {
+        cudaFreeHost(l.piece[i]);
+        if (l.copied[i]) cudaEventDestroy(l.copied[i]);
+    }
+    free(l.row);
+    free(l.turned);
+    return rc;
+}
