@@ -78,6 +78,9 @@
  * half of 8 bytes). A shuffle up or down from a lane outside of its mask is accepted, because the
  * value is often unused; the source lane of __shfl_sync and __shfl_xor_sync must be in the mask.
  *
+ * WHAT A REPORT HAS: `errors`, `kernels` with their counts, and `device_memory`: what cudaMalloc
+ * gave and cudaFree has not taken back when the program ends. That is not an error.
+ *
  * WHAT IT COUNTS: see `metrics` in a report. A request is one instruction that the lanes of a warp
  * execute together. Lanes that diverge wait for each other where their ways meet, as in a GPU's
  * code: after an if, at the head of a loop for the next round, after the loop (see

@@ -34,3 +34,4 @@ $(BIN)/backend-simt.so: $(CUDA_SIMT) $(SIMT_HOME)/libsimt.a
 $(BIN)/backend-simt-check.so: $(CUDA_CHECK) $(SIMT_HOME)/libsimt_check.a
 	$(call say,link,$@)$(BIN)/simtcc --check -shared $(CUDA_CHECK) -lcjson -Wl,-z,defs -o $@
 EXTRA_PROGRAMS += $(BIN)/backend-simt.so
+$(OBJ)/common/backend/cuda/tests/test_cuda_check: | $(BIN)/backend-simt-check.so

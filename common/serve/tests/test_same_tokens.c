@@ -12,6 +12,7 @@
 #include "sched/policies.h"
 #include "base/buffer.h"
 #include "serve/engine.h"
+#include "serve/tests/chaos.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,56 +25,6 @@ enum { TOP = 3, SCORES = (LONGEST + OUTPUT) * (1 + TOP) };
 static struct model *model;
 static struct tokenizer *tokenizer;
 static int32_t prompts[PROMPTS][LONGEST], lengths[PROMPTS];
-
-/* ---- a policy that does anything the rules allow --------------------------------------------- */
-
-static void *chaos_create(const char *arg, struct err *e) {
-    (void)e;
-    struct rng *r = malloc(sizeof *r);
-    ck_assert_ptr_nonnull(r);
-    rng_seed(r, strtoull(arg, NULL, 10));
-    return r;
-}
-
-static bool run_some(struct policy_plan *plan, struct rng *r, const struct policy_request *q,
-                     int32_t *budget, int32_t *blocks) {
-    int32_t left = q->prompt_tokens + q->generated_tokens - q->computed_tokens;
-    int32_t most = left < *budget ? left : *budget;
-    if (most < 1) return false;
-    int32_t tokens = 1 + (int32_t)rng_below(r, (uint64_t)most);
-    int32_t need = policy_blocks_for(q->computed_tokens + tokens) - q->kv_blocks;
-    if (need > *blocks) return false;
-    *blocks -= need > 0 ? need : 0;
-    *budget -= tokens;
-    plan->actions[plan->n_actions++] = (struct policy_action){POLICY_RUN, q->id, tokens, NULL};
-    return true;
-}
-
-static int chaos_plan(void *state, const struct policy_view *v, struct policy_plan *plan,
-                      struct err *e) {
-    (void)e;
-    struct rng *r = state;
-    int32_t budget = v->token_budget, blocks = v->free_kv_blocks;
-    int32_t positions = v->max_running - (int32_t)v->n_running;
-    bool out[POSITIONS] = {false};
-    /* never the first one, so that the run makes progress; always the rest when blocks run out */
-    for (size_t i = v->n_running; i-- > 1;) {
-        out[i] = blocks < 2 || rng_below(r, 12) == 0;
-        if (!out[i]) continue;
-        blocks += v->running[i].kv_blocks;
-        positions++;
-        plan->actions[plan->n_actions++] =
-            (struct policy_action){POLICY_PREEMPT, v->running[i].id, 0, NULL};
-    }
-    for (size_t i = 0; i < v->n_running; i++)
-        if (!out[i] && (i == 0 || rng_below(r, 4) > 0))
-            run_some(plan, r, &v->running[i], &budget, &blocks);
-    for (size_t i = v->n_waiting; i-- > 0 && positions > 0;)
-        if (rng_below(r, 2) && run_some(plan, r, &v->waiting[i], &budget, &blocks)) positions--;
-    return 0;
-}
-
-static const struct policy_ops chaos = {"chaos", chaos_create, chaos_plan, free};
 
 /* ---- one run --------------------------------------------------------------------------------- */
 

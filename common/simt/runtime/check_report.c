@@ -4,6 +4,7 @@
  * A finding's place is a return address; it is resolved to a line when the launch has ended.
  */
 #include "check_count.h"
+#include "memory.h"
 #include "report.h"
 
 #include <fcntl.h>
@@ -244,11 +245,21 @@ static void put_errors(FILE *f) {
     fputs(*comma == ',' ? "\n  ],\n" : "],\n", f);
 }
 
+/* Not a finding: a program may leave its memory to the system. */
+static void put_memory(FILE *f) {
+    uint32_t live;
+    size_t bytes;
+    memory_live(&live, &bytes);
+    fprintf(f, "  \"device_memory\": {\"live_allocations\": %u, \"live_bytes\": %zu},\n", live,
+            bytes);
+}
+
 static void write_json(void) {
     FILE *f = report_fd >= 0 ? fdopen(report_fd, "w") : NULL;
     if (!f) return;
     fputs("{\n  \"schema\": \"servelab.simt-report.v1\",\n", f);
     put_errors(f);
+    put_memory(f);
     count_json(f);
     fputs("}\n", f);
     unwritten = fclose(f) != 0;

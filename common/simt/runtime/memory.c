@@ -178,6 +178,14 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
     return good ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);
 }
 
+void memory_live(uint32_t *live, size_t *bytes) {
+    *live = 0, *bytes = 0;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < count; i++)
+        if (memory_allocations[i].live) ++*live, *bytes += memory_allocations[i].bytes;
+    pthread_mutex_unlock(&lock);
+}
+
 /* ---- page-locked host memory ---------------------------------------------------------------- */
 static struct {
     char *start;

@@ -36,6 +36,9 @@ static inline struct allocation *memory_find(uintptr_t p) {
     return n ? &memory_allocations[n - 1] : NULL;
 }
 
+/* Allocations that were made and not freed so far, and their bytes. */
+void memory_live(uint32_t *live, size_t *bytes);
+
 /* Page-locked host memory, which kernels may use too. */
 bool memory_is_pinned(const void *p, size_t bytes);
 

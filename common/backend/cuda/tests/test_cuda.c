@@ -1,9 +1,10 @@
 /* test_cuda.c: the CUDA backend on the CPU: logits against Hugging Face transformers and against
- * the native backend, tokens against the native backend.
+ * the native backend.
  *
- * Tolerances, of the greatest logit. With CUDA_EXACT: 1e-4, as for the native backend; keys and
- * values have 16 significant bits, everything else is float. With CUDA_BF16: 2e-2; weights,
- * activations, keys and values have 8 significant bits, an error of 2^-9 each.
+ * Tolerances, of the greatest logit. CUDA_EXACT: 1e-4, as for the native backend. Keys and values
+ * have 16 significant bits, everything else is float; the agreement is better than 6e-5. CUDA_BF16:
+ * 1e-2 on the embedded model, which was trained. The random models of width 16 average over too few
+ * values: to round their weights to bf16 alone, in the native backend, costs up to 4e-2, so 6e-2.
  */
 #include "backend/cuda/tests/machine.h"
 
@@ -16,7 +17,8 @@
 
 #define GOLDEN "common/backend/tests/golden/"
 
-static const double tolerance[] = {[CUDA_BF16] = 2e-2, [CUDA_EXACT] = 1e-4};
+static const double of_random[] = {[CUDA_BF16] = 6e-2, [CUDA_EXACT] = 1e-4};
+static const double of_trained[] = {[CUDA_BF16] = 1e-2, [CUDA_EXACT] = 1e-4};
 static const char *const models[] = {"mha",       "gqa",        "tied",        "bias",
                                      "bias_tied", "wide_heads", "rope_factors"};
 enum { N_MODELS = sizeof models / sizeof *models, GOLDEN_TOKENS = 40 };
@@ -73,7 +75,7 @@ START_TEST(logits_of_transformers) {
     for (int32_t t = 0; t < n; t++) {
         feed_from(b, tokens, 0, t + 1, t % 7 + 1, table, got);
         golden_row(rows, t, want, vocab);
-        struct comparison c = compare_floats(got, want, NULL, (size_t)vocab, tolerance[precision]);
+        struct comparison c = compare_floats(got, want, NULL, (size_t)vocab, of_random[precision]);
         ck_assert_msg(c.ok, "%s, %s, position %d: %s", name, kind, t,
                       comparison_text(&c, text, sizeof text));
     }
@@ -86,11 +88,71 @@ START_TEST(logits_of_transformers) {
 }
 END_TEST
 
+/* A prompt in pieces beside another sequence's decode, blocks in any order, several logits at once.
+ */
+START_TEST(logits_of_native) {
+    enum cuda_precision precision = _i ? CUDA_EXACT : CUDA_BF16;
+    enum { TOKENS = 100, SEQS = 2, WANT = 3 };
+    char home[4096], text[200];
+    struct model *m = open_model(home_path(HOME_DEFAULT_MODEL, home, sizeof home));
+    size_t vocab = (size_t)m->config.vocab_size;
+    struct backend *of[] = {feed_backend(m, 2, WANT + 1, 64, NULL),
+                            open_simt(m, precision, WANT + 1, 64)};
+    int32_t blocks = policy_blocks_for(TOKENS), tokens[TOKENS];
+    float *got[2] = {malloc((WANT + 1) * vocab * sizeof(float)),
+                     malloc((WANT + 1) * vocab * sizeof(float))};
+    double *want = malloc((WANT + 1) * vocab * sizeof *want);
+    for (int i = 0; i < TOKENS; i++) tokens[i] = 3 + (i * i + 7 * i) % 400;
+    for (int k = 0; k < 2; k++) {
+        int32_t *long_table = feed_table(0, blocks, 5),
+                *short_table = feed_table(blocks, blocks, 6);
+        feed_from(of[k], tokens, 0, 40, 17, short_table, got[k]);
+        feed_from(of[k], tokens, 0, 61, 25, long_table, got[k]);
+        struct backend_seq both[] = {{tokens + 40, 1, 40, short_table, blocks, 1},
+                                     {tokens + 61, 39, 61, long_table, blocks, WANT}};
+        feed_step(of[k], both, 2, got[k]);
+        free(long_table);
+        free(short_table);
+    }
+    for (size_t i = 0; i < (WANT + 1) * vocab; i++) want[i] = got[0][i];
+    for (int r = 0; r < WANT + 1; r++) {
+        struct comparison c = compare_floats(got[1] + r * vocab, want + r * vocab, NULL, vocab,
+                                             of_trained[precision]);
+        ck_assert_msg(c.ok, "row %d: %s", r, comparison_text(&c, text, sizeof text));
+    }
+    for (int k = 0; k < 2; k++) {
+        free(got[k]);
+        backend_free(of[k]);
+    }
+    free(want);
+    model_free(m);
+}
+END_TEST
+
+/* A step that is refused says why, and the next one runs. */
+START_TEST(wrong_batches) {
+    struct err e;
+    struct model *m = open_model(GOLDEN "gqa.gguf");
+    struct backend *b = open_simt(m, CUDA_BF16, 1, 8);
+    int32_t tokens[] = {1, 2, 99}, table[] = {0};
+    float logits[64];
+    struct backend_seq s = {tokens, 3, 0, table, 1, 1};
+    ck_assert_int_eq(backend_step(b, &(struct backend_batch){&s, 1}, logits, &e), -1);
+    ck_assert_msg(strstr(e.text, "token id 99 doesn't exist"), "%s", e.text);
+    s.n_tokens = 2;
+    ck_assert_int_eq(backend_step(b, &(struct backend_batch){&s, 1}, logits, &e), 0);
+    backend_free(b);
+    model_free(m);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("cuda");
     TCase *t = tcase_create("golden");
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
     tcase_add_loop_test(t, logits_of_transformers, 0, 2 * N_MODELS);
+    tcase_add_loop_test(t, logits_of_native, 0, 2);
+    tcase_add_test(t, wrong_batches);
     return check_main(s);
 }

@@ -1,0 +1,187 @@
+/* test_cuda_tokens.c: the CUDA backend on the CPU gives the native backend's greedy tokens: 50
+ * prompts of the embedded model through the real engine, one at a time, and in mixed batches with
+ * chunked prefill, preemption, prefix hits and blocks in any order. The native backend answers one
+ * at a time, in float.
+ */
+#include "backend/cuda/tests/machine.h"
+
+#include "base/buffer.h"
+#include "base/home.h"
+#include "serve/engine.h"
+#include "serve/tests/chaos.h"
+#include "testing/check_main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PROMPTS = 50, LONGEST = 128, OUTPUT = 16, POSITIONS = 6, BUDGET = 64, TIGHT = 30 };
+enum machine { NATIVE, SIMT_BF16, SIMT_EXACT };
+
+static struct model *model;
+static struct tokenizer *tokenizer;
+static int32_t *prompts[PROMPTS], lengths[PROMPTS];
+
+struct result {
+    char text[PROMPTS][200];
+    int64_t preemptions, cached;
+};
+static struct result native;
+
+static struct backend *open_machine(enum machine machine, int32_t positions, int32_t kv_blocks) {
+    struct err e;
+    struct backend_config c = {.model = model,
+                               .threads = 2,
+                               .kv_blocks = kv_blocks,
+                               .max_seq_tokens = LONGEST + OUTPUT,
+                               .max_step_tokens = BUDGET,
+                               .max_seqs = positions};
+    if (machine != NATIVE)
+        return machine_open_with(&c, machine == SIMT_BF16 ? CUDA_BF16 : CUDA_EXACT);
+    struct backend *b = backend_cpu_create(&c, &e);
+    ck_assert_msg(b != NULL, "%s", b ? "" : e.text);
+    return b;
+}
+
+static void submit_all(struct engine *g, struct stream **streams, struct live_record **live) {
+    struct err e;
+    for (int i = 0; i < PROMPTS; i++) {
+        int64_t id;
+        streams[i] = stream_create(NULL);
+        live[i] = records_open(g->records, NULL, 0, &e);
+        struct engine_request q = {.prompt = prompts[i],
+                                   .n_prompt = lengths[i],
+                                   .max_output = OUTPUT,
+                                   .sampling = {.top_p = 1},
+                                   .stream = streams[i],
+                                   .live = live[i]};
+        ck_assert_int_eq(engine_submit(g, &q, &id), SUBMIT_OK);
+    }
+}
+
+static void collect(struct result *all, int i, struct stream *s, const struct live_record *live) {
+    struct buffer text = {0};
+    int32_t tokens;
+    while (stream_take(s, &text, &tokens) == 1) continue;
+    buffer_puts(&text, "");
+    snprintf(all->text[i], sizeof all->text[i], "%s", text.bytes ? text.bytes : "");
+    buffer_release(&text);
+    for (size_t k = 0; k < live->record.n_events; k++)
+        all->preemptions += live->record.events[k].kind == EV_REQUEST_PREEMPTED;
+}
+
+/* Every prompt, through the engine. */
+static struct result answer_all(enum machine machine, const struct policy_ops *policy,
+                                const char *arg, int32_t positions, int32_t kv_blocks,
+                                bool prefix_cache) {
+    struct err e;
+    struct result all = {0};
+    struct records *records = records_create(-1, 0, clock_monotonic(), &e);
+    struct engine_options o = {.backend = open_machine(machine, positions, kv_blocks),
+                               .tokenizer = tokenizer,
+                               .records = records,
+                               .policy = policy,
+                               .policy_arg = arg,
+                               .clock = clock_monotonic(),
+                               .max_waiting = PROMPTS,
+                               .prefix_cache = prefix_cache};
+    struct engine *g = engine_create(&o, &e);
+    struct stream *streams[PROMPTS];
+    struct live_record *live[PROMPTS];
+    submit_all(g, streams, live);
+    engine_drain(g);
+    while (g->n_waiting + g->n_running > 0) {
+        int64_t wake;
+        for (const struct seq *s = g->running; s; s = s->next)
+            all.cached += s->cached > 0 && s->n_generated == 0 ? s->cached : 0;
+        ck_assert_msg(engine_step(g, &wake, &e) != ENGINE_FAULT, "%s", e.text);
+    }
+    ck_assert_int_eq(kv_pool_free_blocks(g->kv), kv_pool_total_blocks(g->kv));
+    for (int i = 0; i < PROMPTS; i++) {
+        collect(&all, i, streams[i], live[i]);
+        stream_release(streams[i]);
+        live_end(records, live[i]);
+    }
+    engine_free(g);
+    records_free(records);
+    backend_free(o.backend);
+    return all;
+}
+
+static void expect_native(const struct result *r, const char *what) {
+    for (int i = 0; i < PROMPTS; i++)
+        ck_assert_msg(!strcmp(r->text[i], native.text[i]), "prompt %d, %s: '%s', native: '%s'", i,
+                      what, r->text[i], native.text[i]);
+}
+
+/* ---- the prompts -------------------------------------------------------------------------------
+ */
+
+/* A small log and a question of the model's grammar; most logs begin alike. */
+static void make_prompt(int i, struct rng *r) {
+    char text[400], question[60];
+    static const char *const tools[] = {"add %d and %d>", "subtract %d from %d>",
+                                        "larger of %d and %d>", "%d+%d="};
+    snprintf(question, sizeof question, tools[i % 4], 10 + (int)rng_below(r, 90),
+             10 + (int)rng_below(r, 90));
+    if (i % 5 == 4) snprintf(question, sizeof question, "? K7Q2");
+    snprintf(text, sizeof text,
+             "07:32 warn disk read 120 ms\nkey K7Q2 4815\n11:05 info cache flush ok\n%s%s",
+             i % 3 == 2 ? "12:09 debug net load 7 slow\nkey B3F9 0042\n" : "", question);
+    struct err e;
+    int32_t *ids, n = tokenizer_encode(tokenizer, text, strlen(text), true, &ids, &e);
+    ck_assert_msg(n > 0 && n <= LONGEST, "%d tokens", n);
+    prompts[i] = ids;
+    lengths[i] = n;
+}
+
+static void set_up(void) {
+    char home[4096];
+    struct err e;
+    model = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
+    ck_assert_msg(model != NULL, "%s", e.text);
+    tokenizer = tokenizer_create(model->file, &e);
+    ck_assert_ptr_nonnull(tokenizer);
+    struct rng r;
+    rng_seed(&r, 12);
+    for (int i = 0; i < PROMPTS; i++) make_prompt(i, &r);
+    native =
+        answer_all(NATIVE, policy_learner(), "", 1, policy_blocks_for(LONGEST + OUTPUT), false);
+    for (int i = 0; i < PROMPTS; i++)
+        ck_assert_msg(native.text[i][0], "prompt %d has no answer", i);
+}
+
+static void tear_down(void) {
+    for (int i = 0; i < PROMPTS; i++) free(prompts[i]);
+    tokenizer_free(tokenizer);
+    model_free(model);
+}
+
+/* ---- the tests ---------------------------------------------------------------------------------
+ */
+
+START_TEST(one_at_a_time) {
+    struct result r =
+        answer_all(SIMT_BF16, policy_learner(), "", 1, policy_blocks_for(LONGEST + OUTPUT), false);
+    expect_native(&r, "bf16, alone");
+}
+END_TEST
+
+START_TEST(mixed_batches) {
+    struct result r =
+        answer_all(_i ? SIMT_EXACT : SIMT_BF16, &chaos, _i ? "7" : "8", POSITIONS, TIGHT, true);
+    expect_native(&r, _i ? "exact, mixed" : "bf16, mixed");
+    ck_assert_int_gt(r.preemptions, 0);
+    ck_assert_int_gt(r.cached, 0);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("cuda tokens");
+    TCase *t = tcase_create("tokens");
+    tcase_set_timeout(t, 300);
+    tcase_add_unchecked_fixture(t, set_up, tear_down);
+    suite_add_tcase(s, t);
+    tcase_add_test(t, one_at_a_time);
+    tcase_add_loop_test(t, mixed_batches, 0, 2);
+    return check_main(s);
+}
