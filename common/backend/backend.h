@@ -64,6 +64,7 @@ struct backend_ops {
 struct backend {
     const struct backend_ops *ops;
     struct backend_info info;
+    const char *lost; /* why no later step can work (a lost device), set by step; NULL: it can */
 };
 
 struct backend_config {

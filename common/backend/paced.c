@@ -19,7 +19,9 @@ static int step(struct backend *base, const struct backend_batch *batch, float *
     struct paced_backend *b = (struct paced_backend *)base;
     int64_t start_ns = clock_now_ns(&b->pace.clock);
     if (start_ns - b->pace.slack_ns < b->due_ns && b->due_ns < start_ns) start_ns = b->due_ns;
-    if (backend_step(b->inner, batch, logits, e)) return -1;
+    int failed = backend_step(b->inner, batch, logits, e);
+    base->lost = b->inner->lost;
+    if (failed) return -1;
     struct sim_work work = backend_work(batch);
     int64_t cost_ns = cost_iteration_ns(&b->pace.cost, &work);
     if (b->pace.scale != 1) cost_ns = (int64_t)((double)cost_ns * b->pace.scale);

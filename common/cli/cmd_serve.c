@@ -264,6 +264,8 @@ static void say_ready(const struct server *s) {
     const struct backend_info *info = &s->machine.backend->info;
     const char *paced = paced_label(s->machine.backend);
     fprintf(stderr, "servelab serve: %s is ready at %s/ (Ctrl-C drains and stops)\n", s->name, url);
+    if (s->machine.no_gpu[0])
+        fprintf(stderr, "servelab serve: the CPU computes; no GPU: %s\n", s->machine.no_gpu);
     if (paced)
         fprintf(stderr, "servelab serve: paced: %s, simulated: every time that it shows\n", paced);
     if (s->o.machine.synthetic)

@@ -124,18 +124,20 @@ static struct backend *open_cuda(const struct machine *m, const struct machine_f
     if (!c.max_seqs) c.max_seqs = gpu ? CUDA_BATCH : CPU_BATCH;
     const struct backend_cuda_options o = {
         machine, f->precision == MACHINE_EXACT ? CUDA_EXACT : CUDA_BF16, stderr};
-    return backend_cuda_create(&c, &o, e);
+    struct backend *b = backend_cuda_create(&c, &o, e);
+    if (!b && !e->field[0]) text_cut(e->field, sizeof e->field, "--backend");
+    return b;
 }
 
-/* The GPU where there is one, or else the CPU, and says so. Paced time needs no GPU. */
-static struct backend *open_auto(const struct machine *m, const struct machine_flags *f,
+/* The GPU where there is one, or else the CPU. Paced time needs no GPU. */
+static struct backend *open_auto(struct machine *m, const struct machine_flags *f,
                                  const struct limits *l, struct err *e) {
     struct err why;
     if (f->pace || f->precision == MACHINE_FAST || f->kv_type != MACHINE_DEFAULT)
         return open_cpu(m, f, l, e);
     struct backend *b = open_cuda(m, f, l, CUDA_GPU, &why);
     if (b) return b;
-    fprintf(stderr, "servelab: the CPU computes; no GPU: %s\n", why.text);
+    text_cut(m->no_gpu, sizeof m->no_gpu, why.text);
     return open_cpu(m, f, l, e);
 }
 

@@ -43,6 +43,7 @@ struct machine {
     struct model *model;
     struct tokenizer *tokenizer;
     struct backend *backend;
+    char no_gpu[400]; /* why AUTO took the CPU; "" otherwise */
 };
 
 /* -1 and *e, which names the flag at fault or belongs to the model's file; machine_close after

@@ -89,6 +89,7 @@ static void *run(void *ctx) {
         pthread_mutex_lock(&g->lock);
         int64_t seen = g->next_id;
         g->free_kv_blocks = kv_pool_free_blocks(g->kv);
+        g->lost = g->backend->lost;
         pthread_mutex_unlock(&g->lock);
         int64_t wake_ns = INT64_MAX;
         struct err e;
@@ -279,7 +280,8 @@ struct engine_load engine_load_of(struct engine *g) {
     struct engine_load load = {.waiting = g->n_waiting,
                                .running = g->n_running,
                                .kv_blocks = g->backend->info.kv_blocks,
-                               .free_kv_blocks = g->free_kv_blocks};
+                               .free_kv_blocks = g->free_kv_blocks,
+                               .lost = g->lost};
     pthread_mutex_unlock(&g->lock);
     return load;
 }

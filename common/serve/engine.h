@@ -75,6 +75,7 @@ struct engine {
     int32_t n_waiting, n_running, max_waiting;
     int64_t next_id;
     int32_t free_kv_blocks; /* of *kv, for engine_load_of */
+    const char *lost;       /* backend->lost, likewise */
     bool draining;          /* accept no request, finish the others */
     bool stopping;          /* accept no request, cancel the others */
 
@@ -200,6 +201,7 @@ void engine_stop(struct engine *g);
 struct engine_load {
     int32_t waiting, running;
     int32_t kv_blocks, free_kv_blocks; /* after the last step */
+    const char *lost; /* why the backend can compute no more, valid until engine_free; or NULL */
 };
 struct engine_load engine_load_of(struct engine *g);
 

@@ -41,7 +41,10 @@ enum MHD_Result health_route(struct exchange *x) {
     const char *paced = paced_label(backend);
     struct pace_counts pace = paced_counts(backend);
     buffer_printf(&b, "{\"status\":\"%s\",\"waiting\":%d,\"running\":%d,\"backend\":\"%s\"",
-                  draining ? "draining" : "ok", load.waiting, load.running, backend->info.name);
+                  draining    ? "draining"
+                  : load.lost ? "failed"
+                              : "ok",
+                  load.waiting, load.running, backend->info.name);
     if (x->h->o.synthetic) {
         buffer_puts(&b, ",\"synthetic_weights\":");
         buffer_json_puts(&b, x->h->o.synthetic);
@@ -55,8 +58,12 @@ enum MHD_Result health_route(struct exchange *x) {
         buffer_printf(
             &b, ",\"pace\":{\"label\":\"%s\",\"simulated\":true,\"steps\":%lld,\"late\":%lld}",
             paced, (long long)pace.steps, (long long)pace.late);
+    if (load.lost) {
+        buffer_puts(&b, ",\"fault\":");
+        buffer_json_puts(&b, load.lost);
+    }
     buffer_puts(&b, "}\n");
-    return reply_bytes(x, draining ? 503 : 200, "application/json", &b);
+    return reply_bytes(x, draining || load.lost ? 503 : 200, "application/json", &b);
 }
 
 enum MHD_Result version_route(struct exchange *x) {

@@ -20,16 +20,15 @@ static const char *next_step(cudaError_t status) {
     case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
     case cudaErrorAssert:
-        return "the device is lost to this process: restart the server; `simtcc --check` finds "
-               "wrong accesses";
+        return "restart the server: the device is lost to this one";
     default:
         return "`nvidia-smi` shows the device's state";
     }
 }
 
 int cuda_failed(struct err *e, cudaError_t status, const char *call) {
-    return err_set(e, "%.140s failed: %s (%s); %s", call, cudaGetErrorString(status),
-                   cudaGetErrorName(status), next_step(status));
+    return err_set(e, "%.140s failed: %s (%s); %s", call, cudaGetErrorName(status),
+                   cudaGetErrorString(status), next_step(status));
 }
 
 int blas_failed(struct err *e, cublasStatus_t status, const char *call) {

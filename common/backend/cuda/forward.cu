@@ -51,9 +51,16 @@ static int run(struct cuda_backend *b, const struct backend_batch *batch, float 
 int forward_step(struct backend *base, const struct backend_batch *batch, float *logits,
                  struct err *e) {
     struct cuda_backend *b = (struct cuda_backend *)base;
-    if (b->lost[0]) return err_set(e, "%s", b->lost);
+    if (base->lost) return err_set(e, "%s", base->lost);
     TRY(backend_check_batch(&base->info, batch, e));
-    return run(b, batch, logits, e);
+    if (!run(b, batch, logits, e)) return 0;
+    /* Nothing of the step may run on; an error that stays ends the backend. */
+    cudaGetLastError();
+    if (cudaStreamSynchronize(b->stream) != cudaSuccess) {
+        snprintf(b->lost, sizeof b->lost, "%s", e->text);
+        base->lost = b->lost;
+    }
+    return -1;
 }
 
 /* ---- the batch as flat lists ----------------------------------------------------------------- */

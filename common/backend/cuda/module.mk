@@ -34,4 +34,16 @@ $(BIN)/backend-simt.so: $(CUDA_SIMT) $(SIMT_HOME)/libsimt.a
 $(BIN)/backend-simt-check.so: $(CUDA_CHECK) $(SIMT_HOME)/libsimt_check.a
 	$(call say,link,$@)$(BIN)/simtcc --check -shared $(CUDA_CHECK) -lcjson -Wl,-z,defs -o $@
 EXTRA_PROGRAMS += $(BIN)/backend-simt.so
+
+# ---- for a GPU
+NVCC ?= nvcc
+NVCC_ARCH := -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90
+$(OBJ)/plugin-cuda/%.o: %.cu $(CUDA_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,nvcc,$<)$(NVCC) $(CUDA_FLAGS) $(NVCC_ARCH) -Xptxas -v -Xcompiler -fPIC,-fvisibility=hidden -c $< -o $@ 2> $@.log \
+	  || { cat $@.log >&2; exit 1; }
+$(BIN)/backend-cuda.so: $(CUDA_SRC:%.cu=$(OBJ)/plugin-cuda/%.o) $(CUDA_SHARED_LIB)
+	$(call say,link,$@)$(NVCC) $(NVCC_ARCH) -shared $^ -lcublas -lcjson -Xlinker -z,defs -o $@
+cuda: build $(BIN)/backend-cuda.so ## maintainer: the CUDA backend for a GPU of sm_80 or sm_90 (needs nvcc; --backend simt needs nothing)
+.PHONY: cuda
 $(OBJ)/common/backend/cuda/tests/test_cuda_check: | $(BIN)/backend-simt-check.so

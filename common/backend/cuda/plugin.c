@@ -11,15 +11,14 @@ static const struct {
     const char *name, *variable, *file, *next;
 } machines[] = {
     [CUDA_GPU] = {"cuda", "SERVELAB_CUDA", "backend-cuda.so",
-                  "`make build` makes it where nvcc is installed; --backend simt runs the same "
-                  "source on the CPU"},
+                  "`make cuda` makes it where nvcc is; --backend simt needs no GPU"},
     [CUDA_SIMT] = {"simt", "SERVELAB_SIMT", "backend-simt.so", "`make build` makes it"},
 };
 
 const char *backend_cuda_plugin(enum cuda_machine machine, char *out, size_t cap) {
     const char *asked = getenv(machines[machine].variable);
     if (asked && *asked) {
-        snprintf(out, cap, "%s", asked);
+        snprintf(out, cap, "%s%s", strchr(asked, '/') ? "" : "./", asked); /* or dlopen searches */
         return out;
     }
     char self[PATH_MAX];
@@ -42,14 +41,16 @@ struct backend *backend_cuda_create(const struct backend_config *c,
     }
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin) {
-        err_at(e, 0, machines[o->machine].name, "%.300s; a CUDA toolkit or driver is missing here",
-               dlerror());
+        err_at(e, 0, machines[o->machine].name,
+               "the backend's file %.120s can't be loaded: %.150s; %s", path, dlerror(),
+               machines[o->machine].next);
         return NULL;
     }
     cuda_plugin_abi *abi = (cuda_plugin_abi *)dlsym(plugin, CUDA_PLUGIN_ABI_NAME);
     cuda_plugin_create *create = (cuda_plugin_create *)dlsym(plugin, CUDA_PLUGIN_CREATE_NAME);
     if (abi && create && abi() == CUDA_PLUGIN_ABI) return create(c, o, e);
     err_at(e, 0, machines[o->machine].name,
-           "%.200s is no plug-in of this program; `make build` makes both anew", path);
+           "the backend's file %.150s is not of this program's build; %s", path,
+           machines[o->machine].next);
     return NULL;
 }

@@ -6,7 +6,7 @@
 
 /* Changes with the structs that both sides share, so that a plug-in of another build is refused. */
 #define CUDA_PLUGIN_ABI                                                                            \
-    (1000000 * sizeof(struct backend_info) + 1000 * sizeof(struct model) +                         \
+    (1000000 * sizeof(struct backend) + 1000 * sizeof(struct model) +                              \
      sizeof(struct backend_config) + sizeof(struct backend_cuda_options))
 typedef size_t cuda_plugin_abi(void);
 #define CUDA_PLUGIN_ABI_NAME "servelab_cuda_abi"

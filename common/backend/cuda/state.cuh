@@ -85,7 +85,7 @@ struct cuda_backend {
     bool exact;
     struct heads heads;
     int32_t table_blocks;
-    char lost[300]; /* why the device can't be used any more; "" while it can */
+    char lost[400]; /* what base.lost points to */
 
     cudaStream_t stream;
     cublasHandle_t blas;

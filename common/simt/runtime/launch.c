@@ -6,6 +6,7 @@
 #include "block.h"
 #include "env.h"
 #include "crash.h"
+#include "fault.h"
 #include "hooks.h"
 #include "memory.h"
 #include "watchdog.h"
@@ -196,6 +197,8 @@ static int check_limits(const struct simt_launch *l, size_t shared_limit) {
 
 static int launch_locked(const struct simt_launch *l) {
     static uint32_t launches;
+    int fault = fault_in("cudaLaunchKernel");
+    if (fault) return fault;
     size_t limit = kernel_shared_limit(l->function);
     int error = check_limits(l, limit);
     if (error) return error;

@@ -4,6 +4,7 @@
  * free is found.
  */
 #include "memory.h"
+#include "fault.h"
 #include "hooks.h"
 
 #include <pthread.h>
@@ -132,6 +133,8 @@ static cudaError_t allocate(void **p, size_t bytes, bool managed) {
 }
 
 cudaError_t cudaMalloc(void **p, size_t bytes) {
+    int fault = fault_in("cudaMalloc");
+    if (fault) return (cudaError_t)fault;
     return allocate(p, bytes, false);
 }
 
@@ -311,7 +314,8 @@ cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpy
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream) {
     (void)stream;
-    return cudaMemcpy(dst, src, bytes, kind);
+    int fault = fault_in("cudaMemcpyAsync");
+    return fault ? (cudaError_t)fault : cudaMemcpy(dst, src, bytes, kind);
 }
 
 cudaError_t cudaMemcpy2D(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""test_cuda_serve.py: servelab serve over the CUDA backend on the CPU: what it says at the start, what it refuses, and how
+it lives through failures of CUDA calls (SIMT_FAIL, common/simt/simt.h)."""
+import json
+import os
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../serve/tests"))
+from harness import MODEL_FILE, SERVELAB, TOP, RealServer, equal, names, run_tests  # noqa: E402
+
+SIMT = os.path.join(os.path.dirname(SERVELAB), "backend-simt.so")
+
+
+def run(*args, **env):
+    return subprocess.run([SERVELAB, "serve", "--model", MODEL_FILE, "--port", "0", "--json", *args], capture_output=True,
+                          text=True, timeout=60, env={**os.environ, **env})
+
+
+def refused(args, *parts, **env):
+    """One line on stderr, that names the flag and says each part."""
+    r = run(*args, **env)
+    said = json.loads(r.stdout)["error"]
+    equal((r.returncode, r.stderr.count("\n")), (2, 1), r.stderr)
+    for part in parts:
+        assert part in said["message"], f"{args}: {r.stderr}"
+    return said["field"]
+
+
+def said_until_the_end(server):
+    server.stop()
+    return server.process.stderr.read()
+
+
+# ---- the start -------------------------------------------------------------------------------------------------------
+
+
+def a_plug_in_that_cannot_be_loaded_is_named():
+    missing = refused(["--backend", "simt"], "/nonexistent/x.so", "is not there", "make build", SERVELAB_SIMT="/nonexistent/x.so")
+    equal(missing, "--backend")
+    text = os.path.join(TOP, "Makefile")
+    refused(["--backend", "simt"], text, "can't be loaded", SERVELAB_SIMT=text)
+    refused(["--backend", "cuda"], "/nonexistent/y.so", "make cuda", "--backend simt", SERVELAB_CUDA="/nonexistent/y.so")
+
+
+def a_plug_in_of_another_program_is_refused():
+    other = subprocess.run(["find", "/lib", "/usr/lib", "-name", "libm.so.6"], capture_output=True, text=True).stdout.split()
+    refused(["--backend", "simt"], "not of this program's build", SERVELAB_SIMT=other[0])
+
+
+def without_a_driver_or_a_device_there_is_one_line():
+    for error, part in ((35, "install a driver"), (100, "no CUDA-capable device")):
+        refused(["--backend", "cuda"], "cudaGetDeviceCount", part, SERVELAB_CUDA=SIMT, SIMT_FAIL=f"cudaGetDeviceCount:1:{error}")
+
+
+def auto_goes_on_with_the_cpu_and_says_so():
+    env = {**os.environ, "SERVELAB_CUDA": SIMT, "SIMT_FAIL": "cudaGetDeviceCount:1:35"}
+    with RealServer("--backend", "auto", env=env) as s:
+        equal((s.ready["backend"], s.ready["precision"]), ("cpu", "exact"))
+        equal(s.complete("12+30=", max_tokens=4).status, 200)
+        said = said_until_the_end(s)
+        assert "the CPU computes; no GPU: cudaGetDeviceCount" in said, said
+
+
+def memory_that_does_not_fit_is_refused_with_its_numbers():
+    refused(["--backend", "simt", "--kv-blocks", "60000000"], "GiB free", "weights ", "KV blocks 1831.05", "workspace ", "reserve ")
+
+
+def flags_of_another_backend_are_refused():
+    for args, flag in ((["--backend", "simt", "--precision", "fast"], "--precision"),
+                       (["--backend", "cpu", "--precision", "bf16"], "--precision"),
+                       (["--backend", "simt", "--kv-type", "f16"], "--kv-type")):
+        equal(refused(args), flag)
+
+
+def the_plan_of_memory_is_printed():
+    with RealServer("--backend", "simt", "--precision", "exact") as s:
+        equal((s.ready["backend"], s.ready["precision"], s.ready["kv_type"]), ("simt", "exact", "bf16x2"))
+        line = next(l for l in said_until_the_end(s).splitlines() if "device memory" in l)
+    for part in ("weights ", "1152 KV blocks of 16 tokens", "workspace ", "reserve ", "GiB free"):
+        assert part in line, line
+
+
+# ---- failures while it serves ----------------------------------------------------------------------------------------
+
+
+def ask_at_once(s, n):
+    replies = [None] * n
+
+    def ask(i):
+        replies[i] = s.complete("12+30=", max_tokens=40, ignore_eos=True)
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(n)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return replies
+
+
+def failed(s, reply, *parts):
+    """The reply and the record of a request whose step failed."""
+    e, request = reply.error(), reply.headers["X-Request-Id"]
+    equal((reply.status, e["type"], e["code"]), (500, "server_error", "engine_fault"), e)
+    for part in parts:
+        assert part in e["message"], e
+    assert "request_failed" in names(s.settled(request))
+    equal(s.get(f"/v1/records/{request}/intervals").json()["completion_reason"], "internal_error")
+
+
+def a_call_that_fails_ends_the_requests_in_flight_and_no_others():
+    with RealServer("--backend", "simt", env={**os.environ, "SIMT_FAIL": "cudaLaunchKernel:300:2"}) as s:
+        bad = [r for r in ask_at_once(s, 3) if r.status != 200]
+        assert bad, "no request was in flight"
+        for r in bad:
+            failed(s, r, "the launch of ", "cudaErrorMemoryAllocation (out of memory)", "ask for less")
+        equal(s.complete("12+30=", max_tokens=4).json()["choices"][0]["text"], "42")
+        equal((s.get("/health").status, s.get("/health").json()["status"]), (200, "ok"))
+
+
+def a_lost_device_fails_every_request_and_shows_in_health():
+    with RealServer("--backend", "simt", env={**os.environ, "SIMT_FAIL": "cudaStreamSynchronize:6:700"}) as s:
+        for r in ask_at_once(s, 3):
+            failed(s, r, "cudaStreamSynchronize", "cudaErrorIllegalAddress", "restart the server")
+        failed(s, s.complete("12+30=", max_tokens=4), "restart the server")
+        health = s.get("/health")
+        equal((health.status, health.json()["status"]), (503, "failed"))
+        assert "cudaErrorIllegalAddress" in health.json()["fault"], health.body
+
+
+TESTS = [a_plug_in_that_cannot_be_loaded_is_named, a_plug_in_of_another_program_is_refused,
+         without_a_driver_or_a_device_there_is_one_line, auto_goes_on_with_the_cpu_and_says_so,
+         memory_that_does_not_fit_is_refused_with_its_numbers, flags_of_another_backend_are_refused, the_plan_of_memory_is_printed,
+         a_call_that_fails_ends_the_requests_in_flight_and_no_others, a_lost_device_fails_every_request_and_shows_in_health]
+
+if __name__ == "__main__":
+    sys.exit(run_tests(TESTS))
