@@ -6,16 +6,17 @@ CUDA_SRC := $(wildcard common/backend/cuda/*.cu) $(CUDA_KERNELS:%=$(CUDA_LAB)/%.
 # what the plug-in shares with the program, compiled once more for a shared object
 CUDA_SHARED := $(wildcard common/base/*.c) common/backend/cuda/launch_json.c common/backend/limits.c common/backend/launch.c \
   common/model/tensor.c common/backend/kernel_spec.c common/backend/kernel_table.c common/backend/cpu/dequant.c common/backend/cpu/ops.c
-CUDA_SHARED_LIB := $(OBJ)/pic/libshared$(MINE:%=-mine%).a
+CUDA_PIC := $(OBJ)/pic$(MINE:%=-mine%)
+CUDA_SHARED_LIB := $(CUDA_PIC)/libshared.a
 CUDA_HEADERS := $(wildcard common/backend/cuda/*.cuh common/backend/cuda/*.h common/backend/*.h common/model/*.h)
 CUDA_FLAGS := -std=c++17 -Icommon -O2
 
-$(OBJ)/pic/%.o: %.c
+$(CUDA_PIC)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,cc,$< for the plug-ins)$(CC) -Icommon -D_GNU_SOURCE -DLAUNCH_JSON='"$(CUDA_LAB)/launch.json"' $(SIMT_CFLAGS) \
 	  -march=$(ARCH) -fno-math-errno -c $< -o $@
-$(OBJ)/pic/common/backend/cuda/launch_json.o: $(CUDA_LAB)/launch.json
-$(CUDA_SHARED_LIB): $(CUDA_SHARED:%.c=$(OBJ)/pic/%.o)
+$(CUDA_PIC)/common/backend/cuda/launch_json.o: $(CUDA_LAB)/launch.json
+$(CUDA_SHARED_LIB): $(CUDA_SHARED:%.c=$(CUDA_PIC)/%.o)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
