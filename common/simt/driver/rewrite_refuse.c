@@ -16,7 +16,6 @@
 #define GRID                                                                                       \
     "synchronising a whole grid can't run on the CPU, where blocks run one after another. Split "  \
     "the kernel in two launches at that point"
-#define GRAPH "CUDA graphs are not supported. Launch the kernels directly"
 
 static const struct {
     const char *name, *followed_by, *why;
@@ -43,8 +42,6 @@ static const struct {
     {"this_grid", NULL, GRID},
     {"grid_group", NULL, GRID},
     {"cudaLaunchCooperativeKernel", NULL, GRID},
-    {"cudaGraph_t", NULL, GRAPH},
-    {"cudaStreamBeginCapture", NULL, GRAPH},
 };
 
 void rewrite_refuse(struct rewriter *r) {

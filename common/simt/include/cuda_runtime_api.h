@@ -1,7 +1,9 @@
 /* cuda_runtime_api.h: the part of the CUDA runtime's host interface that simt has; C and C++.
  *
- * Work is done when the call returns, so all streams run in program order. Graphs, textures, peer
- * access and IPC are absent from this header, so that the compiler names their use.
+ * Work of the default stream is done when the call returns. Work of a stream of cudaStreamCreate is
+ * done when the program waits for it (cudaStreamSynchronize, an event, cudaDeviceSynchronize), so
+ * that a missing wait shows. Textures, peer access, IPC and graphs made by hand are absent from
+ * this header, so that the compiler names their use.
  */
 #ifndef SIMT_CUDA_RUNTIME_API_H
 #define SIMT_CUDA_RUNTIME_API_H
@@ -32,6 +34,8 @@ typedef enum cudaError {
     cudaErrorAssert = 710,
     cudaErrorLaunchFailure = 719,
     cudaErrorNotSupported = 801,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureInvalidated = 901,
     cudaErrorUnknown = 999
 } cudaError_t;
 
@@ -44,6 +48,18 @@ enum cudaMemcpyKind {
 };
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
+typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
+enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal,
+    cudaStreamCaptureModeThreadLocal,
+    cudaStreamCaptureModeRelaxed
+};
+enum cudaStreamCaptureStatus {
+    cudaStreamCaptureStatusNone,
+    cudaStreamCaptureStatusActive,
+    cudaStreamCaptureStatusInvalidated
+};
 typedef void (*cudaHostFn_t)(void *userData);
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *userData);
 
@@ -198,6 +214,17 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
+
+/* graphs: between BeginCapture and EndCapture the stream's work is kept, not done. Waiting for a
+ * stream that captures, and copies from or to pageable host memory, are refused. */
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                 unsigned long long flags SIMT_DEFAULT(0));
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
 /* launches. `function` is the kernel itself; args holds one pointer a parameter. */
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args,

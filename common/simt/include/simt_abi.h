@@ -109,6 +109,7 @@ struct simt_kernel {
     int line, max_threads;            /* __launch_bounds__, 0: none */
     void (*run)(void *self_and_args); /* takes a struct simt_kernel_call */
     int parameters;
+    const size_t *sizes; /* (parameters) bytes of each */
     struct simt_kernel *next;
 };
 struct simt_kernel_call {

@@ -131,7 +131,8 @@ struct simt_kernel_announced {
                           int max_threads) {
         k.function = (const void *)f, k.name = name, k.file = file, k.line = line;
         k.max_threads = max_threads, k.run = simt_typed<P...>::run_call;
-        k.parameters = (int)sizeof...(P), k.next = nullptr;
+        static const size_t sizes[] = {sizeof(P)..., 0};
+        k.parameters = (int)sizeof...(P), k.sizes = sizes, k.next = nullptr;
         simt_register_kernel(&k);
     }
 };

@@ -6,6 +6,7 @@
 #include "check_count.h"
 #include "memory.h"
 #include "report.h"
+#include "stream.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -284,6 +285,7 @@ static bool finish(void) {
 }
 
 __attribute__((destructor)) static void at_exit(void) {
+    stream_wait_all(); /* what nothing waited for is checked, too */
     bool found = finish();
     if (!found && !unwritten) return;
     fflush(NULL);

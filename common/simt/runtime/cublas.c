@@ -3,9 +3,11 @@
  * Narrow types go through float copies of the matrices, made for each call.
  */
 #include "../include/cublas_v2.h"
+#include "fault.h"
 #include "gemm.h"
 #include "hooks.h"
 #include "memory.h"
+#include "stream.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -227,9 +229,10 @@ static void product_int8(const struct product *x) {
         }
 }
 
-static cublasStatus_t product_run(struct product *x) {
-    cublasStatus_t status = product_check(x);
-    if (status != CUBLAS_STATUS_SUCCESS || !x->g.m || !x->g.n) return status;
+/* A piece of a stream's work; its product was checked. */
+static void run_product(void *own) {
+    const struct product *x = own;
+    if (memory_dead() || !x->g.m || !x->g.n) return;
     struct gemm g = x->g;
     g.lda = x->a.ld, g.ldb = x->b.ld, g.ldc = x->c.ld;
     void *c = (void *)(uintptr_t)x->c.p;
@@ -250,10 +253,9 @@ static cublasStatus_t product_run(struct product *x) {
         free(fa);
         free(fb);
         free(fc);
-        if (!good) return CUBLAS_STATUS_ALLOC_FAILED;
+        if (!good) memory_error(cudaErrorMemoryAllocation);
     }
     note_written(&x->c);
-    return CUBLAS_STATUS_SUCCESS;
 }
 
 static struct product product_of(cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k) {
@@ -309,6 +311,9 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!alpha || !beta || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
     if (!types_fit(ta_type, tb_type, tc_type)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (fault_in("cublasGemmEx")) return CUBLAS_STATUS_EXECUTION_FAILED;
+    if (h->mode == CUBLAS_POINTER_MODE_DEVICE && stream_wait(h->stream))
+        return CUBLAS_STATUS_EXECUTION_FAILED;
     struct product x = product_of(ta, tb, m, n, k);
     product_types(&x, ta_type, lda, tb_type, ldb, tc_type, ldc);
     x.alpha = scalar(alpha, compute), x.beta = scalar(beta, compute);
@@ -316,7 +321,9 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta
     for (int i = 0; i < batch && status == CUBLAS_STATUS_SUCCESS; i++) {
         x.a.p = offset(a, i * stride_a, ta_type), x.b.p = offset(b, i * stride_b, tb_type);
         x.c.p = offset(c, i * stride_c, tc_type);
-        status = product_run(&x);
+        status = product_check(&x);
+        if (status == CUBLAS_STATUS_SUCCESS && stream_give(h->stream, run_product, &x, sizeof x))
+            status = CUBLAS_STATUS_EXECUTION_FAILED;
     }
     return status;
 }
@@ -337,6 +344,7 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t h, cublasOperation_t ta, cubla
                                    cudaDataType tc_type, int ldc, int batch,
                                    cublasComputeType_t compute, cublasGemmAlgo_t algo) {
     cublasStatus_t status = h ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+    if (h && stream_wait(h->stream)) status = CUBLAS_STATUS_EXECUTION_FAILED; /* it makes a, b, c */
     for (int i = 0; i < batch && status == CUBLAS_STATUS_SUCCESS; i++)
         status = cublasGemmEx(h, ta, tb, m, n, k, alpha, a[i], ta_type, lda, b[i], tb_type, ldb,
                               beta, c[i], tc_type, ldc, compute, algo);

@@ -1,7 +1,4 @@
-/* device.c: the rest of the host interface: properties, streams, events, names of errors.
- *
- * Every call's work is done when it returns, so a stream is a name and an event a time stamp.
- */
+/* device.c: the rest of the host interface: properties, names of errors. Streams: stream.c. */
 #include "block.h"
 #include "fault.h"
 #include "memory.h"
@@ -10,14 +7,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-struct CUstream_st {
-    int unused;
-};
-struct CUevent_st {
-    int64_t ns; /* 0: not recorded */
-    unsigned flags;
-};
 
 static int64_t now_ns(void) {
     struct timespec t;
@@ -54,6 +43,9 @@ static const struct {
     {710, "cudaErrorAssert", "device-side assert triggered"},
     {719, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {801, "cudaErrorNotSupported", "operation not supported"},
+    {900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
+    {901, "cudaErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture"},
 };
 
 static int error_index(int code) {
@@ -175,10 +167,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int dev
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize(void) {
-    return memory_dead() ? cudaPeekAtLastError() : cudaSuccess;
-}
-
 cudaError_t cudaDriverGetVersion(int *version) {
     *version = CUDART_VERSION;
     return cudaSuccess;
@@ -207,96 +195,5 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
     size_t by_shared = dynamic_bytes ? (SHARED_OPTIN_BYTES + 1024) / (dynamic_bytes + 1024) : 32;
     *blocks = by_threads < 32 ? by_threads : 32;
     if (by_shared < (size_t)*blocks) *blocks = (int)by_shared;
-    return cudaSuccess;
-}
-
-/* ---- streams and events --------------------------------------------------------------------- */
-cudaError_t cudaStreamCreate(cudaStream_t *stream) {
-    *stream = calloc(1, sizeof **stream);
-    return *stream ? cudaSuccess : memory_error(cudaErrorMemoryAllocation);
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
-    (void)flags;
-    return cudaStreamCreate(stream);
-}
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority) {
-    (void)flags;
-    (void)priority;
-    return cudaStreamCreate(stream);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
-    *least = *greatest = 0;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    if ((uintptr_t)stream <= 2) return memory_error(cudaErrorInvalidResourceHandle);
-    free(stream);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    (void)stream;
-    int fault = fault_in("cudaStreamSynchronize");
-    return fault ? (cudaError_t)fault : cudaDeviceSynchronize();
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    return cudaStreamSynchronize(stream);
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    (void)stream;
-    (void)flags;
-    return event ? cudaSuccess : memory_error(cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
-    (void)stream;
-    if (!fn) return memory_error(cudaErrorInvalidValue);
-    fn(userData);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
-    *event = calloc(1, sizeof **event);
-    if (!*event) return memory_error(cudaErrorMemoryAllocation);
-    (*event)->flags = flags;
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t *event) {
-    return cudaEventCreateWithFlags(event, 0);
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    (void)stream;
-    if (!event) return memory_error(cudaErrorInvalidResourceHandle);
-    event->ns = now_ns();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    return event ? cudaDeviceSynchronize() : memory_error(cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-    return cudaEventSynchronize(event);
-}
-
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
-    if (!start || !end || !start->ns || !end->ns || start->flags & cudaEventDisableTiming ||
-        end->flags & cudaEventDisableTiming)
-        return memory_error(cudaErrorInvalidResourceHandle);
-    *ms = (float)((double)(end->ns - start->ns) * 1e-6);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    if (!event) return memory_error(cudaErrorInvalidResourceHandle);
-    free(event);
     return cudaSuccess;
 }

@@ -9,7 +9,20 @@
 
 void hook_block_stuck(struct worker *w); /* no thread of the block can go on */
 
+/* What the host must leave alone until a copy is done: an input it must not change, an output it
+ * must not read. */
+struct host_guard {
+    void *output;
+    const void *input;
+    size_t bytes;
+    uint64_t sum;     /* of the input's bytes */
+    uintptr_t caller; /* of cudaMemcpyAsync */
+};
+
 #ifdef SIMT_CHECK
+void hook_guard(struct host_guard *g, void *output, const void *input, size_t bytes,
+                uintptr_t caller); /* either may be NULL */
+void hook_guard_check(const struct host_guard *g);
 void hook_launch(struct job *j);
 void hook_launch_end(struct job *j);
 void hook_launch_refused(const struct simt_launch *l, const char *why);
@@ -28,6 +41,9 @@ void hook_malloc(void *p, size_t bytes);
 void hook_free(void *p);
 void hook_written(void *p, size_t bytes); /* by the host */
 #else
+#define hook_guard(g, output, input, bytes, caller)                                                \
+    ((void)(g), (void)(output), (void)(input), (void)(bytes), (void)(caller))
+#define hook_guard_check(g)                ((void)(g))
 #define hook_launch(j)                     ((void)0)
 #define hook_launch_end(j)                 ((void)0)
 #define hook_launch_refused(l, why)        ((void)(l), (void)(why))

@@ -9,6 +9,7 @@
 #include "fault.h"
 #include "hooks.h"
 #include "memory.h"
+#include "stream.h"
 #include "watchdog.h"
 
 #include "../include/cuda_runtime_api.h"
@@ -195,13 +196,11 @@ static int check_limits(const struct simt_launch *l, size_t shared_limit) {
     return cudaSuccess;
 }
 
-static int launch_locked(const struct simt_launch *l) {
+static void run_launch(const struct simt_launch *l) {
     static uint32_t launches;
-    int fault = fault_in("cudaLaunchKernel");
-    if (fault) return fault;
+    if (memory_dead()) return; /* as on a GPU: after a kernel died, nothing runs */
+    pthread_mutex_lock(&launch_lock);
     size_t limit = kernel_shared_limit(l->function);
-    int error = check_limits(l, limit);
-    if (error) return error;
     struct job j = {
         .l = *l, .id = ++launches, .shared_limit = limit, .shared_bytes = l->dynamic_bytes};
     j.blocks = (uint64_t)l->grid.x * l->grid.y * l->grid.z;
@@ -212,20 +211,69 @@ static int launch_locked(const struct simt_launch *l) {
     run_job(&j);
     watchdog_stop();
     hook_launch_end(&j);
-    return j.error ? memory_error(j.error) : cudaSuccess;
+    if (j.error) memory_error(j.error);
+    pthread_mutex_unlock(&launch_lock);
+}
+
+/* A launch as a piece of a stream's work; its argument follows. */
+struct kept_launch {
+    struct simt_launch l;
+    _Alignas(16) char arg[];
+};
+
+static void run_kept(void *own) {
+    struct kept_launch *k = own;
+    k->l.arg = k->arg;
+    run_launch(&k->l);
+}
+
+/* Now, or with the other work of its stream: then with a copy of its argument. */
+static int give(const struct simt_launch *l, void (*run)(void *), const void *arg, size_t bytes) {
+    int error = fault_in("cudaLaunchKernel");
+    pthread_mutex_lock(&launch_lock);
+    if (!error) error = check_limits(l, kernel_shared_limit(l->function));
+    pthread_mutex_unlock(&launch_lock);
+    if (error) return error;
+    if (!stream_keeps(l->stream)) {
+        if ((error = stream_wait_default())) return error;
+        run_launch(l);
+        return memory_dead() ? cudaPeekAtLastError() : cudaSuccess;
+    }
+    struct kept_launch *k = malloc(sizeof *k + bytes);
+    if (!k) return memory_error(cudaErrorMemoryAllocation);
+    k->l = *l;
+    memcpy(k->arg, arg, bytes);
+    error = stream_give(l->stream, run, k, sizeof *k + bytes);
+    free(k);
+    return error;
 }
 
 void simt_launch(const struct simt_launch *l) {
-    if (memory_dead()) return; /* as on a GPU: after a kernel died, nothing runs */
-    pthread_mutex_lock(&launch_lock);
-    launch_locked(l);
-    pthread_mutex_unlock(&launch_lock);
+    if (!memory_dead()) give(l, run_kept, l->arg, l->arg_bytes);
+}
+
+/* The values of a kernel's parameters, each at a multiple of 16 bytes. */
+static size_t packed_bytes(const struct simt_kernel *k) {
+    size_t bytes = 0;
+    for (int i = 0; i < k->parameters; i++) bytes += (k->sizes[i] + 15) / 16 * 16;
+    return bytes;
+}
+
+static void run_kept_call(void *own) {
+    struct kept_launch *l = own;
+    void *args[64];
+    const struct simt_kernel *k = kernel_find(l->l.function, NULL);
+    struct simt_kernel_call call = {k, args};
+    char *at = l->arg;
+    for (int i = 0; i < k->parameters; i++, at += (k->sizes[i - 1] + 15) / 16 * 16) args[i] = at;
+    l->l.arg = &call;
+    run_launch(&l->l);
 }
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args,
                              size_t shared_bytes, cudaStream_t stream) {
     const struct simt_kernel *k = kernel_find(function, NULL);
-    if (!k) return memory_error(cudaErrorInvalidDeviceFunction);
+    if (!k || k->parameters > 64) return memory_error(cudaErrorInvalidDeviceFunction);
     if (memory_dead()) return cudaPeekAtLastError();
     struct simt_kernel_call call = {k, args};
     struct simt_launch l = {.grid = {grid.x, grid.y, grid.z},
@@ -239,9 +287,12 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
                             .name = k->name,
                             .file = k->file,
                             .line = k->line};
-    pthread_mutex_lock(&launch_lock);
-    int error = launch_locked(&l);
-    pthread_mutex_unlock(&launch_lock);
+    char *values = malloc(packed_bytes(k) + 1), *at = values;
+    if (!values) return memory_error(cudaErrorMemoryAllocation);
+    for (int i = 0; i < k->parameters; i++, at += (k->sizes[i - 1] + 15) / 16 * 16)
+        memcpy(at, args[i], k->sizes[i]);
+    int error = give(&l, run_kept_call, values, packed_bytes(k));
+    free(values);
     return error;
 }
 

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "fault.h"
 #include "hooks.h"
+#include "stream.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -156,6 +157,7 @@ static void give_back(uintptr_t start, size_t bytes) {
 
 cudaError_t cudaFree(void *p) {
     if (!p) return cudaSuccess;
+    stream_wait_all(); /* work may use it */
     pthread_mutex_lock(&lock);
     struct allocation *a = memory_find((uintptr_t)p);
     bool good = a && a->live && a->start == p;
@@ -240,6 +242,7 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags) {
 }
 
 cudaError_t cudaHostUnregister(void *p) {
+    stream_wait_all();
     pthread_mutex_lock(&lock);
     bool good = unpin(p);
     pthread_mutex_unlock(&lock);
@@ -258,6 +261,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags) 
 }
 
 cudaError_t cudaFreeHost(void *p) {
+    stream_wait_all();
     pthread_mutex_lock(&lock);
     bool good = unpin(p) || !p;
     pthread_mutex_unlock(&lock);
@@ -298,7 +302,9 @@ static bool direction_holds(const void *p, bool device) {
            (device && symbol_find(p));
 }
 
-cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+/* cudaSuccess, or what is wrong with the copy. */
+static cudaError_t check_copy(const void *dst, const void *src, size_t bytes,
+                              enum cudaMemcpyKind kind) {
     if (memory_dead()) return cudaPeekAtLastError();
     if (!bytes) return cudaSuccess;
     if (!dst || !src || !inside(dst, bytes) || !inside(src, bytes) || (unsigned)kind > 4)
@@ -306,16 +312,64 @@ cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpy
     if (kind != cudaMemcpyDefault &&
         (!direction_holds(dst, kind & 1) || !direction_holds(src, kind >= cudaMemcpyDeviceToHost)))
         return memory_error(cudaErrorInvalidMemcpyDirection);
+    return cudaSuccess;
+}
+
+static void copy_now(void *dst, const void *src, size_t bytes) {
+    if (memory_dead() || !bytes) return;
     memmove(dst, src, bytes);
     hook_written(dst, bytes);
-    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+    cudaError_t e = check_copy(dst, src, bytes, kind);
+    if (e == cudaSuccess) e = stream_wait_default();
+    if (e == cudaSuccess) copy_now(dst, src, bytes);
+    return e;
+}
+
+/* A copy as a piece of a stream's work. Pageable memory is copied to `staged` at once. */
+struct kept_copy {
+    void *dst;
+    const void *src; /* NULL: staged */
+    size_t bytes;
+    struct host_guard guard;
+    char staged[];
+};
+
+static void run_copy(void *own) {
+    struct kept_copy *c = own;
+    hook_guard_check(&c->guard);
+    copy_now(c->dst, c->src ? c->src : c->staged, c->bytes);
+}
+
+/* Memory that a copy may use after the call has returned. */
+static bool stays(const void *p, size_t bytes) {
+    return on_device(p) || memory_is_pinned(p, bytes) || symbol_find(p);
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream) {
-    (void)stream;
-    int fault = fault_in("cudaMemcpyAsync");
-    return fault ? (cudaError_t)fault : cudaMemcpy(dst, src, bytes, kind);
+    cudaError_t e = (cudaError_t)fault_in("cudaMemcpyAsync");
+    if (!e) e = check_copy(dst, src, bytes, kind);
+    if (e || !bytes) return e;
+    bool staged = !stays(src, bytes), captures = stream_captures(stream);
+    if (!stays(dst, bytes)) { /* to pageable memory: the call waits */
+        if ((e = stream_wait(stream)) == cudaSuccess) copy_now(dst, src, bytes);
+        return e;
+    }
+    if (staged && captures) return memory_error(cudaErrorStreamCaptureUnsupported);
+    size_t size = sizeof(struct kept_copy) + (staged ? bytes : 0);
+    struct kept_copy *c = malloc(size);
+    if (!c) return memory_error(cudaErrorMemoryAllocation);
+    *c = (struct kept_copy){dst, staged ? NULL : src, bytes, {0}};
+    if (staged) memcpy(c->staged, src, bytes);
+    if (stream_keeps(stream) && !captures)
+        hook_guard(&c->guard, on_device(dst) ? NULL : dst, staged || on_device(src) ? NULL : src,
+                   bytes, (uintptr_t)__builtin_return_address(0));
+    e = stream_give(stream, run_copy, c, size);
+    free(c);
+    return e;
 }
 
 cudaError_t cudaMemcpy2D(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
@@ -333,23 +387,41 @@ cudaError_t cudaMemcpy2D(void *dst, size_t dst_pitch, const void *src, size_t sr
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
                               size_t width_bytes, size_t height, enum cudaMemcpyKind kind,
                               cudaStream_t stream) {
-    (void)stream;
-    return cudaMemcpy2D(dst, dst_pitch, src, src_pitch, width_bytes, height, kind);
+    if (width_bytes > dst_pitch || width_bytes > src_pitch)
+        return memory_error(cudaErrorInvalidValue);
+    for (size_t i = 0; i < height; i++) {
+        cudaError_t e =
+            cudaMemcpyAsync((char *)dst + i * dst_pitch, (const char *)src + i * src_pitch,
+                            width_bytes, kind, stream);
+        if (e != cudaSuccess) return e;
+    }
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemset(void *p, int value, size_t bytes) {
+struct kept_set {
+    void *p;
+    int value;
+    size_t bytes;
+};
+
+static void run_set(void *own) {
+    const struct kept_set *s = own;
+    if (memory_dead()) return;
+    memset(s->p, s->value, s->bytes);
+    hook_written(s->p, s->bytes);
+}
+
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
     if (memory_dead()) return cudaPeekAtLastError();
     if (!bytes) return cudaSuccess;
     if ((!on_device(p) && !memory_is_pinned(p, bytes) && !symbol_find(p)) || !inside(p, bytes))
         return memory_error(cudaErrorInvalidValue);
-    memset(p, value, bytes);
-    hook_written(p, bytes);
-    return cudaSuccess;
+    struct kept_set s = {p, value, bytes};
+    return stream_give(stream, run_set, &s, sizeof s);
 }
 
-cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
-    (void)stream;
-    return cudaMemset(p, value, bytes);
+cudaError_t cudaMemset(void *p, int value, size_t bytes) {
+    return cudaMemsetAsync(p, value, bytes, 0);
 }
 
 cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width_bytes, size_t height) {
@@ -386,6 +458,7 @@ cudaError_t cudaMemcpyToSymbol_(const void *symbol, const void *src, size_t byte
     cudaError_t e = symbol_range(symbol, bytes, offset);
     if (e != cudaSuccess) return e;
     if (!inside(src, bytes)) return memory_error(cudaErrorInvalidValue);
+    if ((e = stream_wait_default())) return e;
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
         kind != cudaMemcpyDefault)
         return memory_error(cudaErrorInvalidMemcpyDirection);
@@ -398,6 +471,7 @@ cudaError_t cudaMemcpyFromSymbol_(void *dst, const void *symbol, size_t bytes, s
     cudaError_t e = symbol_range(symbol, bytes, offset);
     if (e != cudaSuccess) return e;
     if (!inside(dst, bytes)) return memory_error(cudaErrorInvalidValue);
+    if ((e = stream_wait_default())) return e;
     if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
         kind != cudaMemcpyDefault)
         return memory_error(cudaErrorInvalidMemcpyDirection);

@@ -1,4 +1,0 @@
-int main() {
-    cudaGraph_t g; //! graphs
-    return sizeof g == 0;
-}
