@@ -65,6 +65,9 @@ struct backend {
     const struct backend_ops *ops;
     struct backend_info info;
     const char *lost; /* why no later step can work (a lost device), set by step; NULL: it can */
+    /* When the last step ran on the device, by the device's own clock, which starts with the
+     * backend; set by step. Equal: not measured. */
+    int64_t device_start_ns, device_end_ns;
 };
 
 struct backend_config {

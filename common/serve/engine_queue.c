@@ -93,7 +93,31 @@ struct policy_view engine_view(struct engine *g) {
                                 .arrivals_ended = g->draining};
 }
 
+static bool decodes(const struct engine *g, int32_t i) {
+    return g->batch_of[i]->n_generated > 0 && g->batch[i].want_logits && g->batch[i].n_tokens == 1;
+}
+
+/* The step's range on the device, in the record of each request of the batch. */
+static void note_device_range(struct engine *g, int32_t n) {
+    const struct backend *b = g->backend;
+    if (b->device_end_ns == b->device_start_ns) return;
+    struct event ev = {.clock = CLOCK_GPU, .source = SRC_CUDA_EVENT, .clock_api = "cudaEvent"};
+    for (int32_t i = 0; i < n; i++) {
+        struct live_record *live = g->batch_of[i]->live;
+        snprintf(ev.range, sizeof ev.range, "%s", decodes(g, i) ? "decode" : "prefill");
+        pthread_mutex_lock(&live->lock);
+        ev.kind = EV_GPU_START;
+        ev.t_ns = b->device_start_ns;
+        (void)record_add_event(&live->record, &ev, NULL);
+        ev.kind = EV_GPU_END;
+        ev.t_ns = b->device_end_ns;
+        (void)record_add_event(&live->record, &ev, NULL);
+        pthread_mutex_unlock(&live->lock);
+    }
+}
+
 void engine_note_step(struct engine *g, int32_t n, int64_t start_ns) {
+    note_device_range(g, n);
     if (!g->step_log) return;
     struct backend_batch batch = {g->batch, n};
     struct sim_work work = backend_work(&batch);
@@ -104,11 +128,8 @@ void engine_note_step(struct engine *g, int32_t n, int64_t start_ns) {
                         .attended_tokens = work.attended,
                         .waiting = g->n_waiting,
                         .kv_blocks_used = kv_pool_total_blocks(g->kv) - kv_pool_free_blocks(g->kv)};
-    for (int32_t i = 0; i < n; i++) {
-        bool decodes =
-            g->batch_of[i]->n_generated > 0 && g->batch[i].want_logits && g->batch[i].n_tokens == 1;
-        *(decodes ? &step.decode_tokens : &step.prefill_tokens) += g->batch[i].n_tokens;
-    }
+    for (int32_t i = 0; i < n; i++)
+        *(decodes(g, i) ? &step.decode_tokens : &step.prefill_tokens) += g->batch[i].n_tokens;
     step_log_add(g->step_log, &step);
 }
 

@@ -54,6 +54,7 @@ static int choose_limits(struct cuda_backend *b, const struct backend_config *c,
     struct backend_info *i = &b->base.info;
     b->config = c->model->config;
     b->exact = o->precision == CUDA_EXACT;
+    b->timed = o->machine == CUDA_GPU;
     b->heads = heads_of(&b->config, b->exact);
     i->name = o->machine == CUDA_GPU ? "cuda" : "simt";
     i->precision = b->exact ? "exact" : "bf16";
@@ -169,6 +170,8 @@ static int init(struct cuda_backend *b, const struct backend_config *c,
     TRY(device_plan(b, !c->kv_blocks && !c->kv_bytes, o->say, e));
     b->memory.allocate = true;
     TRY(take_all(b, c->model, e));
+    b->decode = (cudaGraphExec_t *)calloc((size_t)b->base.info.max_seqs + 1, sizeof *b->decode);
+    if (!b->decode) return err_set(e, "out of memory");
     b->base.info.weight_bytes = b->memory.bytes[OF_WEIGHTS];
     return weights_load(b, c->model, o->say, e);
 }

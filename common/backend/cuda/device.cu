@@ -102,6 +102,25 @@ int device_open(struct cuda_backend *b, struct err *e) {
     CUDA_TRY(cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking));
     BLAS_TRY(cublasCreate(&b->blas));
     BLAS_TRY(cublasSetStream(b->blas, b->stream));
+    CUDA_TRY(cudaEventCreate(&b->started));
+    CUDA_TRY(cudaEventCreate(&b->ended));
+    CUDA_TRY(cudaEventCreate(&b->last_ended));
+    CUDA_TRY(cudaEventRecord(b->last_ended, b->stream));
+    return 0;
+}
+
+/* An event's distance is a float of milliseconds, so the clock adds up distances between
+ * neighbours: each is right to a microsecond as long as it is less than 16 s. */
+int device_time(struct cuda_backend *b, struct err *e) {
+    float idle_ms, step_ms;
+    if (!b->timed) return 0;
+    CUDA_TRY(cudaEventElapsedTime(&idle_ms, b->last_ended, b->started));
+    CUDA_TRY(cudaEventElapsedTime(&step_ms, b->started, b->ended));
+    b->base.device_start_ns = b->base.device_end_ns + (int64_t)(idle_ms * 1e6);
+    b->base.device_end_ns = b->base.device_start_ns + (int64_t)(step_ms * 1e6);
+    cudaEvent_t ended = b->ended;
+    b->ended = b->last_ended;
+    b->last_ended = ended;
     return 0;
 }
 
@@ -113,6 +132,12 @@ int device_blas_space(struct cuda_backend *b, struct err *e) {
 
 void device_close(struct cuda_backend *b) {
     if (b->stream) cudaStreamSynchronize(b->stream);
+    for (int32_t i = 0; b->decode && i <= b->base.info.max_seqs; i++)
+        if (b->decode[i]) cudaGraphExecDestroy(b->decode[i]);
+    free(b->decode);
+    cudaEvent_t events[] = {b->started, b->ended, b->last_ended};
+    for (int i = 0; i < 3; i++)
+        if (events[i]) cudaEventDestroy(events[i]);
     if (b->blas) cublasDestroy(b->blas);
     for (int32_t i = 0; i < b->memory.n; i++) cudaFree(b->memory.held[i]);
     free(b->memory.held);

@@ -10,7 +10,9 @@
  * x is kept as residual + delta: a product leaves its result in delta, and the next rmsnorm adds
  * it. The step's tokens are the rows of one matrix, first those of sequences with one new token,
  * whose keys one launch divides among blocks of threads; then each prompt's, with a launch of its
- * own. Everything goes to one stream, in order; the host waits once, for the logits.
+ * own. Everything goes to one stream, in order; the host waits once, for the logits. A step in
+ * which every sequence decodes differs from the last one of so many sequences only in its numbers,
+ * which lie in the same memory: so it is captured once, as a graph, and launched as a whole.
  */
 #include "backend/cuda/extra.cuh"
 #include "backend/cuda/start.cuh"
@@ -32,19 +34,46 @@ static int send(struct cuda_backend *b, struct step *s, struct err *e);
 static int embed(struct cuda_backend *b, const struct step *s, struct err *e);
 static int attend(struct cuda_backend *b, struct step *s, int32_t layer, struct err *e);
 static int feed_forward(struct cuda_backend *b, struct step *s, int32_t layer, struct err *e);
-static int read_out(struct cuda_backend *b, struct step *s, float *logits, struct err *e);
+static int read_out(struct cuda_backend *b, struct step *s, struct err *e);
+static int replay(struct cuda_backend *b, struct step *s, struct err *e);
+
+static int compute(struct cuda_backend *b, struct step *s, struct err *e) {
+    TRY(embed(b, s, e));
+    for (int32_t i = 0; i < b->config.n_layers; i++) {
+        TRY(attend(b, s, i, e));
+        TRY(feed_forward(b, s, i, e));
+    }
+    return read_out(b, s, e);
+}
 
 static int run(struct cuda_backend *b, const struct backend_batch *batch, float *logits,
                struct err *e) {
     struct step s = {0, 0, 0, batch, NULL};
     TRY(send(b, &s, e));
-    TRY(embed(b, &s, e));
-    for (int32_t i = 0; i < b->config.n_layers; i++) {
-        TRY(attend(b, &s, i, e));
-        TRY(feed_forward(b, &s, i, e));
-    }
-    TRY(read_out(b, &s, logits, e));
+    bool decodes = s.singles == s.rows && s.wanted == s.rows;
+    CUDA_TRY(cudaEventRecord(b->started, b->stream));
+    TRY(decodes ? replay(b, &s, e) : compute(b, &s, e));
+    CUDA_TRY(cudaEventRecord(b->ended, b->stream));
+    size_t bytes = (size_t)s.wanted * b->config.vocab_size * sizeof *logits;
+    CUDA_TRY(cudaMemcpyAsync(logits, b->logits, bytes, cudaMemcpyDeviceToHost, b->stream));
     CUDA_TRY(cudaStreamSynchronize(b->stream));
+    return device_time(b, e);
+}
+
+/* A decode step as one launch, captured the first time that so many sequences decode. */
+static int replay(struct cuda_backend *b, struct step *s, struct err *e) {
+    cudaGraphExec_t *exec = &b->decode[s->rows];
+    cudaGraph_t graph = NULL;
+    if (!*exec) {
+        CUDA_TRY(cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal));
+        int failed = compute(b, s, e);
+        cudaError_t ended = cudaStreamEndCapture(b->stream, &graph); /* in any case */
+        if (!failed && ended == cudaSuccess) ended = cudaGraphInstantiate(exec, graph, 0);
+        if (graph) cudaGraphDestroy(graph);
+        if (failed) return -1;
+        if (ended != cudaSuccess) return cuda_failed(e, ended, "the capture of a decode step");
+    }
+    CUDA_TRY(cudaGraphLaunch(*exec, b->stream));
     return 0;
 }
 
@@ -54,6 +83,7 @@ int forward_step(struct backend *base, const struct backend_batch *batch, float 
     if (base->lost) return err_set(e, "%s", base->lost);
     TRY(backend_check_batch(&base->info, batch, e));
     if (!run(b, batch, logits, e)) return 0;
+    base->device_start_ns = base->device_end_ns;
     /* Nothing of the step may run on; an error that stays ends the backend. */
     cudaGetLastError();
     if (cudaStreamSynchronize(b->stream) != cudaSuccess) {
@@ -215,17 +245,14 @@ static int feed_forward(struct cuda_backend *b, struct step *s, int32_t layer, s
 }
 
 /* The logits of the wanted rows. */
-static int read_out(struct cuda_backend *b, struct step *s, float *logits, struct err *e) {
-    int32_t d = b->config.d_model, vocab = b->config.vocab_size;
+static int read_out(struct cuda_backend *b, struct step *s, struct err *e) {
+    int32_t d = b->config.d_model;
     if (s->wanted == 0) return 0;
     TRY(norm(b, s, b->final_norm, e));
     START_FLAT(gather, (int64_t)s->wanted * d / 4, b->last, b->normed, b->in.wanted, s->wanted, d);
     s->rows = s->wanted;
     TRY(set_input(b, s, b->last, d, e));
-    TRY(product(b, s, &b->head, b->logits, e));
-    CUDA_TRY(cudaMemcpyAsync(logits, b->logits, (size_t)s->wanted * vocab * sizeof *logits,
-                             cudaMemcpyDeviceToHost, b->stream));
-    return 0;
+    return product(b, s, &b->head, b->logits, e);
 }
 
 int32_t forward_splits(const struct cuda_backend *b, int32_t seqs) {

@@ -88,6 +88,10 @@ struct cuda_backend {
     char lost[400]; /* what base.lost points to */
 
     cudaStream_t stream;
+    bool timed;                 /* a GPU's steps are; simt's times mean nothing */
+    cudaEvent_t started, ended; /* of a step's work on the device */
+    cudaEvent_t last_ended;     /* of the step before; these three change places */
+    cudaGraphExec_t *decode;    /* (S + 1): of a decode step of so many sequences; NULL: not yet */
     cublasHandle_t blas;
     struct memory memory;
 
@@ -121,6 +125,8 @@ int memory_take(struct cuda_backend *b, enum memory_use use, void **p, int64_t b
 /* device.cu: opens the device, and closes it with all that is held. */
 int device_open(struct cuda_backend *b, struct err *e);
 void device_close(struct cuda_backend *b);
+/* device.cu: after a step: how long it ran, in base.device_start_ns and _end_ns. */
+int device_time(struct cuda_backend *b, struct err *e);
 /* device.cu: cuBLAS's workspace. */
 int device_blas_space(struct cuda_backend *b, struct err *e);
 /* device.cu: checks the plan against the device's free memory; open_blocks: kv_blocks may shrink.

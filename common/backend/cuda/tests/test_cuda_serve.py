@@ -82,6 +82,23 @@ def the_plan_of_memory_is_printed():
         assert part in line, line
 
 
+def a_gpu_s_steps_are_ranges_of_the_record():
+    """simt in the role of a GPU: its times mean nothing, their order does."""
+    with RealServer("--backend", "cuda", env={**os.environ, "SERVELAB_CUDA": SIMT}) as s:
+        r = s.complete("12+30=", max_tokens=5, ignore_eos=True)
+        record = s.settled(r.headers["X-Request-Id"])
+        ranges = [(e["event"], e["range"], e["source"]) for e in record["events"] if e["clock"] == "gpu"]
+        want = [(e, "prefill" if i == 0 else "decode", "cuda_event") for i in range(5) for e in ("gpu_start", "gpu_end")]
+        equal(ranges, want)
+        times = [e["t_ns"] for e in record["events"] if e["clock"] == "gpu"]
+        equal(times, sorted(times))
+    checked = subprocess.run([SERVELAB, "record", "check", "-"], input=json.dumps(record), capture_output=True, text=True)
+    assert checked.returncode == 0 and "gpu" in checked.stdout, checked
+    with RealServer("--backend", "simt") as s:
+        record = s.settled(s.complete("12+30=", max_tokens=5).headers["X-Request-Id"])
+        assert not any(e["clock"] == "gpu" for e in record["events"]), "simt's times are no GPU's"
+
+
 # ---- failures while it serves ----------------------------------------------------------------------------------------
 
 
@@ -109,13 +126,14 @@ def failed(s, reply, *parts):
 
 
 def a_call_that_fails_ends_the_requests_in_flight_and_no_others():
-    with RealServer("--backend", "simt", env={**os.environ, "SIMT_FAIL": "cudaLaunchKernel:300:2"}) as s:
-        bad = [r for r in ask_at_once(s, 3) if r.status != 200]
-        assert bad, "no request was in flight"
-        for r in bad:
-            failed(s, r, "the launch of ", "cudaErrorMemoryAllocation (out of memory)", "ask for less")
-        equal(s.complete("12+30=", max_tokens=4).json()["choices"][0]["text"], "42")
-        equal((s.get("/health").status, s.get("/health").json()["status"]), (200, "ok"))
+    for launch, requests in ((20, 3), (60, 1)):  # in the first prefill; while the first decode step is captured
+        with RealServer("--backend", "simt", env={**os.environ, "SIMT_FAIL": f"cudaLaunchKernel:{launch}:2"}) as s:
+            bad = [r for r in ask_at_once(s, requests) if r.status != 200]
+            assert bad, "no request was in flight"
+            for r in bad:
+                failed(s, r, "the launch of ", "cudaErrorMemoryAllocation (out of memory)", "ask for less")
+            equal(s.complete("12+30=", max_tokens=4).json()["choices"][0]["text"], "42")
+            equal((s.get("/health").status, s.get("/health").json()["status"]), (200, "ok"))
 
 
 def a_lost_device_fails_every_request_and_shows_in_health():
@@ -131,6 +149,7 @@ def a_lost_device_fails_every_request_and_shows_in_health():
 TESTS = [a_plug_in_that_cannot_be_loaded_is_named, a_plug_in_of_another_program_is_refused,
          without_a_driver_or_a_device_there_is_one_line, auto_goes_on_with_the_cpu_and_says_so,
          memory_that_does_not_fit_is_refused_with_its_numbers, flags_of_another_backend_are_refused, the_plan_of_memory_is_printed,
+         a_gpu_s_steps_are_ranges_of_the_record,
          a_call_that_fails_ends_the_requests_in_flight_and_no_others, a_lost_device_fails_every_request_and_shows_in_health]
 
 if __name__ == "__main__":
