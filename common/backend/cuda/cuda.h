@@ -3,8 +3,8 @@
  *
  * The plug-in is a shared object, loaded when a backend is created, so that one program starts with
  * or without a GPU. There are two of them, from the same files: nvcc compiles one for the GPU,
- * simtcc (simt/simt.h) the other for the CPU. The kernels are lab 03's (solutions/03_kernels, or
- * the learner's with MINE=03), launched as their launch.json says.
+ * simtcc (simt/simt.h) the other for the CPU. The kernels are lab 03's (solutions/03_kernels;
+ * with MINE=03 the learner's, where they are written), launched as their launch.json says.
  *
  * Numerics. CUDA_BF16 holds weights, and keys and values, in bf16, as models are published.
  * Activations are float. A product of several rows rounds them to bf16 first; all sums are taken in

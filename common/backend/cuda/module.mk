@@ -1,8 +1,11 @@
 # common/backend/cuda: the CUDA backend's plug-ins, from one source: backend-simt.so by simtcc, and where nvcc is
 # installed backend-cuda.so.
 CUDA_KERNELS := embedding rmsnorm rope gemv swiglu attention_prefill attention_decode attention_merge
-CUDA_LAB := $(call lab_tree,03)/03_kernels
-CUDA_SRC := $(wildcard common/backend/cuda/*.cu) $(CUDA_KERNELS:%=$(CUDA_LAB)/%.cu)
+# With MINE=03 the learner's file of a kernel that is written, and the reference's of the others.
+CUDA_LABS := $(filter labs,$(call lab_tree,03_kernels))
+CUDA_MINE := $(if $(CUDA_LABS),$(foreach k,$(CUDA_KERNELS),$(if $(shell grep -s '^[^/]*LAB_TODO_KERNEL' labs/03_kernels/$(k).cu),,$(k))))
+CUDA_SRC := $(wildcard common/backend/cuda/*.cu) \
+  $(foreach k,$(CUDA_KERNELS),$(if $(filter $(k),$(CUDA_MINE)),labs,solutions)/03_kernels/$(k).cu)
 # what the plug-in shares with the program, compiled once more for a shared object
 CUDA_SHARED := $(wildcard common/base/*.c) common/backend/cuda/launch_json.c common/backend/limits.c common/backend/launch.c \
   common/model/tensor.c common/backend/kernel_spec.c common/backend/kernel_table.c common/backend/cpu/dequant.c common/backend/cpu/ops.c
@@ -13,9 +16,10 @@ CUDA_FLAGS := -std=c++17 -Icommon -O2
 
 $(CUDA_PIC)/%.o: %.c
 	@mkdir -p $(@D)
-	$(call say,cc,$< for the plug-ins)$(CC) -Icommon -D_GNU_SOURCE -DLAUNCH_JSON='"$(CUDA_LAB)/launch.json"' $(SIMT_CFLAGS) \
+	$(call say,cc,$< for the plug-ins)$(CC) -Icommon -D_GNU_SOURCE $(if $(CUDA_LABS),-DLAUNCH_MINE='"labs/03_kernels/launch.json"' -DKERNELS_MINE='"$(CUDA_MINE)"') $(SIMT_CFLAGS) \
 	  -march=$(ARCH) -fno-math-errno -c $< -o $@
-$(CUDA_PIC)/common/backend/cuda/launch_json.o: $(CUDA_LAB)/launch.json
+$(CUDA_PIC)/common/backend/cuda/launch_json.o: solutions/03_kernels/launch.json $(if $(CUDA_LABS),FORCE)
+FORCE:
 $(CUDA_SHARED_LIB): $(CUDA_SHARED:%.c=$(CUDA_PIC)/%.o)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
