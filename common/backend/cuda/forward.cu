@@ -22,6 +22,7 @@ extern "C" {
 }
 
 #include <math.h>
+#include <nvtx3/nvToolsExt.h>
 #include <string.h>
 
 struct step {
@@ -52,7 +53,10 @@ static int run(struct cuda_backend *b, const struct backend_batch *batch, float 
     TRY(send(b, &s, e));
     bool decodes = s.singles == s.rows && s.wanted == s.rows;
     CUDA_TRY(cudaEventRecord(b->started, b->stream));
-    TRY(decodes ? replay(b, &s, e) : compute(b, &s, e));
+    nvtxRangePushA(decodes ? "decode" : "prefill"); /* as the record's ranges are called */
+    int failed = decodes ? replay(b, &s, e) : compute(b, &s, e);
+    nvtxRangePop();
+    if (failed) return -1;
     CUDA_TRY(cudaEventRecord(b->ended, b->stream));
     size_t bytes = (size_t)s.wanted * b->config.vocab_size * sizeof *logits;
     CUDA_TRY(cudaMemcpyAsync(logits, b->logits, bytes, cudaMemcpyDeviceToHost, b->stream));
