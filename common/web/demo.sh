@@ -58,7 +58,7 @@ compile() { # shows its progress: a minute of silence looks like a fault
     local n=0 what
     # not awk: Debian's holds back what it reads from a pipe
     make -j"$(nproc)" build 2>"$out/build.log" | while read -r what _; do
-        [ "$what" = cc ] || continue
+        case $what in cc | simt) ;; *) continue ;; esac
         n=$((n + 1))
         if [ -t 1 ]; then
             printf '\r  compiled %d of %d' $n "$total"

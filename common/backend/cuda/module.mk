@@ -38,7 +38,8 @@ $(BIN)/backend-simt.so: $(CUDA_SIMT) $(SIMT_HOME)/libsimt.a
 	$(call say,link,$@)$(BIN)/simtcc -shared $(CUDA_SIMT) -lcjson -Wl,-z,defs -o $@
 $(BIN)/backend-simt-check.so: $(CUDA_CHECK) $(SIMT_HOME)/libsimt_check.a
 	$(call say,link,$@)$(BIN)/simtcc --check -shared $(CUDA_CHECK) -lcjson -Wl,-z,defs -o $@
-EXTRA_PROGRAMS += $(BIN)/backend-simt.so
+# simtcc needs a C++ compiler; the rest of the project doesn't
+EXTRA_PROGRAMS += $(if $(shell command -v g++ || command -v clang++),$(BIN)/backend-simt.so)
 
 # ---- for a GPU
 NVCC ?= nvcc

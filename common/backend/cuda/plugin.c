@@ -12,7 +12,8 @@ static const struct {
 } machines[] = {
     [CUDA_GPU] = {"cuda", "SERVELAB_CUDA", "backend-cuda.so",
                   "`make cuda` makes it where nvcc is; --backend simt needs no GPU"},
-    [CUDA_SIMT] = {"simt", "SERVELAB_SIMT", "backend-simt.so", "`make build` makes it"},
+    [CUDA_SIMT] = {"simt", "SERVELAB_SIMT", "backend-simt.so",
+                   "`make build` makes it where g++ or clang++ is"},
 };
 
 const char *backend_cuda_plugin(enum cuda_machine machine, char *out, size_t cap) {

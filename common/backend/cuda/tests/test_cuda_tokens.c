@@ -2,6 +2,8 @@
  * prompts of the embedded model through the real engine, one at a time, and in mixed batches with
  * chunked prefill, preemption, prefix hits and blocks in any order. The native backend answers one
  * at a time, in float.
+ *
+ * servelab-test: long
  */
 #include "backend/cuda/tests/machine.h"
 
