@@ -2,11 +2,10 @@
  *
  * Narrow types go through float copies of the matrices, made for each call.
  */
-#include "../include/cublas_v2.h"
 #include "fault.h"
-#include "gemm.h"
 #include "hooks.h"
 #include "memory.h"
+#include "product.h"
 #include "stream.h"
 
 #include <math.h>
@@ -84,12 +83,6 @@ const char *cublasGetStatusString(cublasStatus_t status) {
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */
-struct matrix {
-    const void *p;
-    cudaDataType type;
-    int rows, columns, ld;
-};
-
 static size_t type_bytes(cudaDataType type) {
     switch (type) {
     case CUDA_R_64F:
@@ -202,26 +195,22 @@ static void note_written(const struct matrix *x) {
 }
 
 /* ---- one product ----------------------------------------------------------------------------- */
-struct product {
-    struct gemm g;
-    struct matrix a, b, c;
-    double alpha, beta;
-};
-
 static cublasStatus_t product_check(const struct product *x) {
     if (x->g.m < 0 || x->g.n < 0 || x->g.k < 0 || x->a.ld < (x->a.rows > 1 ? x->a.rows : 1) ||
-        x->b.ld < (x->b.rows > 1 ? x->b.rows : 1) || x->c.ld < (x->g.m > 1 ? x->g.m : 1))
+        x->b.ld < (x->b.rows > 1 ? x->b.rows : 1) || x->c.ld < (x->g.m > 1 ? x->g.m : 1) ||
+        x->d.ld < (x->g.m > 1 ? x->g.m : 1))
         return CUBLAS_STATUS_INVALID_VALUE;
-    bool good = readable(&x->c) && readable(&x->a) && readable(&x->b) && !memory_dead();
+    bool good = readable(&x->c) && readable(&x->d) && readable(&x->bias) && readable(&x->a) &&
+                readable(&x->b) && !memory_dead();
     return good ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 static void product_int8(const struct product *x) {
     const int8_t *a = x->a.p, *b = x->b.p;
-    int32_t *c = (int32_t *)(uintptr_t)x->c.p;
+    int32_t *c = (int32_t *)(uintptr_t)x->d.p;
     for (int j = 0; j < x->g.n; j++)
         for (int i = 0; i < x->g.m; i++) {
-            int32_t sum = 0, *at = &c[(size_t)j * x->c.ld + i];
+            int32_t sum = 0, *at = &c[(size_t)j * x->d.ld + i];
             for (int p = 0; p < x->g.k; p++)
                 sum += a[x->g.ta ? (size_t)i * x->a.ld + p : (size_t)p * x->a.ld + i] *
                        b[x->g.tb ? (size_t)p * x->b.ld + j : (size_t)j * x->b.ld + p];
@@ -229,40 +218,70 @@ static void product_int8(const struct product *x) {
         }
 }
 
+/* The epilogue, on sums that are not rounded yet. */
+static void finish(const struct product *x, float *d, int ld) {
+    if (!x->epilogue) return;
+    for (int j = 0; j < x->g.n; j++)
+        for (int i = 0; i < x->g.m; i++) {
+            float *at = &d[(size_t)j * ld + i], v = *at;
+            if (x->bias.p) v += element(x->bias.p, x->bias.type, (size_t)i);
+            if (x->epilogue & CUBLASLT_EPILOGUE_RELU) v = v > 0 ? v : 0;
+            if (x->epilogue & CUBLASLT_EPILOGUE_GELU)
+                v = 0.5f * v * (1 + tanhf(0.7978845608f * (v + 0.044715f * v * v * v)));
+            *at = v;
+        }
+}
+
+/* Through float copies of the matrices. */
+static void product_narrow(const struct product *x) {
+    struct gemm g = x->g;
+    float *fa = as_float(&x->a), *fb = as_float(&x->b);
+    float *fd = x->beta != 0 ? as_float(&x->c) : malloc(((size_t)g.m * g.n + 1) * sizeof *fd);
+    g.lda = x->a.rows > 1 ? x->a.rows : 1, g.ldb = x->b.rows > 1 ? x->b.rows : 1, g.ldc = g.m;
+    if (fa && fb && fd) {
+        gemm_float(&g, (float)x->alpha, fa, fb, (float)x->beta, fd);
+        finish(x, fd, g.m);
+        put_back(&x->d, fd);
+    } else {
+        memory_error(cudaErrorMemoryAllocation);
+    }
+    free(fa);
+    free(fb);
+    free(fd);
+}
+
 /* A piece of a stream's work; its product was checked. */
 static void run_product(void *own) {
     const struct product *x = own;
     if (memory_dead() || !x->g.m || !x->g.n) return;
     struct gemm g = x->g;
-    g.lda = x->a.ld, g.ldb = x->b.ld, g.ldc = x->c.ld;
-    void *c = (void *)(uintptr_t)x->c.p;
-    if (x->c.type == CUDA_R_32I) {
+    g.lda = x->a.ld, g.ldb = x->b.ld, g.ldc = x->d.ld;
+    void *d = (void *)(uintptr_t)x->d.p;
+    bool apart = x->beta != 0 && x->c.p != x->d.p;
+    if (x->d.type == CUDA_R_32I) {
         product_int8(x);
-    } else if (x->c.type == CUDA_R_64F) {
-        gemm_double(&g, x->alpha, x->a.p, x->b.p, x->beta, c);
-    } else if (x->a.type == CUDA_R_32F && x->b.type == CUDA_R_32F && x->c.type == CUDA_R_32F) {
-        gemm_float(&g, (float)x->alpha, x->a.p, x->b.p, (float)x->beta, c);
+    } else if (x->d.type == CUDA_R_64F) {
+        gemm_double(&g, x->alpha, x->a.p, x->b.p, x->beta, d);
+    } else if (x->a.type == CUDA_R_32F && x->b.type == CUDA_R_32F && !apart) {
+        gemm_float(&g, (float)x->alpha, x->a.p, x->b.p, (float)x->beta, d);
+        finish(x, d, x->d.ld);
     } else {
-        float *fa = as_float(&x->a), *fb = as_float(&x->b);
-        struct matrix sum = x->c;
-        float *fc = x->beta != 0 ? as_float(&sum) : malloc(((size_t)g.m * g.n + 1) * sizeof *fc);
-        g.lda = x->a.rows > 1 ? x->a.rows : 1, g.ldb = x->b.rows > 1 ? x->b.rows : 1, g.ldc = g.m;
-        bool good = fa && fb && fc;
-        if (good) gemm_float(&g, (float)x->alpha, fa, fb, (float)x->beta, fc);
-        if (good) put_back(&x->c, fc);
-        free(fa);
-        free(fb);
-        free(fc);
-        if (!good) memory_error(cudaErrorMemoryAllocation);
+        product_narrow(x);
     }
-    note_written(&x->c);
+    note_written(&x->d);
 }
 
-static struct product product_of(cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k) {
+cublasStatus_t product_give(const struct product *x, cudaStream_t stream) {
+    cublasStatus_t status = product_check(x);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+    return stream_give(stream, run_product, x, sizeof *x) ? CUBLAS_STATUS_EXECUTION_FAILED : status;
+}
+
+struct product product_of(cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k) {
     struct product x = {.g = {.ta = ta != CUBLAS_OP_N, .tb = tb != CUBLAS_OP_N, m, n, k, 0, 0, 0}};
     x.a.rows = x.g.ta ? k : m, x.a.columns = x.g.ta ? m : k;
     x.b.rows = x.g.tb ? n : k, x.b.columns = x.g.tb ? k : n;
-    x.c.rows = m, x.c.columns = n;
+    x.c.rows = x.d.rows = m, x.c.columns = x.d.columns = n;
     return x;
 }
 
@@ -270,18 +289,17 @@ static void product_types(struct product *x, cudaDataType a, int lda, cudaDataTy
                           cudaDataType c, int ldc) {
     x->a.type = a, x->a.ld = lda;
     x->b.type = b, x->b.ld = ldb;
-    x->c.type = c, x->c.ld = ldc;
+    x->c.type = x->d.type = c, x->c.ld = x->d.ld = ldc;
 }
 
-/* The pairs of types that cuBLAS has. */
-static bool types_fit(cudaDataType a, cudaDataType b, cudaDataType c) {
+bool product_types_fit(cudaDataType a, cudaDataType b, cudaDataType c) {
     if (a != b) return false;
     if (a == CUDA_R_8I) return c == CUDA_R_32I || c == CUDA_R_32F;
     if (a == CUDA_R_16F || a == CUDA_R_16BF) return c == a || c == CUDA_R_32F;
     return (a == CUDA_R_32F || a == CUDA_R_64F) && c == a;
 }
 
-static double scalar(const void *p, cublasComputeType_t compute) {
+double product_scalar(const void *p, cublasComputeType_t compute) {
     switch (compute) {
     case CUBLAS_COMPUTE_16F:
         return half_to_float(*(const uint16_t *)p);
@@ -295,7 +313,7 @@ static double scalar(const void *p, cublasComputeType_t compute) {
 }
 
 /* ---- the calls ------------------------------------------------------------------------------- */
-static const void *offset(const void *p, long long elements, cudaDataType type) {
+const void *product_offset(const void *p, long long elements, cudaDataType type) {
     return (const char *)p + elements * (long long)type_bytes(type);
 }
 
@@ -310,20 +328,19 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta
     (void)algo;
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!alpha || !beta || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
-    if (!types_fit(ta_type, tb_type, tc_type)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (!product_types_fit(ta_type, tb_type, tc_type)) return CUBLAS_STATUS_NOT_SUPPORTED;
     if (fault_in("cublasGemmEx")) return CUBLAS_STATUS_EXECUTION_FAILED;
     if (h->mode == CUBLAS_POINTER_MODE_DEVICE && stream_wait(h->stream))
         return CUBLAS_STATUS_EXECUTION_FAILED;
     struct product x = product_of(ta, tb, m, n, k);
     product_types(&x, ta_type, lda, tb_type, ldb, tc_type, ldc);
-    x.alpha = scalar(alpha, compute), x.beta = scalar(beta, compute);
+    x.alpha = product_scalar(alpha, compute), x.beta = product_scalar(beta, compute);
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
     for (int i = 0; i < batch && status == CUBLAS_STATUS_SUCCESS; i++) {
-        x.a.p = offset(a, i * stride_a, ta_type), x.b.p = offset(b, i * stride_b, tb_type);
-        x.c.p = offset(c, i * stride_c, tc_type);
-        status = product_check(&x);
-        if (status == CUBLAS_STATUS_SUCCESS && stream_give(h->stream, run_product, &x, sizeof x))
-            status = CUBLAS_STATUS_EXECUTION_FAILED;
+        x.a.p = product_offset(a, i * stride_a, ta_type),
+        x.b.p = product_offset(b, i * stride_b, tb_type);
+        x.c.p = x.d.p = product_offset(c, i * stride_c, tc_type);
+        status = product_give(&x, h->stream);
     }
     return status;
 }

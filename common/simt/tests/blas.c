@@ -1,7 +1,7 @@
 /* blas.c: every cuBLAS call of simt against products in double, over shapes, layouts and types;
  * TAP. Plain C: cublas_v2.h and cuda_runtime_api.h must serve it too.
  */
-#include <cublas_v2.h>
+#include <cublasLt.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -190,6 +190,100 @@ static void other_calls(cublasHandle_t h) {
     tap(isfinite(got[0]), "with beta 0 the old result isn't read");
 }
 
+static double after(cublasLtEpilogue_t e, double v, double bias) {
+    if (e & CUBLASLT_EPILOGUE_BIAS) v += bias;
+    if (e & CUBLASLT_EPILOGUE_RELU) v = fmax(v, 0);
+    if (e & CUBLASLT_EPILOGUE_GELU)
+        v = 0.5 * v * (1 + tanh(sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+    return v;
+}
+
+/* One matmul of cuBLASLt, two products, D apart from C; the worst error over its tolerance. */
+static double lt(cublasLtHandle_t h, cublasLtEpilogue_t epilogue, cudaDataType type,
+                 cudaDataType out, float alpha, float beta, cudaStream_t stream) {
+    enum { M = 13, N = 9, K = 21, LD = M + 2, BATCH = 2 };
+    struct operand a = operand(BATCH * K * M, type), b = operand(BATCH * K * N, type),
+                   c = operand(BATCH * LD * N, out), d = operand(BATCH * LD * N, out),
+                   bias = operand(M, CUDA_R_32F);
+    cublasOperation_t t = CUBLAS_OP_T;
+    cudaDataType bias_type = CUDA_R_32F;
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t of[4];
+    const struct {
+        cudaDataType type;
+        int rows, cols, ld;
+    } shape[4] = {{type, K, M, K}, {type, K, N, K}, {out, M, N, LD}, {out, M, N, LD}};
+    int batch = BATCH, bad = cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    for (int i = 0; i < 4; i++) {
+        int64_t stride = (int64_t)shape[i].ld * shape[i].cols;
+        bad |= cublasLtMatrixLayoutCreate(&of[i], shape[i].type, shape[i].rows, shape[i].cols,
+                                          shape[i].ld);
+        bad |= cublasLtMatrixLayoutSetAttribute(of[i], CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
+                                                sizeof batch);
+        bad |= cublasLtMatrixLayoutSetAttribute(of[i], CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                &stride, sizeof stride);
+    }
+    bad |= cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t);
+    bad |= cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                          sizeof epilogue);
+    bad |= cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias.device,
+                                          sizeof bias.device);
+    bad |= cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type,
+                                          sizeof bias_type);
+    bad |= cublasLtMatmul(h, desc, &alpha, a.device, of[0], b.device, of[1], &beta, c.device, of[2],
+                          d.device, of[3], NULL, NULL, 0, stream);
+    cudaStreamSynchronize(stream);
+    void *got = malloc(d.n * bytes_of(out));
+    cudaMemcpy(got, d.device, d.n * bytes_of(out), cudaMemcpyDeviceToHost);
+    double worst = bad ? 1e9 : 0, ulp = out == CUDA_R_16BF ? 1.0 / 256 : 2e-6;
+    for (int q = 0; q < BATCH; q++)
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < M; i++) {
+                double sum = 0, size = 0;
+                for (int p = 0; p < K; p++) {
+                    double x = widen(a.host, type, (size_t)(q * M + i) * K + p),
+                           y = widen(b.host, type, (size_t)(q * N + j) * K + p);
+                    sum += x * y, size += fabs(x * y);
+                }
+                size_t at = (size_t)(q * N + j) * LD + i;
+                double want = after(epilogue, alpha * sum + beta * widen(c.host, out, at),
+                                    widen(bias.host, CUDA_R_32F, i));
+                double error = fabs(widen(got, out, at) - want);
+                worst = isfinite(error)
+                            ? fmax(worst, error / (ulp * (fabs(want) + 1e-3) + 1e-6 * size))
+                            : 1e9;
+            }
+    for (int i = 0; i < 4; i++) cublasLtMatrixLayoutDestroy(of[i]);
+    cublasLtMatmulDescDestroy(desc);
+    drop(&a), drop(&b), drop(&c), drop(&d), drop(&bias);
+    free(got);
+    return worst;
+}
+
+static void lt_calls(void) {
+    static const cublasLtEpilogue_t all[] = {
+        CUBLASLT_EPILOGUE_DEFAULT,   CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU,
+        CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS};
+    cublasLtHandle_t h;
+    cudaStream_t stream;
+    double worst = cublasLtCreate(&h) ? 1e9 : 0;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    for (int i = 0; i < 6; i++) {
+        worst = fmax(worst, lt(h, all[i], CUDA_R_32F, CUDA_R_32F, 1, 0, stream));
+        worst = fmax(worst, lt(h, all[i], CUDA_R_16BF, CUDA_R_16BF, 0.25f, 0, 0));
+        worst = fmax(worst, lt(h, all[i], CUDA_R_16BF, CUDA_R_32F, 0.25f, 2, stream));
+        worst = fmax(worst, lt(h, all[i], CUDA_R_32F, CUDA_R_32F, 0.25f, -1, stream));
+    }
+    char text[128];
+    snprintf(text, sizeof text, "cublasLtMatmul, six epilogues: worst error %.2f of the tolerance",
+             worst);
+    tap(worst < 1, text);
+    cublasLtEpilogue_t odd = (cublasLtEpilogue_t)160;
+    tap(lt(h, odd, CUDA_R_32F, CUDA_R_32F, 1, 0, 0) > 1e6, "an epilogue that it lacks is refused");
+    cudaStreamDestroy(stream);
+    cublasLtDestroy(h);
+}
+
 int main(void) {
     cublasHandle_t h;
     tap(cublasCreate(&h) == CUBLAS_STATUS_SUCCESS, "a handle");
@@ -201,6 +295,7 @@ int main(void) {
     all_shapes(h, "bf16 into float", CUDA_R_16BF, CUDA_R_32F);
     all_shapes(h, "int8 into int32", CUDA_R_8I, CUDA_R_32I);
     other_calls(h);
+    lt_calls();
     cublasDestroy(h);
     printf("1..%d\n", count);
     return failed != 0;

@@ -1,5 +1,0 @@
-#include <cublasLt.h> //! cublasGemmEx of cublas_v2.h
-
-int main() {
-    return 0;
-}
