@@ -97,9 +97,7 @@ static int take_partials(struct cuda_backend *b, struct err *e) {
     return take_rows(b, &b->split_sum, most, 1, e);
 }
 
-static void carve_inputs(struct cuda_backend *b, struct inputs *in, int32_t *at, int32_t tokens,
-                         int32_t seqs) {
-    (void)b;
+static void carve_inputs(struct inputs *in, int32_t *at, int32_t tokens, int32_t seqs) {
     in->token = at;
     in->position = in->token + tokens;
     in->slot = in->position + tokens;
@@ -121,8 +119,8 @@ static int take_inputs(struct cuda_backend *b, struct err *e) {
     if (!b->memory.allocate) return 0;
     CUDA_TRY(cudaMallocHost(&host, bytes));
     memset(host, 0, bytes);
-    carve_inputs(b, &b->in, (int32_t *)device, tokens, seqs);
-    carve_inputs(b, &b->host_in, (int32_t *)host, tokens, seqs);
+    carve_inputs(&b->in, (int32_t *)device, tokens, seqs);
+    carve_inputs(&b->host_in, (int32_t *)host, tokens, seqs);
     b->first_row = (int32_t *)calloc((size_t)i->max_seqs, sizeof *b->first_row);
     return b->first_row ? 0 : err_set(e, "out of memory");
 }
@@ -157,8 +155,7 @@ static int take_all(struct cuda_backend *b, const struct model *m, struct err *e
     return take_workspace(b, e);
 }
 
-/* ---- the interface ----------------------------------------------------------------------------
- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 static int init(struct cuda_backend *b, const struct backend_config *c,
                 const struct backend_cuda_options *o, struct err *e) {

@@ -173,8 +173,7 @@ static int product_plus(struct cuda_backend *b, const struct step *s, const stru
     return 0;
 }
 
-/* ---- the parts of the formulas ----------------------------------------------------------------
- */
+/* ---- the parts of the formulas --------------------------------------------------------------- */
 
 static int embed(struct cuda_backend *b, const struct step *s, struct err *e) {
     int32_t d = b->config.d_model;

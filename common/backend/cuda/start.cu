@@ -44,9 +44,8 @@ int start_shape(const char *kernel, const int64_t *value, struct launch_shape *o
     return err_set(e, "launch.json, %s, %.60s: %.200s", kernel, e->field, e->text);
 }
 
-int start_failed(struct cuda_backend *b, const char *kernel, cudaError_t status, struct err *e) {
+int start_failed(const char *kernel, cudaError_t status, struct err *e) {
     char call[80];
     snprintf(call, sizeof call, "the launch of %s", kernel);
-    (void)b;
     return cuda_failed(e, status, call);
 }

@@ -22,7 +22,7 @@ extern "C" {
 /* The shape of a kernel for the values of its parameters, 0 for those that aren't int32_t.
  * (start.cu) */
 int start_shape(const char *kernel, const int64_t *value, struct launch_shape *out, struct err *e);
-int start_failed(struct cuda_backend *b, const char *kernel, cudaError_t status, struct err *e);
+int start_failed(const char *kernel, cudaError_t status, struct err *e);
 
 static inline int64_t size_value(int32_t v) {
     return v;
@@ -41,7 +41,7 @@ static int start_with(struct cuda_backend *b, const char *name, void (*kernel)(P
     dim3 grid(s.grid[0], s.grid[1], s.grid[2]), block(s.block[0], s.block[1], s.block[2]);
     cudaError_t status =
         cudaLaunchKernel((const void *)kernel, grid, block, args, s.shared_bytes, b->stream);
-    return status == cudaSuccess ? 0 : start_failed(b, name, status, e);
+    return status == cudaSuccess ? 0 : start_failed(name, status, e);
 }
 
 template <class... P>

@@ -64,8 +64,7 @@ int weights_take(struct cuda_backend *b, const struct model *m, struct err *e) {
     return 0;
 }
 
-/* ---- the way to the device --------------------------------------------------------------------
- */
+/* ---- the way to the device ------------------------------------------------------------------- */
 
 enum { PIECE = 8 << 20 }; /* bytes of a pinned buffer: a bus is busy for a millisecond */
 
@@ -77,7 +76,7 @@ struct loader {
     int now;
     size_t filled;
     float *row, *turned; /* one row, as stored and in the kernels' layout */
-    int64_t done, total, start_ns, said_ns;
+    int64_t done, total, said_ns;
     FILE *say;
 };
 
@@ -119,8 +118,7 @@ static int begin(struct loader *l, void *to, struct err *e) {
     return 0;
 }
 
-/* ---- rows in the kernels' layout --------------------------------------------------------------
- */
+/* ---- rows in the kernels' layout ------------------------------------------------------------- */
 
 /* The model's value that value `r` of a row of heads holds; -1: padding. Queries and keys of
  * ROPE_NEIGHBOURS have their pairs side by side. */
@@ -241,8 +239,7 @@ static int put_angles(struct loader *l, const struct model *m, struct err *e) {
     return 0;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int load_layer(struct loader *l, const struct model_layer *from, struct cuda_layer *to,
                       enum rope_pairing pairing, struct err *e) {
@@ -297,7 +294,7 @@ int weights_load(struct cuda_backend *b, const struct model *m, FILE *say, struc
     l.b = b;
     l.say = say;
     l.total = b->memory.bytes[OF_WEIGHTS];
-    l.start_ns = l.said_ns = clock_monotonic_ns();
+    l.said_ns = clock_monotonic_ns();
     int rc = open_loader(&l, e) || load_all(&l, m, e) ? -1 : 0;
     for (int i = 0; i < 2; i++) {
         cudaFreeHost(l.piece[i]);

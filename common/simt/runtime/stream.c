@@ -295,8 +295,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return cudaSuccess;
 }
 
-/* ---- graphs: work that is kept, and given to a stream again and again --------------------------
- */
+/* ---- graphs: work that is kept, and given to a stream again and again ------------------------ */
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return memory_error(cudaErrorInvalidValue);
     if (is_default(stream) || stream->capture)

@@ -19,8 +19,7 @@
 
 enum { PROMPT = 40, PIECE = 24, CONTEXT = 96 };
 
-/* ---- the checked process ------------------------------------------------------------------------
- */
+/* ---- the checked process --------------------------------------------------------------------- */
 
 /* A prompt of 40 tokens and `decode` steps after it. */
 static int request(enum cuda_precision precision, int decode) {
@@ -59,8 +58,7 @@ static int request(enum cuda_precision precision, int decode) {
     return rc ? 1 : 0;
 }
 
-/* ---- its report ---------------------------------------------------------------------------------
- */
+/* ---- its report ------------------------------------------------------------------------------ */
 
 /* The report of a run, which must end well. */
 static cJSON *report_of(enum cuda_precision precision, int decode) {

@@ -115,8 +115,7 @@ static void expect_native(const struct result *r, const char *what) {
                       what, r->text[i], native.text[i]);
 }
 
-/* ---- the prompts -------------------------------------------------------------------------------
- */
+/* ---- the prompts ----------------------------------------------------------------------------- */
 
 /* A small log and a question of the model's grammar; most logs begin alike. */
 static void make_prompt(int i, struct rng *r) {
@@ -158,8 +157,7 @@ static void tear_down(void) {
     model_free(model);
 }
 
-/* ---- the tests ---------------------------------------------------------------------------------
- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 START_TEST(one_at_a_time) {
     struct result r =
