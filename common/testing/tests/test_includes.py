@@ -21,7 +21,7 @@ def sources(folder):
     for place, _, files in os.walk(f"common/{folder}"):
         parts = place.split(os.sep)
         if "tests" not in parts and "bench" not in parts:
-            yield from (os.path.join(place, f) for f in files if f.endswith((".c", ".h")))
+            yield from (os.path.join(place, f) for f in files if f.endswith((".c", ".h", ".cu", ".cuh")))
 
 
 def wrong_includes(folder, may):
