@@ -26,19 +26,19 @@
  *   __pipeline_memcpy_async (done at once), __pipeline_commit, __pipeline_wait_prior
  *
  * WHAT A HOST MAY USE, IN C AND C++: include/cuda_runtime_api.h: memory (host, managed, 2D,
- * symbols), streams and events (work is done when a call returns), attributes, occupancy by launch
- * limits, cudaLaunchKernel; include/cublas_v2.h. In C, launch a kernel by name:
+ * symbols), streams, events and graphs (it says when their work is done), attributes, occupancy by
+ * launch limits, cudaLaunchKernel; include/cublas_v2.h, include/cublasLt.h; nvtxRangePushA and
+ * nvtxRangePop, which do nothing. In C, launch a kernel by name:
  *     const void *k = simt_find_kernel("rmsnorm");
  *     void *args[] = {&out, &x, &n};
  *     cudaLaunchKernel(k, (dim3){grid, 1, 1}, (dim3){threads, 1, 1}, args, shared_bytes, 0);
  *
  * REFUSED BY simtcc, with file, line and an alternative: inline PTX, textures and surfaces, dynamic
- * parallelism, clusters, grid-wide synchronisation, graphs, static __shared__ outside of a
- * function, cublasLt, cuRAND. ABSENT, so that the compiler names it: coalesced_threads,
- * thread_group and scans of cooperative groups, shuffles of more than 8 bytes, cuda::barrier,
- * malloc limits, device flags, the driver's interface. A missing NVIDIA header is taken from an
- * installed toolkit. Both then define the same types, and the compiler reports "redefinition of
- * struct char1".
+ * parallelism, clusters, grid-wide synchronisation, static __shared__ outside of a function,
+ * cuRAND. ABSENT, so that the compiler names it: coalesced_threads, thread_group and scans of
+ * cooperative groups, shuffles of more than 8 bytes, cuda::barrier, malloc limits, device flags,
+ * the driver's interface. A missing NVIDIA header is taken from an installed toolkit. Both then
+ * define the same types, and the compiler reports "redefinition of struct char1".
  *
  * WHAT DIFFERS FROM A GPU: the order of blocks is not defined (check mode runs one after another).
  * Lanes of a warp run one after another up to a barrier or warp operation, so warp-synchronous code
@@ -67,18 +67,20 @@
  *
  * WHAT CHECK MODE FINDS, by kind: global-race, shared-race, warp-race (a missing __syncwarp),
  * out-of-bounds (also null pointers and writes to constants), use-after-free, uninitialised,
- * host-pointer, barrier-divergence (also if some threads have returned), warp-mask, illegal-launch,
- * time-limit, crash (a signal in a kernel: division by zero, a failed assert, 64 KiB of stack used
- * up). A bad access ends its launch before it happens; after any other finding the kernel goes on.
- * A race is reported at the line of its later access, with the line of the earlier one. Each race
- * is reported once: not from its other end, and not as the uninitialised read that it may cause. Of
- * a block's barriers the first one that threads miss is reported.
+ * host-pointer, async-copy (the host changes what a cudaMemcpyAsync reads or writes before it has
+ * waited for it), barrier-divergence (also if some threads have returned),
+ * warp-mask, illegal-launch, time-limit, crash (a signal in a kernel: division by zero, a failed
+ * assert, 64 KiB of stack used up). A bad access ends its launch before it happens; after any other
+ * finding the kernel goes on. A race is reported at the line of its later access, with the line of
+ * the earlier one. Each race is reported once: not from its other end, and not as the uninitialised
+ * read that it may cause. Of a block's barriers the first one that threads miss is reported.
  *
  * WHAT IT MISSES: an overrun that lands in another live allocation or shared array; the scope of an
- * atomic (atomicAdd_block counts for all blocks); misaligned vectors; races between streams (work
- * is done when a call returns); an unwritten word that may be the hole of a structure (the second
- * half of 8 bytes). A shuffle up or down from a lane outside of its mask is accepted, because the
- * value is often unused; the source lane of __shfl_sync and __shfl_xor_sync must be in the mask.
+ * atomic (atomicAdd_block counts for all blocks); misaligned vectors; races between streams (their
+ * work runs one piece after another); an unwritten word that may be the hole of a structure (the
+ * second half of 8 bytes). A shuffle up or down from a lane outside of its mask is accepted,
+ * because the value is often unused; the source lane of __shfl_sync and __shfl_xor_sync must be in
+ * the mask.
  *
  * WHAT A REPORT HAS: `errors`, `kernels` with their counts, and `device_memory`: what cudaMalloc
  * gave and cudaFree has not taken back when the program ends. That is not an error.
@@ -109,7 +111,8 @@
  *              one access; origin.c follows pointers, place.c finds lines.
  *   include/   what a .cu file sees: simt_launch.h (how a launch reaches the runtime), simt_abi.h
  *   runtime/   launch.c (a launch becomes blocks), schedule.c over fiber.c (a block's threads),
- *              warp.c, memory.c, device.c, cublas.c over gemm.c; watchdog.c, crash.c
+ *              warp.c, memory.c, stream.c, device.c, cublas.c and cublaslt.c over gemm.c;
+ *              watchdog.c, crash.c
  *   runtime/check_*.c, only with --check: check_access.c is called before each access. It
  *              asks check_place (is the address valid?) and check_race (does it race? order comes
  *              from check_sync and check_fence) and leaves a record. check_merge with check_graph

@@ -4,6 +4,8 @@
 #
 #   MODEL   tiny (default, the model in this tree), smollm2 (fetched by `make model`), or the path of a GGUF file or a folder
 #
+# BACKEND=simt serves the request through the CUDA source on the CPU, cuda through a GPU: without a pace, as fast as it is.
+#
 # The results are in build/demo: record.json, page.png, sweep/curve.svg, the server's log. Without a browser the built-in
 # client takes its place, on its own clock, and the output says so. Every process it started is ended, on Ctrl-C too.
 #
@@ -15,7 +17,7 @@ cd "$(dirname "$0")/../.." || exit 2
 model=${1:-tiny}
 out=${OUT:-build/demo}
 servelab=${SERVELAB:-build/bin/servelab}
-server='' driver='' name='' pace=()
+server='' driver='' name='' machine=() paced=0
 load_s=${LOAD_S:-20}
 warm_up_s=$((load_s / 5))
 readonly NO_BROWSER=5 # drive.py's exit status
@@ -77,7 +79,7 @@ find_model() {
     case $model in
     tiny)
         file=${SERVELAB_TINY:-common/model/embedded/servelab-tiny.gguf}
-        pace=(--pace llama-2-7b:a100) # it answers in milliseconds: at this pace its answer can be watched
+        [ -n "${BACKEND:-}" ] || paced=1 # it answers in milliseconds: at a pace its answer can be watched
         ;;
     smollm2)
         file=build/models/smollm2.gguf name=SmolLM2-135M-Instruct
@@ -85,6 +87,8 @@ find_model() {
         ;;
     *) file=$model ;;
     esac
+    [ $paced = 0 ] || machine=(--pace llama-2-7b:a100)
+    [ -z "${BACKEND:-}" ] || machine=(--backend "$BACKEND")
     [ -r "$file" ] || give_up 2 "no model $file; MODEL is tiny, smollm2 or the path of a GGUF file or of a Hugging Face folder"
 }
 
@@ -216,9 +220,9 @@ step "2  Building"
 if [ -n "${SERVELAB:-}" ]; then echo "  $servelab, as SERVELAB says"; else compile; fi
 step "3  The server"
 find_model
-start_server server.log --model "$file" ${name:+--name "$name"} "${pace[@]}" --log "$out/requests.jsonl"
+start_server server.log --model "$file" ${name:+--name "$name"} "${machine[@]}" --log "$out/requests.jsonl"
 step "4  One prompt of 2,048 tokens, up to 256 tokens of answer (fewer where the model's context ends)"
-[ ${#pace[@]} = 0 ] || echo "  Real answers of a small model, each step as long as a 7B model needs on one A100 of 80 GiB (simulated)."
+[ $paced = 0 ] || echo "  Real answers of a small model, each step as long as a 7B model needs on one A100 of 80 GiB (simulated)."
 ask
 step "5  The record of that one request (seen by $client)"
 "$servelab" record check "$out/record.json" || failed=1

@@ -38,6 +38,17 @@ static int check_model(const struct cuda_backend *b, struct err *e) {
     return 0;
 }
 
+/* Lab 03's attention sees all keys of a sequence: so a windowed layer's are to be in its window. */
+static int check_window(const struct cuda_backend *b, const struct model *m, struct err *e) {
+    for (int32_t i = 0; i < b->config.n_layers; i++)
+        if (m->layers[i].windowed && b->base.info.max_seq_tokens > b->config.window)
+            return err_at(e, 0, "max_seq_tokens",
+                          "is %d; this backend has no sliding window, and the model's is %d: ask "
+                          "for that many",
+                          b->base.info.max_seq_tokens, b->config.window);
+    return 0;
+}
+
 static struct heads heads_of(const struct model_config *m, bool exact) {
     struct heads h;
     h.head_dim = m->head_dim;
@@ -63,6 +74,7 @@ static int choose_limits(struct cuda_backend *b, const struct backend_config *c,
         2 * (int64_t)sizeof(bf16) * b->config.n_layers * b->heads.kv * b->heads.head;
     TRY(check_model(b, e));
     TRY(backend_choose_limits(i, c, DEFAULT_STEP_TOKENS, e));
+    TRY(check_window(b, c->model, e));
     b->table_blocks =
         (policy_blocks_for(i->max_seq_tokens) + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
     return 0;

@@ -195,7 +195,8 @@ static int norm(struct cuda_backend *b, const struct step *s, const float *weigh
 static int attention(struct cuda_backend *b, const struct step *s, const bf16 *keys,
                      const bf16 *values, struct err *e) {
     const struct heads *h = &b->heads;
-    const float scale = (float)(1 / sqrt((double)h->head_dim));
+    double magnitude = b->config.yarn_magnitude != 0 ? (double)b->config.yarn_magnitude : 1;
+    const float scale = (float)(magnitude * magnitude / sqrt((double)h->head_dim));
     if (s->singles > 0) {
         int32_t splits = forward_splits(b, s->singles);
         START(attention_decode, b->partial, b->split_max, b->split_sum, b->q, keys, values,

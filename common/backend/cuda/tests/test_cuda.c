@@ -1,6 +1,8 @@
 /* test_cuda.c: the CUDA backend on the CPU: logits against Hugging Face transformers and against
  * the native backend.
  *
+ *   test_cuda --logits MODEL ID...    the logits of every position, one row a line
+ *
  * Tolerances, of the greatest logit. CUDA_EXACT: 1e-4, as for the native backend. Keys and values
  * have 16 significant bits, everything else is float; the agreement is better than 6e-5. CUDA_BF16:
  * 1e-2 on the embedded model, which was trained. The random models of width 16 average over too few
@@ -146,7 +148,34 @@ START_TEST(wrong_batches) {
 }
 END_TEST
 
-int main(void) {
+/* Prints the logits of every position, one row a line; status 2 and a message without them. */
+static int print_logits(const char *path, char **ids, int32_t n) {
+    struct err e;
+    struct model *m = model_open(path, &e);
+    struct backend_config c = {.model = m};
+    struct backend_cuda_options o = {CUDA_SIMT, CUDA_EXACT, NULL};
+    machine_find();
+    struct backend *b = m ? backend_cuda_create(&c, &o, &e) : NULL;
+    int32_t *table = feed_table(0, policy_blocks_for(n), 1), vocab = m ? m->config.vocab_size : 0;
+    float *got = malloc((size_t)vocab * sizeof *got);
+    int rc = b ? 0 : -1;
+    for (int32_t t = 0; !rc && t < n; t++) {
+        int32_t token = (int32_t)strtol(ids[t], NULL, 10);
+        struct backend_seq s = {&token, 1, t, table, policy_blocks_for(n), 1};
+        rc = backend_step(b, &(struct backend_batch){&s, 1}, got, &e);
+        for (int32_t i = 0; !rc && i < vocab; i++)
+            printf("%.9g%c", (double)got[i], i + 1 < vocab ? ' ' : '\n');
+    }
+    if (rc) fprintf(stderr, "%s %s\n", e.field, e.text);
+    free(got);
+    free(table);
+    backend_free(b);
+    model_free(m);
+    return rc ? 2 : 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 3 && !strcmp(argv[1], "--logits")) return print_logits(argv[2], argv + 3, argc - 3);
     Suite *s = suite_create("cuda");
     TCase *t = tcase_create("golden");
     tcase_set_timeout(t, 120);
