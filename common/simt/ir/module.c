@@ -101,9 +101,11 @@ void ir_module_check(struct ir *ir) {
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
+enum { MOST = 32 }; /* parameters of a kernel that the grader starts */
+
 /* A record of the runtime's, filled with these constants; it is linked into the runtime's list. */
 static LLVMValueRef record(struct ir *ir, LLVMValueRef *values, unsigned n) {
-    LLVMTypeRef types[8];
+    LLVMTypeRef types[MOST];
     for (unsigned i = 0; i < n; i++) types[i] = LLVMTypeOf(values[i]);
     LLVMValueRef g =
         LLVMAddGlobal(ir->module, LLVMStructTypeInContext(ir->context, types, n, 0), "");
@@ -163,7 +165,6 @@ static LLVMValueRef launcher(struct ir *ir, LLVMValueRef kernel) {
         LLVMBuildLoad2(b, list, LLVMBuildPointerCast(b, field, LLVMPointerType(list, 0), ""), "");
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
-    enum { MOST = 32 };
     LLVMValueRef values[MOST];
     unsigned n = LLVMCountParams(kernel);
     for (unsigned i = 0; i < n && i < MOST; i++) {
@@ -194,6 +195,16 @@ static uint64_t launch_bounds(struct ir *ir) {
     return value && LLVMIsAConstantInt(value) ? LLVMConstIntGetZExtValue(value) : 0;
 }
 
+/* The bytes of each parameter, one after the other. */
+static LLVMValueRef sizes_of(struct ir *ir, LLVMValueRef kernel) {
+    LLVMValueRef size[MOST];
+    unsigned n = LLVMCountParams(kernel);
+    if (n == 0 || n > MOST) return LLVMConstNull(ir->byte_pointer);
+    for (unsigned i = 0; i < n; i++)
+        size[i] = ir_number(ir, LLVMABISizeOfType(ir->layout, LLVMTypeOf(LLVMGetParam(kernel, i))));
+    return LLVMConstBitCast(record(ir, size, n), ir->byte_pointer);
+}
+
 static void register_kernel(struct ir *ir, LLVMValueRef kernel, LLVMValueRef run) {
     struct ir_place p = ir_place_of(kernel);
     LLVMValueRef values[] = {LLVMConstBitCast(kernel, ir->byte_pointer),
@@ -203,8 +214,9 @@ static void register_kernel(struct ir *ir, LLVMValueRef kernel, LLVMValueRef run
                              LLVMConstInt(ir->i32, launch_bounds(ir), 0),
                              LLVMConstBitCast(run, ir->byte_pointer),
                              LLVMConstInt(ir->i32, LLVMCountParams(kernel), 0),
+                             sizes_of(ir, kernel),
                              LLVMConstNull(ir->byte_pointer)};
-    LLVMValueRef k = record(ir, values, 8);
+    LLVMValueRef k = record(ir, values, 9);
     ir_call(ir, "simt_register_kernel", &k, 1);
 }
 
