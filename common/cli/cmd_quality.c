@@ -30,6 +30,7 @@ static const struct condition CONDITIONS[] = {
     {"int8", {.weights = WEIGHTS_INT8}, false},
     {"int4", {.weights = WEIGHTS_INT4}, false},
     {"f32-kv-f16", {.weights = WEIGHTS_F32, .kv = KV_F16}, false},
+    {"bf16-fast", {.weights = WEIGHTS_BF16, .precision = PRECISION_FAST}, false},
     {"int8-fast", {.weights = WEIGHTS_INT8, .precision = PRECISION_FAST}, false},
     {"int4-fast", {.weights = WEIGHTS_INT4, .precision = PRECISION_FAST}, false},
     {"lost-kv-block", {.weights = WEIGHTS_F32}, true},

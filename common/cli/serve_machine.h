@@ -21,8 +21,9 @@ extern const char *const machine_kv_types[];   /* of enum backend_kv, likewise *
     "of the computed cache: f32, or f16: keys and values are rounded and take half the bytes "     \
     "(f32)"
 #define MACHINE_PRECISION_HELP                                                                     \
-    "exact, or fast: products with Q8_0, Q4_0 and Q4_1 weights round their inputs to 8 bits; "     \
-    "changes no result for F32, F16 and BF16 (exact). cuda and simt have bf16 and exact (bf16)"
+    "exact, or fast: products round their inputs, to 8 bits with Q8_0, Q4_0 and Q4_1 weights and " \
+    "to bfloat16 with BF16; changes no result for F32 and F16 (exact). cuda and simt have bf16 "   \
+    "and exact (bf16)"
 
 /* Numbers that are 0 take the default. */
 struct machine_flags {

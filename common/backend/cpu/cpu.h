@@ -8,9 +8,10 @@
  *
  * Numerics. Weights are widened to float exactly (dequant.h), activations, and by default keys and
  * values, are float, every product is a fused multiply-add in float, in an order that matmul.h and
- * attention.h fix. With PRECISION_FAST, products with quantised matrices are integer sums instead,
- * in an order that packed.h fixes. Either way a token's logits have the same bits for every batch,
- * every division of its prompt into steps, every choice of blocks and every number of threads.
+ * attention.h fix. With PRECISION_FAST, products with quantised and with bfloat16 matrices have
+ * rounded activations, and an order that packed.h and packed_bf16.h fix. Either way a token's
+ * logits have the same bits for every batch, every division of its prompt into steps, every choice
+ * of blocks and every number of threads.
  */
 #ifndef SERVELAB_BACKEND_CPU_CPU_H
 #define SERVELAB_BACKEND_CPU_CPU_H
@@ -26,9 +27,10 @@ enum backend_weights {
     WEIGHTS_INT4       /* groups of 32, half-precision scale, codes -8..7: the format Q4_0 */
 };
 
-/* FAST rounds activations to 8 bits in blocks of 32 and sums integers (packed.h), in the products
- * with matrices of type Q8_0, Q4_0 and Q4_1. It changes no result for F32, F16 and BF16. All
- * weights are copied into huge pages, and the file's pages are given back. */
+/* FAST rounds the activations of every product: with matrices of type Q8_0, Q4_0 and Q4_1 to 8 bits
+ * in blocks of 32, and sums integers (packed.h); with BF16 to bfloat16, and sums floats
+ * (packed_bf16.h). It changes no result for F32 and F16. All weights are copied into huge pages,
+ * and the file's pages are given back. */
 enum backend_precision { PRECISION_EXACT, PRECISION_FAST };
 
 /* The type of the cache's keys and values. F16 rounds each to 11 significant bits: half the bytes

@@ -44,7 +44,7 @@ struct thread_scratch {
 
 struct matmul_scratch {
     int32_t threads;
-    void *rounded; /* the activations of packed products (packed.h); NULL: none */
+    void *rounded[PACKED_X_KINDS]; /* the activations of packed products (packed.h); NULL: none */
     struct thread_scratch t[];
 };
 
@@ -55,10 +55,11 @@ struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols, 
     if (!s) return NULL;
     memset(s, 0, bytes);
     s->threads = threads;
-    if (packed && !(s->rounded = aligned_alloc(64, packed_x_bytes(max_tokens, max_cols)))) {
-        matmul_scratch_free(s);
-        return NULL;
-    }
+    for (int to = 0; packed && to < PACKED_X_KINDS; to++)
+        if (!(s->rounded[to] = aligned_alloc(64, packed_x_bytes(to, max_tokens, max_cols)))) {
+            matmul_scratch_free(s);
+            return NULL;
+        }
     for (int32_t i = 0; i < threads; i++) {
         s->t[i].panel =
             aligned_alloc(64, (size_t)PANEL_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
@@ -80,7 +81,7 @@ void matmul_scratch_free(struct matmul_scratch *s) {
         free(s->t[i].panel);
         free(s->t[i].up);
     }
-    free(s->rounded);
+    for (int to = 0; to < PACKED_X_KINDS; to++) free(s->rounded[to]);
     free(s);
 }
 
@@ -260,6 +261,7 @@ static void gemm(struct thread_scratch *s, const struct tensor *w, int32_t row0,
 struct rounding {
     const struct matmul *m;
     int32_t cols;
+    enum packed_x to;
 };
 
 static void round_tokens(void *ctx, int32_t item, int32_t thread) {
@@ -267,19 +269,20 @@ static void round_tokens(void *ctx, int32_t item, int32_t thread) {
     (void)thread;
     for (int32_t t = item * TOKENS_PER_ITEM; t < (item + 1) * TOKENS_PER_ITEM; t++)
         if (t < r->m->tokens)
-            packed_x_row(r->m->x + (size_t)t * (size_t)matmul_stride(r->cols), r->cols, t,
-                         r->m->tokens, r->m->scratch->rounded);
+            packed_x_row(r->to, r->m->x + (size_t)t * (size_t)matmul_stride(r->cols), r->cols, t,
+                         r->m->tokens, r->m->scratch->rounded[r->to]);
 }
 
-/* Rounds x where one of the products needs it. */
+/* Rounds x as the products need it. */
 static void round_x(const struct matmul *m, const struct linear *l, int32_t n) {
-    struct rounding r = {m, l[0].w->stored.cols};
-    for (int32_t i = 0; i < n; i++)
-        if (l[i].w->packed) {
-            pool_run(m->pool, round_tokens, &r,
-                     (m->tokens + TOKENS_PER_ITEM - 1) / TOKENS_PER_ITEM);
-            return;
-        }
+    bool done[PACKED_X_KINDS] = {false};
+    for (int32_t i = 0; i < n; i++) {
+        enum packed_x to = packed_x_of(l[i].w->stored.dtype);
+        if (!l[i].w->packed || done[to]) continue;
+        struct rounding r = {m, l[0].w->stored.cols, to};
+        pool_run(m->pool, round_tokens, &r, (m->tokens + TOKENS_PER_ITEM - 1) / TOKENS_PER_ITEM);
+        done[to] = true;
+    }
 }
 
 /* ---- sharing the rows among threads ---------------------------------------------------------- */
@@ -296,7 +299,8 @@ struct job {
 static void rows_of(const struct matmul *m, struct thread_scratch *s, const struct weight *w,
                     int32_t row0, int32_t n, const struct sink *k) {
     if (w->packed)
-        packed_times(&w->stored, w->packed, row0, n, m->scratch->rounded, m->tokens, k);
+        packed_times(&w->stored, w->packed, row0, n,
+                     m->scratch->rounded[packed_x_of(w->stored.dtype)], m->tokens, k);
     else if (few(w->stored.dtype, m->tokens))
         direct(&w->stored, row0, n, m->x, m->tokens, k);
     else

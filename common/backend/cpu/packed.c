@@ -1,9 +1,11 @@
 /* packed.c: packs weights, rounds activations, and multiplies them as integers. See packed.h for
- * the arithmetic and the layout. Not here: sharing among threads (matmul.c).
+ * the arithmetic and the layout. Not here: the same for BF16 (packed_bf16.c), to which each
+ * function goes over, and sharing among threads (matmul.c).
  */
 #include "backend/cpu/packed.h"
 
 #include "backend/cpu/dequant.h"
+#include "backend/cpu/packed_bf16.h"
 #include "base/err.h"
 
 enum {
@@ -17,7 +19,10 @@ enum {
 /* ---- weights --------------------------------------------------------------------------------- */
 
 bool packed_has(enum dtype t) {
-    return t == DTYPE_Q8_0 || t == DTYPE_Q4_0 || t == DTYPE_Q4_1;
+    return t == DTYPE_Q8_0 || t == DTYPE_Q4_0 || t == DTYPE_Q4_1 || t == DTYPE_BF16;
+}
+enum packed_x packed_x_of(enum dtype t) {
+    return t == DTYPE_BF16 ? PACKED_X_BF16 : PACKED_X_INT8;
 }
 
 VEC_INLINE size_t code_bytes(enum dtype t) { /* of 16 rows of a block */
@@ -28,6 +33,7 @@ VEC_INLINE size_t stored_header(enum dtype t) { /* of a stored block: d, or d an
 }
 
 size_t packed_group_bytes(enum dtype t, int32_t cols) {
+    if (t == DTYPE_BF16) return packed_bf16_group_bytes(cols);
     return (dtype_row_bytes(t, cols) * PACKED_ROWS + 63) / 64 * 64;
 }
 
@@ -48,6 +54,10 @@ VEC_INLINE uint8_t shifted(enum dtype t, uint8_t code) { /* by 128, and back */
 }
 
 void packed_group(enum dtype t, int32_t cols, const void *const rows[PACKED_ROWS], void *out) {
+    if (t == DTYPE_BF16) {
+        packed_bf16_group(cols, rows, out);
+        return;
+    }
     INVARIANT(packed_has(t) && cols % QBLOCK == 0);
     int32_t blocks = cols / QBLOCK;
     size_t header = stored_header(t), stored = dtype_block_bytes(t);
@@ -65,6 +75,10 @@ void packed_group(enum dtype t, int32_t cols, const void *const rows[PACKED_ROWS
 
 void packed_row(const struct tensor *w, const void *groups, int32_t row, float *out) {
     enum dtype t = w->dtype;
+    if (t == DTYPE_BF16) {
+        packed_bf16_row(w, groups, row, out);
+        return;
+    }
     int32_t blocks = w->cols / QBLOCK, r = row % PACKED_ROWS;
     size_t header = stored_header(t), stored = dtype_block_bytes(t);
     const uint8_t *p =
@@ -91,7 +105,8 @@ static int32_t tile_width(int32_t left) {
     return n;
 }
 
-size_t packed_x_bytes(int32_t tokens, int32_t cols) {
+size_t packed_x_bytes(enum packed_x to, int32_t tokens, int32_t cols) {
+    if (to == PACKED_X_BF16) return packed_bf16_x_bytes(tokens, cols);
     return ((size_t)tokens * (size_t)(cols / QBLOCK) * X_BLOCK_BYTES + 63) / 64 * 64;
 }
 
@@ -119,7 +134,12 @@ static float round_block(const float *x, int8_t codes[QBLOCK]) {
     return most / 127;
 }
 
-void packed_x_row(const float *x, int32_t cols, int32_t token, int32_t tokens, void *out) {
+void packed_x_row(enum packed_x to, const float *x, int32_t cols, int32_t token, int32_t tokens,
+                  void *out) {
+    if (to == PACKED_X_BF16) {
+        packed_bf16_x_row(x, cols, token, out);
+        return;
+    }
     int32_t blocks = cols / QBLOCK, first = token / TILE_TOKENS * TILE_TOKENS, n;
     while (first + (n = tile_width(tokens - first)) <= token) first += n;
     uint8_t *p = (uint8_t *)out + (size_t)first * (size_t)blocks * X_BLOCK_BYTES;
@@ -183,16 +203,6 @@ VEC_INLINE vf to_float(vi v) {
 #endif
 }
 
-/* One rounding on every machine, unlike vf_fma. */
-VEC_INLINE vf fused(vf a, vf b, vf c) {
-#if VEC_AVX512 || VEC_AVX2 || VEC_NEON
-    return vf_fma(a, b, c);
-#else
-    for (int i = 0; i < VW; i++) c[i] = fmaf(a[i], b[i], c[i]);
-    return c;
-#endif
-}
-
 VEC_INLINE vi load_codes(const uint8_t *p) {
     vi v;
     memcpy(&v, p, sizeof v);
@@ -241,10 +251,10 @@ VEC_INLINE void rows_times_tile(enum dtype t, int nt, const uint8_t *group, int 
             for (int q = 0; q < QUARTERS; q++)
                 isum = dot4(isum, w[q], load_i32(x + 4 * (q * nt + i)), t != DTYPE_Q8_0);
             float xs = load_f32(x_scale + 4 * i);
-            acc[i] = fused(to_float(isum), scale * vf_set(xs), acc[i]);
+            acc[i] = vf_fused(to_float(isum), scale * vf_set(xs), acc[i]);
             if (t == DTYPE_Q4_1)
-                acc[i] = fused(widen_f16(m + (size_t)b * PACKED_ROWS * 2),
-                               vf_set(xs * (float)-minus_sum), acc[i]);
+                acc[i] = vf_fused(widen_f16(m + (size_t)b * PACKED_ROWS * 2),
+                                  vf_set(xs * (float)-minus_sum), acc[i]);
         }
     }
     for (int i = 0; i < nt; i++) sums[i] = acc[i];
@@ -296,6 +306,9 @@ void packed_times(const struct tensor *w, const void *groups, int32_t row0, int3
     const uint8_t *g = (const uint8_t *)groups +
                        (size_t)(row0 / PACKED_ROWS) * packed_group_bytes(w->dtype, w->cols);
     switch (w->dtype) { /* one copy of the loop for each type */
+    case DTYPE_BF16:
+        packed_bf16_times(w, groups, row0, n, x, tokens, k);
+        return;
     case DTYPE_Q8_0:
         times(DTYPE_Q8_0, w, g, n, x, tokens, k);
         return;

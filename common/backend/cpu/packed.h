@@ -1,5 +1,8 @@
-/* packed.h: products of 4-bit and 8-bit weights with activations rounded to 8 bits, summed as
- * integers. This is what --precision fast computes.
+/* packed.h: products of weights that are packed for the machine's instructions with rounded
+ * activations. This is what --precision fast computes for Q8_0, Q4_0, Q4_1 and BF16.
+ *
+ * The rest of this comment is about 4-bit and 8-bit weights, whose activations are rounded to 8
+ * bits and whose products are summed as integers. packed_bf16.h is about BF16.
  *
  * Activations. Each block of 32 values becomes codes of one byte and a float scale:
  *
@@ -33,20 +36,25 @@
 
 enum { PACKED_ROWS = 16 };
 
-/* Q8_0, Q4_0 and Q4_1; other types stay exact. */
+/* Q8_0, Q4_0, Q4_1 and BF16; other types stay exact. */
 bool packed_has(enum dtype t);
 /* Bytes of one group of 16 rows of `cols` columns. */
 size_t packed_group_bytes(enum dtype t, int32_t cols);
 /* Packs 16 stored rows; a NULL row is zeros. out: packed_group_bytes, aligned to 64. */
 void packed_group(enum dtype t, int32_t cols, const void *const rows[PACKED_ROWS], void *out);
 
-/* One row as floats: the values of dequant_row. groups: w's groups of 16 rows. */
+/* One row as floats: the values of dequant_row, but 0 for those of BF16 below 2^-56. groups: w's
+ * groups of 16 rows. */
 void packed_row(const struct tensor *w, const void *groups, int32_t row, float *out);
 
-/* Bytes of the rounded activations of `tokens` tokens. cols % 32 == 0. */
-size_t packed_x_bytes(int32_t tokens, int32_t cols);
+/* What activations are rounded to, for products with a packed matrix of type t. */
+enum packed_x { PACKED_X_INT8, PACKED_X_BF16, PACKED_X_KINDS };
+enum packed_x packed_x_of(enum dtype t);
+/* Bytes of the rounded activations of `tokens` tokens. INT8: cols % 32 == 0. */
+size_t packed_x_bytes(enum packed_x to, int32_t tokens, int32_t cols);
 /* Rounds token `token` of `tokens`. x: (cols); out: packed_x_bytes, aligned to 64. */
-void packed_x_row(const float *x, int32_t cols, int32_t token, int32_t tokens, void *out);
+void packed_x_row(enum packed_x to, const float *x, int32_t cols, int32_t token, int32_t tokens,
+                  void *out);
 
 /* Rows row0 .. row0 + n - 1 of w times all tokens; row 0 of the sink is row0. row0 % 16 == 0.
  * groups: w's groups of 16 rows; x: from packed_x_row. */

@@ -28,6 +28,7 @@ struct pool {
     pool_fn *fn;
     void *ctx;
     uint32_t run; /* number of the loop */
+    int32_t n_items;
     int32_t n_threads, n_started;
     struct worker *workers; /* (n_threads - 1) */
 
@@ -52,12 +53,12 @@ static bool has_items(struct pool *p) {
     return (uint32_t)atomic_load(&p->ticket) > 0;
 }
 
-/* Takes and runs items until none is left. */
+/* Takes and runs items, the first one first, until none is left. */
 static void work_off(struct pool *p, int32_t id) {
     uint64_t t = atomic_load(&p->ticket);
     while ((uint32_t)t > 0) {
         if (!atomic_compare_exchange_weak(&p->ticket, &t, t - 1)) continue;
-        p->fn(p->ctx, (int32_t)(uint32_t)t - 1, id);
+        p->fn(p->ctx, p->n_items - (int32_t)(uint32_t)t, id);
         if (atomic_fetch_sub(&p->unfinished, 1) == 1 && atomic_load(&p->caller_parked)) {
             pthread_mutex_lock(&p->lock);
             pthread_cond_signal(&p->done);
@@ -105,11 +106,12 @@ static void wait_until_finished(struct pool *p) {
 
 void pool_run(struct pool *p, pool_fn *fn, void *ctx, int32_t n_items) {
     if (n_items <= 1 || p->n_threads == 1) {
-        for (int32_t i = n_items - 1; i >= 0; i--) fn(ctx, i, 0);
+        for (int32_t i = 0; i < n_items; i++) fn(ctx, i, 0);
         return;
     }
     p->fn = fn;
     p->ctx = ctx;
+    p->n_items = n_items;
     p->run++;
     atomic_store(&p->unfinished, n_items);
     atomic_store(&p->ticket, (uint64_t)p->run << 32 | (uint32_t)n_items);

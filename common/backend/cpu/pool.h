@@ -26,8 +26,10 @@ int32_t pool_threads(const struct pool *p);
 /* `thread` is 0 .. pool_threads-1 and names a thread's own scratch. */
 typedef void pool_fn(void *ctx, int32_t item, int32_t thread);
 
-/* Calls fn once for every item in [0, n_items), in any order, on any thread; returns when all are
- * done and their writes are visible. A single item runs on the caller and wakes no thread. */
+/* Calls fn once for every item in [0, n_items), on any thread; returns when all are done and their
+ * writes are visible. Threads take the items in ascending order, because the memory of the next
+ * item often follows that of the last, and is prefetched. A single item runs on the caller and
+ * wakes no thread. */
 void pool_run(struct pool *p, pool_fn *fn, void *ctx, int32_t n_items);
 
 /* How many threads are parked now, the caller included; it may change at any time. For tests. */

@@ -89,6 +89,16 @@ VEC_INLINE vf vf_fma(vf a, vf b, vf c) {
 #endif
 }
 
+/* a * b + c with one rounding on every machine. */
+VEC_INLINE vf vf_fused(vf a, vf b, vf c) {
+#if VEC_AVX512 || VEC_AVX2 || VEC_NEON
+    return vf_fma(a, b, c);
+#else
+    for (int i = 0; i < VW; i++) c[i] = fmaf(a[i], b[i], c[i]);
+    return c;
+#endif
+}
+
 /* Lanes of `yes` where the mask (0 or -1) is set, of `no` elsewhere. */
 VEC_INLINE vf vf_select(vi mask, vf yes, vf no) {
     return (vf)((mask & (vi)yes) | (~mask & (vi)no));

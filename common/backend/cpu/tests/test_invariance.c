@@ -37,7 +37,8 @@ static const struct kind {
              {DTYPE_Q8_0, {.precision = PRECISION_FAST, .kv = KV_F16}, 0},
              {DTYPE_Q8_0, {.precision = PRECISION_FAST}, 0},
              {DTYPE_Q4_0, {.precision = PRECISION_FAST}, 0},
-             {DTYPE_Q4_1, {.precision = PRECISION_FAST}, 0}};
+             {DTYPE_Q4_1, {.precision = PRECISION_FAST}, 0},
+             {DTYPE_BF16, {.precision = PRECISION_FAST}, 0}};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static struct model *model;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # test_other_kernels.sh: the kernels that this machine's own build doesn't use: the portable ones (no intrinsics, what an
-# unknown machine gets) and those for AVX2, with and without integer products. Each is built apart and runs the tests
-# against the double reference, the bit-for-bit invariance tests and those of the integer products. Prints TAP.
+# unknown machine gets) and those for AVX2 and AVX-512, with and without integer and bfloat16 products. Each is built
+# apart and runs the tests against the double reference, the bit-for-bit invariance tests and those of the packed
+# products. Prints TAP.
 # servelab-test: long
 set -u
 cd "$(dirname "$0")/../../../.." || exit 4
@@ -21,11 +22,11 @@ build() { # build NAME FLAGS...: objects and the test programs
     local dir=$out/$1 s o
     shift
     rm -rf "$dir" && mkdir -p "$dir" # objects of an earlier tree would be linked too
-    for s in $sources common/backend/cpu/tests/test_{forward,invariance,kv,packed}.c; do
+    for s in $sources common/backend/cpu/tests/test_{forward,invariance,kv,packed,packed_bf16}.c; do
         o=$dir/$(basename "$s" .c).o
         "$cc" -Icommon -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror "$@" -c "$s" -o "$o" -pthread || return 1
     done
-    for s in test_forward test_invariance test_kv test_packed; do
+    for s in test_forward test_invariance test_kv test_packed test_packed_bf16; do
         "$cc" -pthread "$dir/$s.o" $(ls "$dir"/*.o | grep -v /test_) -lcheck -lsubunit -lrt -lm -o "$dir/$s" || return 1
     done
 }
@@ -37,7 +38,7 @@ check() { # check NAME FLAGS...
         result 1 "$name kernels compile"
         return
     fi
-    for t in test_forward test_invariance test_kv test_packed; do
+    for t in test_forward test_invariance test_kv test_packed test_packed_bf16; do
         "$out/$name/$t" >"$out/$name/$t.tap" 2>&1
         local rc=$?
         grep '^not ok' "$out/$name/$t.tap" >&2
@@ -61,4 +62,6 @@ check portable -DSERVELAB_PORTABLE
 check_on "avx2 f16c" avx2 -mavx2 -mfma -mf16c
 check_on "avx2 f16c avx_vnni" avxvnni -mavx2 -mfma -mf16c -mavxvnni
 check_on "avx512f avx512bw avx512dq avx512vl" avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
+check_on "avx512f avx512bw avx512dq avx512vl avx512_bf16" avx512bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl \
+    -mavx512bf16 -mfma -mf16c
 echo "1..$n"

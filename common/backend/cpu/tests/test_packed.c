@@ -1,4 +1,5 @@
 /* test_packed.c: integer products of packed weights, and the precision `fast` of the whole model.
+ * Products of bfloat16 weights have tests of their own (test_packed_bf16.c).
  *
  * The products are compared bit for bit with a plain loop over the stored rows. Every kernel is
  * compared with it (test_other_kernels.sh), so all kernels give the same bits.
@@ -11,7 +12,8 @@
 
 enum { ROWS = 40, COLS = 96, BLOCKS = COLS / 32, MAX_TOKENS = 21, VOCAB = 96, N = 60 };
 
-static const enum dtype types[] = {DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q4_1};
+static const enum dtype types[] = {DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_BF16};
+enum { N_INTEGER = 3, N_TYPES = 4 };
 
 /* ---- products -------------------------------------------------------------------------------- */
 
@@ -79,8 +81,10 @@ static void *packed_of(const struct tensor *w) {
 /* Rows row0 .. of w times the first `tokens` tokens of x. */
 static void fast_products(const struct tensor *w, int32_t row0, int32_t tokens,
                           float got[MAX_TOKENS][ROWS]) {
-    void *groups = packed_of(w), *rounded = aligned_alloc(64, packed_x_bytes(tokens, COLS));
-    for (int32_t t = 0; t < tokens; t++) packed_x_row(x[t], COLS, t, tokens, rounded);
+    void *groups = packed_of(w),
+         *rounded = aligned_alloc(64, packed_x_bytes(PACKED_X_INT8, tokens, COLS));
+    for (int32_t t = 0; t < tokens; t++)
+        packed_x_row(PACKED_X_INT8, x[t], COLS, t, tokens, rounded);
     struct sink k = {got[0], ROWS, NULL, false};
     packed_times(w, groups, row0, w->rows - row0, rounded, tokens, &k);
     free(groups);
@@ -217,8 +221,9 @@ static void logits_of(const struct model *m, struct backend_cpu_options o, float
     backend_free(b);
 }
 
-/* The whole model: 22 products one after another, each with an error of about 1/127/sqrt(12) of a
- * block's greatest value. 5 % of the logits' root mean square bounds what they add up to. */
+/* The whole model: 22 products one after another. Each has an error of about 1/127/sqrt(12) of a
+ * block's greatest value, or with BF16 of at most 2^-8 of each value. 5 % and 1 % of the logits'
+ * root mean square bound what they add up to. */
 START_TEST(fast_logits_are_near_the_exact_ones) {
     struct model *m = ref_model(config, ROPE_NEIGHBOURS, true, types[_i], 5);
     float exact[VOCAB], fast[VOCAB];
@@ -230,13 +235,15 @@ START_TEST(fast_logits_are_near_the_exact_ones) {
         size += pow((double)exact[i], 2);
     }
     ck_assert_msg(error > 0, "fast computed the same as exact");
-    ck_assert_msg(error < 0.05 * 0.05 * size, "the error is %g of the logits", sqrt(error / size));
+    double bound = types[_i] == DTYPE_BF16 ? 0.01 : 0.05;
+    ck_assert_msg(error < bound * bound * size, "the error is %g of the logits",
+                  sqrt(error / size));
     ref_model_free(m);
 }
 END_TEST
 
-START_TEST(fast_changes_nothing_for_unquantised_weights) {
-    static const enum dtype plain[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
+START_TEST(fast_changes_nothing_for_float_and_half_weights) {
+    static const enum dtype plain[] = {DTYPE_F32, DTYPE_F16};
     struct model *m = ref_model(config, ROPE_NEIGHBOURS, true, plain[_i], 5);
     float exact[VOCAB], fast[VOCAB];
     logits_of(m, (struct backend_cpu_options){0}, exact);
@@ -249,15 +256,19 @@ END_TEST
 /* Weights that are rounded on loading are packed as the same weights from a file are; so is a tied
  * head, whose rows are looked up, too. */
 START_TEST(rounded_weights_are_packed) {
+    static const struct {
+        enum dtype stored;
+        enum backend_weights same, other;
+    } cases[] = {{DTYPE_Q8_0, WEIGHTS_INT8, WEIGHTS_INT4}, {DTYPE_BF16, WEIGHTS_BF16, WEIGHTS_F32}};
     struct model_config tied = config;
-    tied.tied = _i;
-    struct model *m = ref_model(tied, ROPE_NEIGHBOURS, true, DTYPE_Q8_0, 5);
+    tied.tied = _i % 2;
+    struct model *m = ref_model(tied, ROPE_NEIGHBOURS, true, cases[_i / 2].stored, 5);
     float stored[VOCAB], rounded[VOCAB];
     logits_of(m, (struct backend_cpu_options){.precision = PRECISION_FAST}, stored);
-    struct backend_cpu_options o = {.precision = PRECISION_FAST, .weights = WEIGHTS_INT8};
+    struct backend_cpu_options o = {.precision = PRECISION_FAST, .weights = cases[_i / 2].same};
     logits_of(m, o, rounded);
     ck_assert(compare_bits(rounded, stored, VOCAB).ok);
-    o.weights = WEIGHTS_INT4;
+    o.weights = cases[_i / 2].other;
     logits_of(m, o, rounded);
     ck_assert(!compare_bits(rounded, stored, VOCAB).ok);
     ref_model_free(m);
@@ -268,13 +279,13 @@ int main(void) {
     Suite *s = suite_create("packed");
     TCase *t = tcase_create("packed");
     suite_add_tcase(s, t);
-    tcase_add_loop_test(t, products_have_the_plain_loops_bits, 0, 3);
-    tcase_add_loop_test(t, rows_come_back_from_the_packed_form, 0, 3);
-    tcase_add_loop_test(t, products_are_near_the_exact_ones, 0, 3);
-    tcase_add_loop_test(t, extreme_codes_do_not_overflow, 0, 3);
-    tcase_add_loop_test(t, a_block_that_is_not_finite_gives_nan, 0, 3);
-    tcase_add_loop_test(t, fast_logits_are_near_the_exact_ones, 0, 3);
-    tcase_add_loop_test(t, fast_changes_nothing_for_unquantised_weights, 0, 3);
-    tcase_add_loop_test(t, rounded_weights_are_packed, 0, 2);
+    tcase_add_loop_test(t, products_have_the_plain_loops_bits, 0, N_INTEGER);
+    tcase_add_loop_test(t, rows_come_back_from_the_packed_form, 0, N_INTEGER);
+    tcase_add_loop_test(t, products_are_near_the_exact_ones, 0, N_INTEGER);
+    tcase_add_loop_test(t, extreme_codes_do_not_overflow, 0, N_INTEGER);
+    tcase_add_loop_test(t, a_block_that_is_not_finite_gives_nan, 0, N_INTEGER);
+    tcase_add_loop_test(t, fast_logits_are_near_the_exact_ones, 0, N_TYPES);
+    tcase_add_loop_test(t, fast_changes_nothing_for_float_and_half_weights, 0, 2);
+    tcase_add_loop_test(t, rounded_weights_are_packed, 0, 4);
     return check_main(s);
 }

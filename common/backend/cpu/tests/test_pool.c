@@ -43,6 +43,29 @@ START_TEST(every_item_once) {
 }
 END_TEST
 
+struct order {
+    int32_t last[4]; /* of each thread, plus 1 */
+    _Atomic bool wrong;
+};
+
+static void check_order(void *ctx, int32_t item, int32_t thread) {
+    struct order *o = ctx;
+    if (item < o->last[thread]) o->wrong = true;
+    o->last[thread] = item + 1;
+}
+
+START_TEST(ascending_order) {
+    struct err e;
+    struct pool *p = pool_create(_i, &e);
+    for (int run = 0; run < 100; run++) {
+        struct order o = {0};
+        pool_run(p, check_order, &o, ITEMS);
+        ck_assert(!o.wrong);
+    }
+    pool_free(p);
+}
+END_TEST
+
 /* Once the threads are parked, the next loop wakes them and runs every item. */
 START_TEST(wakes_after_parking) {
     struct err e;
@@ -98,6 +121,7 @@ int main(void) {
     TCase *t = tcase_create("pool");
     suite_add_tcase(s, t);
     tcase_add_loop_test(t, every_item_once, 1, 6);
+    tcase_add_loop_test(t, ascending_order, 1, 4);
     tcase_add_test(t, wakes_after_parking);
     tcase_add_test(t, caller_parks_and_returns);
     tcase_add_test(t, limits);
