@@ -1,12 +1,13 @@
-/* matmul.c: the float matrix kernels: a fused one for few tokens, a blocked one for many. See
- * matmul.h for the order of summation, which is the same in both. Not here: packed products
- * (packed.c).
+/* matmul.c: the float matrix kernels: one for few tokens, one for many. See matmul.h for the order
+ * of summation, which is the same in both. Not here: packed products (packed.c).
  *
  * Few tokens: four rows at a time, dequantised in registers; reading the weights once from memory
  * is the cost.
- * Many tokens: a panel of rows is dequantised into the second-level cache once; then tiles of
- * TILE_ROWS rows by TILE_TOKENS tokens keep all their partial sums in registers. Long rows are cut
- * into pieces of K_CHUNK columns; between pieces the partial sums are stored unreduced.
+ * Many tokens: a strip of STRIP_ROWS rows is dequantised into the first-level cache once; then
+ * tiles of STRIP_ROWS rows by STRIP_TOKENS tokens keep all their partial sums in registers, and the
+ * next strip is prefetched. Long rows are cut into pieces of K_CHUNK columns; between pieces the
+ * partial sums are stored unreduced. Tokens are cut into blocks whose activations fit the
+ * second-level cache.
  */
 #include "backend/cpu/matmul.h"
 
@@ -19,14 +20,16 @@
 #include <stdlib.h>
 
 enum {
-    TILE_ROWS = 4,
     DIRECT_TOKENS = VEC_REGISTERS >= 32 ? 4 : 2, /* of a fused tile, beside the dequantised rows */
-    /* 4 x 6 partial sums fill AVX-512's and NEON's 32 registers, 4 x 2 fill AVX2's 16. */
-    TILE_TOKENS = VEC_REGISTERS >= 32 ? 6 : 2,
-    PANEL_ROWS = 48, /* 48 rows of 1,536 floats are 295 KB: most of a core's second-level cache */
-    K_CHUNK = 768,   /* 6 tokens of 768 floats are 18 KB: half a first-level cache */
+    /* 8 x 3 partial sums, 3 activations and a weight are in AVX-512's and NEON's 32 registers; 4 x
+     * 2 partial sums in AVX2's 16. */
+    STRIP_ROWS = VEC_REGISTERS >= 32 ? 8 : 4,
+    STRIP_TOKENS = VEC_REGISTERS >= 32 ? 3 : 2,
+    K_CHUNK = 768,     /* 8 rows of 768 floats are 25 KB: half a first-level cache */
+    BLOCK_TOKENS = 96, /* 96 x 768 floats are 295 KB: part of a core's second-level cache */
     /* Rows that a thread takes at a time: whole groups of packed rows. */
-    SHARE_ROWS_MAX = 64, /* of one token */
+    SHARE_ROWS_ONE = 64, /* of one token */
+    SHARE_ROWS_MANY = 48,
     CACHE_LINE = 64,
     /* Four rows side by side are four short streams. The hardware's prefetcher doesn't follow them,
      * so the loop asks ahead itself. The best distances are measured (SPEED.md). */
@@ -37,9 +40,9 @@ enum {
 };
 
 struct thread_scratch {
-    float *panel; /* (PANEL_ROWS, matmul_stride(max_cols)) */
-    float *up;    /* (max_tokens, SHARE_ROWS_MAX), the second operand of SwiGLU */
-    vf sums[PANEL_ROWS / TILE_ROWS][TILE_ROWS][TILE_TOKENS];
+    float *strip; /* (STRIP_ROWS, matmul_stride(max_cols)) */
+    float *up;    /* (max_tokens, SHARE_ROWS_ONE), the second operand of SwiGLU */
+    vf sums[BLOCK_TOKENS][STRIP_ROWS]; /* between pieces of K_CHUNK columns */
 };
 
 struct matmul_scratch {
@@ -61,16 +64,16 @@ struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols, 
             return NULL;
         }
     for (int32_t i = 0; i < threads; i++) {
-        s->t[i].panel =
-            aligned_alloc(64, (size_t)PANEL_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
-        s->t[i].up = aligned_alloc(64, (size_t)SHARE_ROWS_MAX * (size_t)max_tokens * sizeof(float));
-        if (!s->t[i].panel || !s->t[i].up) {
+        s->t[i].strip =
+            aligned_alloc(64, (size_t)STRIP_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
+        s->t[i].up = aligned_alloc(64, (size_t)SHARE_ROWS_ONE * (size_t)max_tokens * sizeof(float));
+        if (!s->t[i].strip || !s->t[i].up) {
             matmul_scratch_free(s);
             return NULL;
         }
-        /* The last tile of a panel may read rows that hold no weights. */
-        memset(s->t[i].panel, 0,
-               (size_t)PANEL_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
+        /* The last strip of a share may have rows that hold no weights. */
+        memset(s->t[i].strip, 0,
+               (size_t)STRIP_ROWS * (size_t)matmul_stride(max_cols) * sizeof(float));
     }
     return s;
 }
@@ -78,7 +81,7 @@ struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols, 
 void matmul_scratch_free(struct matmul_scratch *s) {
     if (!s) return;
     for (int32_t i = 0; i < s->threads; i++) {
-        free(s->t[i].panel);
+        free(s->t[i].strip);
         free(s->t[i].up);
     }
     for (int to = 0; to < PACKED_X_KINDS; to++) free(s->rounded[to]);
@@ -158,7 +161,7 @@ VEC_INLINE void direct_rows(enum dtype t, const struct tensor *w, int32_t row0, 
 /* Up to so many tokens, widening each row in registers once for every tile of tokens costs less
  * than storing it widened (SPEED.md). */
 static bool few(enum dtype t, int32_t tokens) {
-    return tokens <= (quantised(t) ? 8 : 32);
+    return tokens <= (quantised(t) ? 4 : 8);
 }
 
 static void direct(const struct tensor *w, int32_t row0, int32_t n, const float *x, int32_t tokens,
@@ -188,71 +191,82 @@ static void direct(const struct tensor *w, int32_t row0, int32_t n, const float 
 
 /* ---- many tokens ----------------------------------------------------------------------------- */
 
-/* Adds `cols` columns to the partial sums of 4 rows x nt tokens. */
-VEC_INLINE void tile(int nt, const float *w, int32_t w_stride, const float *x, int32_t x_stride,
-                     int32_t cols, bool first, vf sums[TILE_ROWS][TILE_TOKENS]) {
-    vf acc[TILE_ROWS][TILE_TOKENS];
-    for (int r = 0; r < TILE_ROWS; r++)
-        for (int t = 0; t < nt; t++) acc[r][t] = first ? (vf){0} : sums[r][t];
+struct strip {
+    const float *w,
+        *x; /* (STRIP_ROWS, stride) and (tokens, stride), from the piece's first column */
+    int32_t stride;
+    int32_t row, rows; /* rows past `rows` hold no weights */
+    bool first, last;  /* the piece of the columns */
+    const struct sink *sink;
+};
+
+/* `cols` columns of a strip times nt tokens: from the partial sums `sums`, or zero, to them, or to
+ * the sink. Asks for the bytes from `ahead` on, one cache line a step. */
+VEC_INLINE void strip_tile(int nt, const struct strip *p, int32_t token, int32_t cols,
+                           const uint8_t *ahead, vf sums[][STRIP_ROWS]) {
+    vf acc[STRIP_TOKENS][STRIP_ROWS];
+    const float *x = p->x + (size_t)token * (size_t)p->stride;
+    for (int t = 0; t < nt; t++)
+        for (int r = 0; r < STRIP_ROWS; r++) acc[t][r] = p->first ? (vf){0} : sums[t][r];
     for (int32_t c = 0; c < cols; c += VW) {
-        vf a[TILE_ROWS];
-        for (int r = 0; r < TILE_ROWS; r++) a[r] = vf_load(w + r * w_stride + c);
-        for (int t = 0; t < nt; t++) {
-            vf b = vf_load(x + t * x_stride + c);
-            VEC_KEEP(b);
-            for (int r = 0; r < TILE_ROWS; r++) acc[r][t] = vf_fma(a[r], b, acc[r][t]);
+        vf b[STRIP_TOKENS];
+        __builtin_prefetch(ahead + c * (CACHE_LINE / VW), 0, 2);
+        for (int t = 0; t < nt; t++) b[t] = vf_load(x + t * p->stride + c);
+        for (int r = 0; r < STRIP_ROWS; r++) {
+            vf a = vf_load(p->w + r * p->stride + c);
+            VEC_KEEP(a);
+            for (int t = 0; t < nt; t++) acc[t][r] = vf_fma(a, b[t], acc[t][r]);
         }
     }
-    for (int r = 0; r < TILE_ROWS; r++)
-        for (int t = 0; t < nt; t++) sums[r][t] = acc[r][t];
+    for (int t = 0; t < nt && !p->last; t++)
+        for (int r = 0; r < STRIP_ROWS; r++) sums[t][r] = acc[t][r];
+    for (int t = 0; t < nt && p->last; t++)
+        for (int r = 0; r < STRIP_ROWS && r < p->rows; r += 4)
+            sink_put4(p->sink, token + t, p->row + r, p->rows - r < 4 ? p->rows - r : 4,
+                      vf_sum4(acc[t][r], acc[t][r + 1], acc[t][r + 2], acc[t][r + 3]));
 }
 
-/* All rows of the panel times nt tokens. */
-VEC_INLINE void panel_tokens(int nt, struct thread_scratch *s, int32_t rows, int32_t cols,
-                             int32_t stride, const float *x, int32_t token, const struct sink *k) {
-    int32_t padded = (cols + QBLOCK - 1) / QBLOCK * QBLOCK;
+/* A strip, dequantised, times a block of tokens, the first of which is `token`. */
+static void strip_times(struct thread_scratch *s, struct strip p, int32_t padded, int32_t token,
+                        int32_t tokens, const uint8_t *ahead) {
+    const float *w = p.w, *x = p.x;
     for (int32_t c = 0; c < padded; c += K_CHUNK) {
-        int32_t n = padded - c < K_CHUNK ? padded - c : K_CHUNK;
-        for (int32_t r = 0; r < rows; r += TILE_ROWS) {
-            vf(*sums)[TILE_TOKENS] = s->sums[r / TILE_ROWS];
-            tile(nt, s->panel + (size_t)r * (size_t)stride + c, stride, x + c, stride, n, c == 0,
-                 sums);
-            if (c + n < padded) continue;
-            for (int t = 0; t < nt; t++)
-                sink_put4(k, token + t, r, rows - r < 4 ? rows - r : 4,
-                          vf_sum4(sums[0][t], sums[1][t], sums[2][t], sums[3][t]));
+        int32_t cols = padded - c < K_CHUNK ? padded - c : K_CHUNK;
+        p.w = w + c;
+        p.x = x + c;
+        p.first = c == 0;
+        p.last = c + cols == padded;
+        for (int32_t t = 0; t < tokens; ahead += cols * (CACHE_LINE / VW)) {
+            vf(*sums)[STRIP_ROWS] = s->sums + t;
+            if (tokens - t >= STRIP_TOKENS) { /* one copy of the loop for each width */
+                strip_tile(STRIP_TOKENS, &p, token + t, cols, ahead, sums);
+                t += STRIP_TOKENS;
+            } else if (STRIP_TOKENS > 2 && tokens - t == 2) {
+                strip_tile(2, &p, token + t, cols, ahead, sums);
+                t += 2;
+            } else {
+                strip_tile(1, &p, token + t, cols, ahead, sums);
+                t += 1;
+            }
         }
     }
 }
 
-static void gemm(struct thread_scratch *s, const struct tensor *w, int32_t row0, int32_t n,
-                 const float *x, int32_t tokens, const struct sink *k) {
-    int32_t stride = matmul_stride(w->cols);
-    for (int32_t r = 0; r < n; r++) dequant_row(w, row0 + r, s->panel + (size_t)r * (size_t)stride);
-    for (int32_t t = 0; t < tokens;) {
-        const float *xt = x + (size_t)t * (size_t)stride;
-        switch (tokens - t < TILE_TOKENS ? tokens - t : TILE_TOKENS) {
-        case 1:
-            panel_tokens(1, s, n, w->cols, stride, xt, t, k);
-            t += 1;
-            break;
-#if VEC_REGISTERS >= 32
-        case 3:
-        case 2:
-            panel_tokens(2, s, n, w->cols, stride, xt, t, k);
-            t += 2;
-            break;
-        case 5:
-        case 4:
-            panel_tokens(4, s, n, w->cols, stride, xt, t, k);
-            t += 4;
-            break;
-#endif
-        default:
-            panel_tokens(TILE_TOKENS, s, n, w->cols, stride, xt, t, k);
-            t += TILE_TOKENS;
+static void strips(struct thread_scratch *s, const struct tensor *w, int32_t row0, int32_t n,
+                   const float *x, int32_t tokens, const struct sink *k) {
+    int32_t stride = matmul_stride(w->cols), padded = (w->cols + QBLOCK - 1) / QBLOCK * QBLOCK;
+    size_t bytes = dtype_row_bytes(w->dtype, w->cols);
+    for (int32_t token = 0; token < tokens; token += BLOCK_TOKENS)
+        for (int32_t r = 0; r < n; r += STRIP_ROWS) {
+            int32_t rows = n - r < STRIP_ROWS ? n - r : STRIP_ROWS;
+            struct strip p = {
+                .w = s->strip, .x = x, .stride = stride, .row = r, .rows = rows, .sink = k};
+            for (int32_t i = 0; i < rows; i++)
+                dequant_row(w, row0 + r + i, s->strip + (size_t)i * (size_t)stride);
+            strip_times(s, p, padded, token,
+                        tokens - token < BLOCK_TOKENS ? tokens - token : BLOCK_TOKENS,
+                        tensor_row(w, row0 + r + STRIP_ROWS, bytes));
         }
-    }
 }
 
 /* ---- packed products: the activations' rounding -----------------------------------------------
@@ -304,7 +318,7 @@ static void rows_of(const struct matmul *m, struct thread_scratch *s, const stru
     else if (few(w->stored.dtype, m->tokens))
         direct(&w->stored, row0, n, m->x, m->tokens, k);
     else
-        gemm(s, &w->stored, row0, n, m->x, m->tokens, k);
+        strips(s, &w->stored, row0, n, m->x, m->tokens, k);
 }
 
 static void run_share(void *ctx, int32_t item, int32_t thread) {
@@ -318,7 +332,7 @@ static void run_share(void *ctx, int32_t item, int32_t thread) {
     struct sink k = {l->out + row0, l->out_stride, l->bias ? l->bias + row0 : NULL, l->add};
     rows_of(j->m, s, l->w, row0, n, &k);
     if (!j->swiglu) return;
-    struct sink up = {s->up, SHARE_ROWS_MAX, NULL, false};
+    struct sink up = {s->up, SHARE_ROWS_ONE, NULL, false};
     rows_of(j->m, s, j->l[1].w, row0, n, &up);
     for (int32_t t = 0; t < j->m->tokens; t++)
         ops_silu_mul(k.out + (size_t)t * (size_t)k.stride, s->up + (size_t)t * (size_t)up.stride,
@@ -328,7 +342,7 @@ static void run_share(void *ctx, int32_t item, int32_t thread) {
 static int32_t share_rows_for(const struct matmul *m, int32_t rows) {
     int32_t shares = SHARES_PER_THREAD * pool_threads(m->pool);
     int32_t n = ((rows + shares - 1) / shares + PACKED_ROWS - 1) / PACKED_ROWS * PACKED_ROWS;
-    int32_t most = m->tokens == 1 ? SHARE_ROWS_MAX : PANEL_ROWS;
+    int32_t most = m->tokens == 1 ? SHARE_ROWS_ONE : SHARE_ROWS_MANY;
     return n > most ? most : n;
 }
 

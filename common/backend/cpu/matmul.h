@@ -42,7 +42,7 @@ struct linear {
     bool add;
 };
 
-struct matmul_scratch; /* one panel of weights a thread */
+struct matmul_scratch; /* a strip of weights a thread */
 /* For matrices of at most max_cols columns and steps of at most max_tokens tokens; `packed`: some
  * matrices are packed. NULL: out of memory. */
 struct matmul_scratch *matmul_scratch_create(int32_t threads, int32_t max_cols, int32_t max_tokens,

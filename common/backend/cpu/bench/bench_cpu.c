@@ -98,6 +98,11 @@ static int usage(void) {
 }
 
 static int measure(struct run *r, int32_t threads, int reps, const char *precision) {
+    /* One step that isn't timed: it maps the pages of the weights and of the activations, as
+     * llama.cpp does when it loads a model. */
+    struct backend_seq first =
+        part(r, 0, r->prompt, r->n_prompt < r->step ? r->n_prompt : r->step, 0);
+    if (step(r, &first, 1)) return 1;
     for (int i = 0; i < reps; i++) {
         struct timing p, deep, shallow;
         if (prefill(r, &p) || decode(r, r->n_prompt, &deep) || decode(r, 0, &shallow)) return 1;
