@@ -32,9 +32,8 @@ enum {
     SHARE_ROWS_MANY = 48,
     CACHE_LINE = 64,
     /* Four rows side by side are four short streams. The hardware's prefetcher doesn't follow them,
-     * so the loop asks ahead itself. The best distances are measured (SPEED.md). */
+     * so the loop asks ahead itself. The best distance is measured (SPEED.md). */
     PREFETCH_BYTES = 8192,
-    PREFETCH_BYTES_QUANTISED = 4096,
     TOKENS_PER_ITEM = 8,
     SHARES_PER_THREAD = 8 /* so that a thread that lost its core delays the loop by little */
 };
@@ -110,12 +109,11 @@ VEC_INLINE void dot_rows(enum dtype t, int nr, int nt, const uint8_t *const *row
     vf w[4][QV];
     int32_t blocks = cols / QBLOCK, tail = cols % QBLOCK;
     const int bytes = nr * (int)dtype_block_bytes(t);
-    const int ahead = quantised(t) ? PREFETCH_BYTES_QUANTISED : PREFETCH_BYTES;
     for (int r = 0; r < nr; r++)
         for (int i = 0; i < nt; i++) acc[r][i] = (vf){0};
     for (int32_t b = 0; b < blocks; b++) {
         for (int at = 0; at < bytes; at += CACHE_LINE)
-            __builtin_prefetch(row[0] + ahead + (size_t)b * (size_t)bytes + at);
+            __builtin_prefetch(row[0] + PREFETCH_BYTES + (size_t)b * (size_t)bytes + at);
         for (int r = 0; r < nr; r++) dequant_block(t, row[r], b, w[r]);
         add_block(nr, nt, w, x + b * QBLOCK, x_stride, acc);
     }
