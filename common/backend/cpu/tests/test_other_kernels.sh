@@ -8,8 +8,6 @@ set -u
 cd "$(dirname "$0")/../../../.." || exit 4
 cc=${CC:-gcc}
 out=build/other-kernels
-sources="common/backend/cpu/*.c common/base/err.c common/base/utf8.c common/base/rng.c \
-  common/base/compare.c common/model/tensor.c common/model/gguf*.c"
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-600}
 n=0
 
@@ -18,16 +16,25 @@ result() { # result STATUS NAME
     [ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
 }
 
-build() { # build NAME FLAGS...: objects and the test programs
-    local dir=$out/$1 s o
+compile() { # compile FOLDER FLAGS... -- FILES: objects of an earlier tree go, because they would be linked too
+    local dir=$1 flags=() s
     shift
-    rm -rf "$dir" && mkdir -p "$dir" # objects of an earlier tree would be linked too
-    for s in $sources common/backend/cpu/tests/test_{forward,invariance,kv,packed,packed_bf16}.c; do
-        o=$dir/$(basename "$s" .c).o
-        "$cc" -Icommon -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror "$@" -c "$s" -o "$o" -pthread || return 1
+    rm -rf "$dir" && mkdir -p "$dir"
+    while [ "$1" != -- ]; do flags+=("$1") && shift; done
+    shift
+    for s; do
+        "$cc" -Icommon -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror "${flags[@]}" -c "$s" \
+            -o "$dir/$(basename "$s" .c).o" -pthread || return 1
     done
+}
+
+build() { # build NAME FLAGS...: the backend's objects and the test programs
+    local dir=$out/$1 s
+    shift
+    compile "$dir" "$@" -- common/backend/cpu/*.c common/backend/cpu/tests/test_{forward,invariance,kv,packed,packed_bf16}.c || return 1
     for s in test_forward test_invariance test_kv test_packed test_packed_bf16; do
-        "$cc" -pthread "$dir/$s.o" $(ls "$dir"/*.o | grep -v /test_) -lcheck -lsubunit -lrt -lm -o "$dir/$s" || return 1
+        "$cc" -pthread "$dir/$s.o" $(ls "$dir"/*.o | grep -v /test_) "$out"/rest/*.o -lcjson -lpcre2-8 -lcheck -lsubunit \
+            -lrt -lm -o "$dir/$s" || return 1
     done
 }
 
@@ -58,6 +65,7 @@ check_on() { # check_on "CPU FLAGS" NAME FLAGS...: where /proc/cpuinfo has them 
     check "$@"
 }
 
+compile $out/rest -- common/base/*.c common/model/*.c >&2 || echo "what every kernel is linked with doesn't compile" >&2
 check portable -DSERVELAB_PORTABLE
 check_on "avx2 f16c" avx2 -mavx2 -mfma -mf16c
 check_on "avx2 f16c avx_vnni" avxvnni -mavx2 -mfma -mf16c -mavxvnni
