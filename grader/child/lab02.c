@@ -141,6 +141,15 @@ static void policy_begin(const struct lab02_case *c) {
     state = ops->create(group, &e);
 }
 
+static void call_create(const struct lab02_case *c, struct answer *a) {
+    const struct policy_ops *made = c->batch ? policy_learner_batch() : policy_learner();
+    struct err e = {0};
+    void *it = made->create(c->arg, &e);
+    put(a, it != NULL);
+    put(a, e.text[0] != '\0');
+    if (it) made->destroy(it);
+}
+
 static void put_actions(struct answer *a, const struct policy_action *actions, size_t n,
                         size_t room) {
     for (size_t i = 0; i < room; i++) {
@@ -213,6 +222,9 @@ static void call_once(struct call *k, struct answer *a) {
         break;
     case FN_PLAN:
         call_plan(k, a);
+        break;
+    case FN_CREATE:
+        call_create(k->c, a);
         break;
     case FN_N:
         break;

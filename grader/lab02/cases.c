@@ -107,6 +107,16 @@ static void codec_plan(struct wire *w, struct lab02_case *c) {
     wire_bool(w, &c->view.arrivals_ended);
 }
 
+static void codec_create(struct wire *w, struct lab02_case *c) {
+    wire_bool(w, &c->batch);
+    for (size_t i = 0; i < sizeof c->arg; i++) {
+        int32_t byte = c->arg[i];
+        wire_i32(w, &byte);
+        c->arg[i] = (char)byte;
+    }
+    c->arg[sizeof c->arg - 1] = '\0';
+}
+
 static bool uses_list(enum lab02_fn k) {
     return k <= FN_STABLE;
 }
@@ -139,6 +149,7 @@ int lab02_case_codec(struct wire *w, struct lab02_case *c) {
         wire_f64(w, &c->local_rps);
     }
     if (c->fn == FN_PLAN) codec_plan(w, c);
+    if (c->fn == FN_CREATE) codec_create(w, c);
     bool whole = !w->reading || w->left == 0;
     /* a call with one request needs exactly one */
     if (w->reading && c->fn <= FN_INTERVALS && c->n_list != 1) w->bad = true;
@@ -157,6 +168,8 @@ static size_t answer_slots(const struct lab02_case *c) {
         return 1 + POINT_SLOTS;
     case FN_CAPACITY:
         return FIND_POINT + POINT_SLOTS;
+    case FN_CREATE:
+        return CREATE_SLOTS;
     case FN_PLAN:
         return PLAN_HEAD + CASE_ACTION_SLOTS * (c->view.n_waiting + c->view.n_running);
     default:

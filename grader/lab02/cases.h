@@ -25,6 +25,7 @@ enum lab02_fn {
     FN_REGION,     /* curve_region(points, n, at) */
     FN_CAPACITY,   /* capacity_find(probe, lo, hi, resolution, limits); the probe sends a query */
     FN_PLAN,       /* plan(view), of policy_learner or policy_learner_batch */
+    FN_CREATE,     /* create(arg), of policy_learner or policy_learner_batch */
     FN_N
 };
 
@@ -34,6 +35,7 @@ enum {
     CASE_MAX_LANE = 480,  /* requests that wait, and as many that run, in one view */
     CASE_POISON = 0xa5,   /* each byte of an output before the call */
     CASE_SPARE = 4,       /* actions after a plan's room, to detect writes beyond it */
+    CASE_ARG_BYTES = 16,  /* the text after a policy's name, with its end */
     CASE_ACTION_SLOTS = 4 /* verb, id, tokens, whether there is a reason */
 };
 
@@ -62,6 +64,7 @@ struct lab02_case {
     bool batch; /* policy_learner_batch, with `group` as its argument */
     int32_t group;
     bool fresh;
+    char arg[CASE_ARG_BYTES]; /* FN_CREATE */
 };
 
 void lab02_case_init(struct lab02_case *c);
@@ -85,6 +88,9 @@ enum { POINT_SLOTS = 11 + 7 * 6 + 1 };
 /* Slots of a plan before its actions: plan()'s result, whether create() gave a state, the number of
  * actions, validity, valid_until_ns, and whether anything was written beyond the plan's room. */
 enum { PLAN_RC, PLAN_CREATED, PLAN_N, PLAN_VALIDITY, PLAN_UNTIL, PLAN_BEYOND, PLAN_HEAD };
+
+/* Slots of a creation: whether there is a state, and whether the error has a text. */
+enum { CREATE_STATE, CREATE_ERROR, CREATE_SLOTS };
 
 /* Slots of a search. */
 enum { FIND_RC, FIND_FOUND, FIND_AT_TOP, FIND_RPS, FIND_PROBES, FIND_POINT };

@@ -94,6 +94,17 @@ static void make_view_case(struct lab02_making *m) {
     lab02_make_kind(m, "one plan for one view");
 }
 
+/* Good and bad arguments in turn. No argument that a reader could take either way. */
+static void make_create_case(struct lab02_making *m) {
+    static const char *const batch[] = {"4", "", "1", "0", "37", "-2", "4x", "two", "1000", "4,8"};
+    static const char *const plain[] = {"", "4", "x"};
+    m->c->fn = FN_CREATE;
+    m->c->batch = m->k % 4 != 3;
+    const char *arg = m->c->batch ? batch[(m->k - m->k / 4) % 10] : plain[m->k / 4 % 3];
+    snprintf(m->c->arg, sizeof m->c->arg, "%s", arg);
+    lab02_make_kind(m, "%s%s%s", m->c->batch ? "learner-batch" : "learner", *arg ? ":" : "", arg);
+}
+
 /* The maker whose case a safety check uses: each maker in turn. */
 static enum lab02_maker borrowed(int maker, int *k) {
     static const int first[] = {0, MAKE_VERDICT_LIMITS, MAKE_VIEW, 0};
@@ -123,6 +134,8 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
     lab02_case_init(&c);
     if (which == MAKE_VIEW)
         make_view_case(&m);
+    else if (which == MAKE_CREATE)
+        make_create_case(&m);
     else if (which >= MAKE_VERDICT_LIMITS)
         lab02_make_capacity(&m, which);
     else

@@ -66,7 +66,8 @@ static void say_view(struct out *o, const struct lab02_case *c) {
 void lab02_describe(const struct lab02_case *c, char *text, size_t cap) {
     static const char *const functions[FN_N] = {
         "point_classify", "point_intervals",  "point_measure", "point_stable",  "point_verdict",
-        "curve_knee",     "curve_saturation", "curve_region",  "capacity_find", "plan"};
+        "curve_knee",     "curve_saturation", "curve_region",  "capacity_find", "plan",
+        "create"};
     enum { SHOWN = 8 };
     struct out o = {text, cap};
     text[0] = '\0';
@@ -88,6 +89,8 @@ void lab02_describe(const struct lab02_case *c, char *text, size_t cap) {
     if (c->fn == FN_CAPACITY)
         SAY(&o, "(probe, ctx, %g, %g, %g, ...)", c->lo_rps, c->hi_rps, c->resolution);
     if (c->fn == FN_PLAN) say_view(&o, c);
+    if (c->fn == FN_CREATE)
+        SAY(&o, "(\"%s\") of %s", c->arg, c->batch ? "learner-batch" : "learner");
 }
 
 /* A trace has no max_output_tokens: the simulator takes the longest answer of the trace for all

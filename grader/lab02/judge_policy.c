@@ -1,25 +1,16 @@
-/* judge_policy.c: judges a policy by its promises (invariants) and by its goodput, never by
- * comparing plans. See play.h and lab02.h. */
+/* judge_policy.c: judges a policy by its promises (invariants), never by comparing plans.
+ * judge_goodput.c judges it by its goodput. See play.h and judge_policy.h. */
+#include "lab02/judge_policy.h"
 #include "lab02/lab02.h"
 #include "lab02/make_policy.h"
-#include "lab02/oracle.h"
-#include "lab02/play.h"
-
-#include "base/clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PAR_PERCENT = 100, MARGIN_PERCENT = 125, BATCH_MARGIN_PERCENT = 110 };
-
-/* The limits of a good request, in every play. */
-static const struct point_limits limits = {2000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX};
-
 static void judge_same_plan(const struct check_def *def, struct dialogue *d,
                             struct check_result *r);
 static void judge_refuses(const struct check_def *def, struct dialogue *d, struct check_result *r);
-static void judge_goodput(const struct check_def *def, struct dialogue *d, struct check_result *r);
 static void judge_promises(const struct check_def *def, struct dialogue *d, struct check_result *r);
 
 void lab02_judge_policy(const struct check_def *def, struct dialogue *d, struct check_result *r) {
@@ -32,8 +23,12 @@ void lab02_judge_policy(const struct check_def *def, struct dialogue *d, struct 
         break;
     case JUDGE_PAR:
     case JUDGE_MARGIN:
+    case JUDGE_ADMISSION:
+    case JUDGE_CHUNKING:
     case JUDGE_BATCH_MARGIN:
-        judge_goodput(def, d, r);
+    case JUDGE_BATCH_WAITS:
+    case JUDGE_BATCH_STARTS:
+        lab02_judge_goodput(def, d, r);
         break;
     default:
         judge_promises(def, d, r);
@@ -59,9 +54,7 @@ static const char *general(enum violation v) {
     return texts[v];
 }
 
-static void lose(struct check_result *r, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-static void lose(struct check_result *r, const char *fmt, ...) {
+void lab02_lose(struct check_result *r, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(r->message, sizeof r->message, fmt, ap);
@@ -86,13 +79,13 @@ static void show_violation(struct dialogue *d, struct check_result *r, struct pl
     r->endless = out->violation == VIOLATION_LOOP;
     if (out->violation >= VIOLATION_TODO) return; /* the core reports it */
     if (!d->practice) {
-        lose(r, "%s", general(out->violation));
+        lab02_lose(r, "%s", general(out->violation));
     } else if (before) {
-        lose(r, "%.230s; as in %s, which shows a small workload", out->text, before);
+        lab02_lose(r, "%.230s; as in %s, which shows a small workload", out->text, before);
     } else {
         lab02_play_shrink(p, d, out);
         if (out->violation >= VIOLATION_TODO) return;
-        lose(r, "%s", out->text);
+        lab02_lose(r, "%s", out->text);
         lab02_play_describe(p, r->input, sizeof r->input);
         snprintf(r->kind, sizeof r->kind,
                  "%zu request%s, the smallest workload found that shows it", p->n,
@@ -100,9 +93,8 @@ static void show_violation(struct dialogue *d, struct check_result *r, struct pl
     }
 }
 
-/* Plays p; true when there was no violation. */
-static bool good_play(struct dialogue *d, struct check_result *r, struct play *p,
-                      struct play_result *out) {
+bool lab02_play_well(struct dialogue *d, struct check_result *r, struct play *p,
+                     struct play_result *out) {
     lab02_play_remote(p, d, out);
     if (out->violation == VIOLATION_NONE && out->n == p->n) return true;
     if (out->violation == VIOLATION_NONE) { /* the simulator counts them; this can't happen */
@@ -115,13 +107,13 @@ static bool good_play(struct dialogue *d, struct check_result *r, struct play *p
 
 /* ---- promises -------------------------------------------------------------------------------- */
 
-static void case_of(const struct check_def *def, const struct dialogue *d, enum play_kind which,
-                    int k, struct play *p, char kind[CASE_KIND_BYTES]) {
+static void make_case(const struct check_def *def, const struct dialogue *d, enum play_kind which,
+                      int k, struct play *p, char kind[CASE_KIND_BYTES]) {
     struct rng rng;
     rng_seed(&rng, case_sequence(d->seed, def->id, k));
     lab02_make_play(&rng, which, k, p, kind);
     p->ask_always = k % 3 == 1;
-    p->batch = def->maker == JUDGE_BATCH || def->maker == JUDGE_BATCH_MARGIN;
+    p->batch = def->maker == JUDGE_BATCH;
     if (def->maker == JUDGE_BATCH) p->group = 1 + k % 9;
     /* a budget for a whole group at once, so that the cache is the limit */
     if (def->maker == JUDGE_BATCH && k % 4 == 0) p->token_budget = 512;
@@ -136,8 +128,8 @@ static void judge_promises(const struct check_def *def, struct dialogue *d,
                                : def->maker == JUDGE_RULES          ? PLAY_ROOMY
                                : def->maker == JUDGE_BATCH && k % 2 ? PLAY_ROOMY
                                                                     : PLAY_TIGHT;
-        case_of(def, d, which, k, &p, r->kind);
-        if (!good_play(d, r, &p, &out)) return;
+        make_case(def, d, which, k, &p, r->kind);
+        if (!lab02_play_well(d, r, &p, &out)) return;
         r->cases_right++;
     }
     r->kind[0] = '\0';
@@ -151,16 +143,17 @@ static void judge_same_plan(const struct check_def *def, struct dialogue *d,
     static struct play p;
     static struct play_result out, again;
     for (int k = 0; k < def->n_cases; k++) {
-        case_of(def, d, k % 2 ? PLAY_ROOMY : PLAY_TIGHT, 4 + k, &p, r->kind);
+        make_case(def, d, k % 2 ? PLAY_ROOMY : PLAY_TIGHT, 4 + k, &p, r->kind);
         p.batch = k % 3 == 2;
         p.ask_twice = true;
         if (k % 2) p.token_budget = 2048; /* so that the policy's own limits show, too */
-        if (!good_play(d, r, &p, &out)) return;
+        if (!lab02_play_well(d, r, &p, &out)) return;
         /* a second policy in the same process must not depend on the first */
-        if (!good_play(d, r, &p, &again)) return;
+        if (!lab02_play_well(d, r, &p, &again)) return;
         if (memcmp(out.record, again.record, p.n * sizeof *out.record) != 0) {
-            lose(r, "the same workload, played twice, ends differently: something is kept in mind "
-                    "outside of the policy's state");
+            lab02_lose(
+                r, "the same workload, played twice, ends differently: something is kept in mind "
+                   "outside of the policy's state");
             return;
         }
         r->cases_right++;
@@ -222,11 +215,11 @@ static bool refuses_case(const struct check_def *def, struct dialogue *d, int k,
              k % 3 ? "a view in which one that waits can never run"
                    : "a view in which all that wait can run");
     if (a != DIALOGUE_OK)
-        lose(r, "plan() didn't answer: %.280s", d->why);
+        lab02_lose(r, "plan() didn't answer: %.280s", d->why);
     else if (!right)
-        lose(r, "plan() failed, or its plan has more actions than its room");
+        lab02_lose(r, "plan() failed, or its plan has more actions than its room");
     else if (!(right = refuses_rightly(&c.view, slots, r)))
-        lose(r, "what can never run is refused at once, and nothing else is");
+        lab02_lose(r, "what can never run is refused at once, and nothing else is");
     if (!right) lab02_describe(&c, r->input, sizeof r->input);
     r->endless = a == DIALOGUE_LATE;
     lab02_case_release(&c);
@@ -240,89 +233,4 @@ static void judge_refuses(const struct check_def *def, struct dialogue *d, struc
     }
     r->kind[0] = '\0';
     r->outcome = OUTCOME_EARNED;
-}
-
-/* ---- goodput --------------------------------------------------------------------------------- */
-
-static int64_t good_of(const struct play *p, const struct play_result *out) {
-    struct operating_point point;
-    lab02_oracle_measure(out->record, p->n, 0, p->request[p->n - 1].arrival_ns + 1, &limits,
-                         &point);
-    return point.good;
-}
-
-enum { N_RIVALS = 5 };
-struct scores {
-    int64_t all, mine, rival[N_RIVALS];
-};
-
-/* The last one is the course's own policy. */
-static const char *const rivals[N_RIVALS] = {"static:8", "wait-for-n:8", "continuous", "chunked",
-                                             "reference"};
-static const char *const batch_rivals[N_RIVALS] = {"single", "static:8", "wait-for-n:8",
-                                                   "wait-for-time:50,8", "reference-batch:8"};
-
-/* Plays all loads. False when a violation, or a grader fault, has settled the check. */
-static bool take_scores(const struct check_def *def, struct dialogue *d, struct check_result *r,
-                        struct scores *s) {
-    static struct play p;
-    static struct play_result out;
-    bool batch = def->maker == JUDGE_BATCH_MARGIN;
-    *s = (struct scores){0};
-    for (int k = 0; k < def->n_cases; k++) {
-        case_of(def, d, batch ? PLAY_LIGHT : PLAY_LOAD, k, &p, r->kind);
-        p.ask_always = false;
-        struct play whole = p;
-        dialogue_fresh(d); /* each load gets a process with full CPU time */
-        if (!good_play(d, r, &p, &out)) return false;
-        s->mine += good_of(&whole, &out);
-        s->all += (int64_t)whole.n;
-        for (int i = 0; i < N_RIVALS; i++) {
-            if (lab02_play_local(&whole, batch ? batch_rivals[i] : rivals[i], &out, &d->err)) {
-                d->fault = true;
-                return false;
-            }
-            s->rival[i] += good_of(&whole, &out);
-        }
-        r->cases_right++;
-    }
-    r->kind[0] = '\0';
-    return true;
-}
-
-static void list_scores(const struct check_def *def, const struct scores *s, char *out,
-                        size_t cap) {
-    bool batch = def->maker == JUDGE_BATCH_MARGIN;
-    int n = snprintf(out, cap, "good requests of %lld: yours %lld", (long long)s->all,
-                     (long long)s->mine);
-    for (int i = 0; i < N_RIVALS && n > 0 && (size_t)n < cap; i++)
-        n += snprintf(out + n, cap - (size_t)n, ", %s %lld",
-                      i == N_RIVALS - 1 ? "the course's own"
-                      : batch           ? batch_rivals[i]
-                                        : rivals[i],
-                      (long long)s->rival[i]);
-}
-
-static void judge_goodput(const struct check_def *def, struct dialogue *d, struct check_result *r) {
-    struct scores s;
-    bool batch = def->maker == JUDGE_BATCH_MARGIN;
-    int percent = batch                     ? BATCH_MARGIN_PERCENT
-                  : def->maker == JUDGE_PAR ? PAR_PERCENT
-                                            : MARGIN_PERCENT;
-    if (!take_scores(def, d, r, &s)) return;
-    int64_t best = s.rival[0], own = s.rival[N_RIVALS - 1];
-    if (!batch && s.rival[1] > best) best = s.rival[1];
-    const char *against = batch ? "single" : "the better of static:8 and wait-for-n:8";
-    if (s.mine > 0 && s.mine * 100 >= best * percent) {
-        r->outcome = OUTCOME_EARNED;
-        list_scores(def, &s, r->note, sizeof r->note);
-        size_t n = strlen(r->note);
-        if (s.mine > own)
-            snprintf(r->note + n, sizeof r->note - n, ": it beats the course's own policy");
-        return;
-    }
-    lose(r, "goodput is %.2f times that of %s; %.2f times is asked for",
-         best ? (double)s.mine / (double)best : 0.0, against, percent / 100.0);
-    list_scores(def, &s, r->got, sizeof r->got);
-    snprintf(r->want, sizeof r->want, "at least %lld", (long long)((best * percent + 99) / 100));
 }

@@ -42,6 +42,7 @@ enum lab02_maker {
     MAKE_REGION,
     MAKE_SEARCH, /* a search with the child's own probe */
     MAKE_VIEW,   /* one plan for one view */
+    MAKE_CREATE, /* create() with a good or a bad argument */
     MAKE_N,
     /* for the safety checks: the cases of other makers in turn */
     MAKE_ANY_ANALYSIS = MAKE_N,
@@ -57,7 +58,11 @@ enum lab02_maker {
     JUDGE_BATCH,
     JUDGE_PAR,
     JUDGE_MARGIN,
+    JUDGE_ADMISSION,
+    JUDGE_CHUNKING,
     JUDGE_BATCH_MARGIN,
+    JUDGE_BATCH_WAITS,
+    JUDGE_BATCH_STARTS,
     JUDGE_SEARCH_FINDS,
     JUDGE_SEARCH_TRACE,
     JUDGE_SEARCH_EDGES,
@@ -96,7 +101,7 @@ void lab02_judge_search(const struct check_def *def, struct dialogue *d, struct 
 void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out);
 
 /* rubric.c */
-enum { LAB02_CHECKS = 51 };
+enum { LAB02_CHECKS = 56 };
 extern const struct check_def lab02_checks[LAB02_CHECKS];
 
 #endif

@@ -110,18 +110,91 @@ static void make_load(struct rng *r, int k, struct play *p, bool light) {
     p->kv_blocks = 1500;
 }
 
+/* n requests with Poisson arrivals. */
+static void poisson(struct rng *r, struct play *p, size_t n, double rate_rps, int32_t prompt_lo,
+                    int32_t prompt_hi, int32_t output_lo, int32_t output_hi) {
+    int64_t t = 0;
+    p->n = n;
+    for (size_t i = 0; i < n; i++) {
+        struct play_request *c = &p->request[i];
+        t += rng_exponential_ns(r, (int64_t)(1e9 / rate_rps));
+        *c = (struct play_request){t, between32(r, prompt_lo, prompt_hi),
+                                   between32(r, output_lo, output_hi), 0};
+        c->max_output_tokens = c->output_tokens + between32(r, 0, c->output_tokens / 3);
+    }
+    p->max_running = 64;
+}
+
+/* The cache holds eight prompts. The budget cuts prompts into pieces, so that only admission
+ * decides: who admits into blocks that running requests are going to need computes prompts again
+ * and again. */
+static void make_scarce(struct rng *r, struct play *p) {
+    poisson(r, p, 150, 4.0, 1500, 3000, 60, 140);
+    p->token_budget = 512;
+    p->kv_blocks = 1200;
+}
+
+/* A prompt takes up to half a second, at once or in pieces, and prefill keeps the machine busy for
+ * most of the time. Answers are short, so that few gaps decide their TPOT. */
+static void make_long(struct rng *r, struct play *p) {
+    poisson(r, p, 100, 4.0, 2000, 6000, 10, 60);
+    p->token_budget = 8192;
+    p->kv_blocks = 4000;
+}
+
+/* One group serves a burst before the next one comes, with time to spare. The first request alone,
+ * and then the others, take too long. */
+static void make_bursts(struct rng *r, struct play *p) {
+    enum { BURSTS = 25, GAP_MS = 1200, WIDTH_MS = 8 };
+    for (int b = 0; b < BURSTS; b++) {
+        int32_t n = between32(r, 5, 7);
+        int64_t t = (int64_t)b * GAP_MS * NS_PER_MS;
+        for (int32_t i = 0; i < n; i++) {
+            int32_t out = between32(r, 60, 110);
+            p->request[p->n++] = (struct play_request){t, between32(r, 20, 100), out, out};
+            t += between(r, 0, WIDTH_MS * NS_PER_MS / n);
+        }
+    }
+    p->token_budget = 2048;
+    p->max_running = 64;
+    p->kv_blocks = 1500;
+}
+
+static void make_lone(struct rng *r, struct play *p) {
+    int64_t t = 0;
+    p->n = 100;
+    for (size_t i = 0; i < p->n; i++) {
+        int32_t out = between32(r, 5, 12);
+        t += between(r, 150, 450) * NS_PER_MS;
+        p->request[i] = (struct play_request){t, between32(r, 50, 300), out, out};
+    }
+    p->token_budget = 2048;
+    p->max_running = 64;
+    p->kv_blocks = 1500;
+}
+
 void lab02_make_play(struct rng *rng, enum play_kind which, int k, struct play *out,
                      char kind[CASE_KIND_BYTES]) {
-    static const char *const words[] = {
-        "a cache with room for all", "a cache little larger than the largest request",
-        "one long request among many short ones", "ordinary traffic, a lot of it",
-        "ordinary traffic, little of it"};
+    static const char *const words[] = {"a cache with room for all",
+                                        "a cache little larger than the largest request",
+                                        "one long request among many short ones",
+                                        "ordinary traffic, a lot of it",
+                                        "ordinary traffic, little of it",
+                                        "long prompts and a scarce cache",
+                                        "very long prompts, short answers",
+                                        "bursts of five to seven requests",
+                                        "single short requests, far apart"};
     memset(out, 0, sizeof *out);
     out->group = 8;
     if (which == PLAY_ROOMY) make_roomy(rng, k, out);
     if (which == PLAY_TIGHT) make_tight(rng, k, out);
     if (which == PLAY_CROWD) make_crowd(rng, k, out);
     if (which == PLAY_LOAD || which == PLAY_LIGHT) make_load(rng, k, out, which == PLAY_LIGHT);
+    if (which == PLAY_SCARCE) make_scarce(rng, out);
+    if (which == PLAY_LONG) make_long(rng, out);
+    if (which == PLAY_BURSTS) make_bursts(rng, out);
+    if (which == PLAY_LONE) make_lone(rng, out);
+    out->batch = which == PLAY_LIGHT || which == PLAY_BURSTS || which == PLAY_LONE;
     snprintf(kind, CASE_KIND_BYTES, "%s; %zu request%s", words[which], out->n,
              out->n == 1 ? "" : "s");
 }

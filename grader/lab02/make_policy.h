@@ -6,11 +6,16 @@
 #include "lab02/play.h"
 
 enum play_kind {
-    PLAY_ROOMY, /* the cache never fills up; for ids, budget, positions, prompts in pieces */
-    PLAY_TIGHT, /* the cache holds little more than the largest request */
-    PLAY_CROWD, /* a long request among a stream of short ones */
-    PLAY_LOAD,  /* a few minutes of ordinary traffic, for goodput */
-    PLAY_LIGHT  /* the same for policies that serve one group at a time */
+    PLAY_ROOMY,  /* the cache never fills up; for ids, budget, positions, prompts in pieces */
+    PLAY_TIGHT,  /* the cache holds little more than the largest request */
+    PLAY_CROWD,  /* a long request among a stream of short ones */
+    PLAY_LOAD,   /* a few minutes of ordinary traffic, for goodput */
+    PLAY_LIGHT,  /* the same for policies that serve one group at a time */
+    PLAY_SCARCE, /* long prompts, and a cache for a few of them: what is preempted costs its prompt
+                  */
+    PLAY_LONG,   /* prompts of many iterations' worth, short answers, a cache with room for all */
+    PLAY_BURSTS, /* groups of five to seven that arrive within 8 ms */
+    PLAY_LONE    /* short requests that never meet another one */
 };
 
 /* Makes play k of a check; small plays come first. `kind` gets the kind of play, in words. */

@@ -305,6 +305,15 @@ static void curve_wants(const struct lab02_case *c, struct wants *w) {
         next_name(w, "region", lab02_oracle_region(p, c->n_points, c->at), regions, 3);
 }
 
+static void create_wants(const struct lab02_case *c, struct wants *w) {
+    /* a number of 1 or more for learner-batch, nothing for learner */
+    bool number = c->arg[0] >= '1' && c->arg[0] <= '9';
+    for (const char *p = c->arg; *p; p++) number &= *p >= '0' && *p <= '9';
+    bool good = c->batch ? number : !c->arg[0];
+    next(w, "a state is returned", SLOT_INT, good);
+    if (!good) next(w, "the error has a text", SLOT_INT, 1);
+}
+
 void lab02_oracle(const struct lab02_case *c, struct want *wants) {
     static const char *const classes[] = {"complete", "shed", "truncated", "broken"};
     size_t n = lab02_case_slots(c);
@@ -339,6 +348,9 @@ void lab02_oracle(const struct lab02_case *c, struct want *wants) {
     case FN_SATURATION:
     case FN_REGION:
         curve_wants(c, &w);
+        break;
+    case FN_CREATE:
+        create_wants(c, &w);
         break;
     default:
         break;

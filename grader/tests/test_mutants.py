@@ -30,7 +30,8 @@ LABS = {
             "capacity.c": "slo.limits,slo.infinite,slo.not_computable,slo.knee,slo.saturation,slo.regions,"
                           "slo.search_finds,slo.search_edges,slo.search_fails,slo.search_trace",
             "policy.c": "quality.keeps_rules,quality.keeps_cache,quality.starves_nobody,"
-                        "quality.refuses_impossible,quality.batch_promises,slo.batch_margin,slo.goodput_margin"}),
+                        "quality.refuses_impossible,quality.batch_promises,quality.create_arguments,slo.batch_margin,"
+                        "slo.batch_waits,slo.batch_starts,slo.goodput_margin,slo.goodput_admission,slo.goodput_chunking"}),
     "04": ("solutions/04_serving", 64,
            {"kv_blocks.c": "quality.kv_count,quality.kv_order,quality.kv_share,quality.kv_evict",
             "engine_step.c": "quality.tokens,quality.chunks,quality.preempt,quality.prefix,quality.cancel,"

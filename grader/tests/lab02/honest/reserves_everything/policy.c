@@ -1,6 +1,6 @@
 /* Another right policy: strictly first come, first served. An admitted request gets blocks for all
- * its possible tokens, so that no request is ever preempted. Asked before each iteration. Groups
- * start at once, however few requests wait. */
+ * its possible tokens, so that no request is ever preempted. Asked before each iteration. A group
+ * that isn't full waits for 25 ms. */
 #include "sched/policy.h"
 
 #include <stdlib.h>
@@ -41,6 +41,12 @@ static int decide(void *state, const struct policy_view *v, struct policy_plan *
         p->actions[p->n_actions].reason = "longer than the whole cache";
         p->n_actions++;
     }
+    int64_t leaves_ns = v->n_waiting ? v->waiting[0].arrival_ns + 25000000 : 0;
+    if (m->group && v->n_running == 0 && v->n_waiting > 0 && v->n_waiting < (size_t)m->group &&
+        !v->arrivals_ended && v->now_ns < leaves_ns) {
+        p->valid_until_ns = leaves_ns;
+        return 0;
+    }
     /* decodes first: they are short */
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < v->n_running; i++) {
@@ -70,10 +76,21 @@ static int decide(void *state, const struct policy_view *v, struct policy_plan *
     return 0;
 }
 
+static void *begin_group(const char *arg, struct err *e) {
+    struct mine *m = NULL;
+    char *end;
+    long n = strtol(arg, &end, 10);
+    if (*arg && !*end && n > 0 && n < 100000) m = calloc(1, sizeof *m);
+    if (m)
+        m->group = (int)n;
+    else
+        err_set(e, "a group needs a size");
+    return m;
+}
+
 static void *begin(const char *arg, struct err *e) {
-    struct mine *m = calloc(1, sizeof *m);
-    (void)e;
-    if (m) m->group = arg[0] ? (int)strtol(arg, NULL, 10) : 0;
+    struct mine *m = *arg ? NULL : calloc(1, sizeof *m);
+    if (!m) err_set(e, "no argument, please");
     return m;
 }
 
@@ -83,6 +100,6 @@ const struct policy_ops *policy_learner(void) {
 }
 
 const struct policy_ops *policy_learner_batch(void) {
-    static const struct policy_ops mine = {"learner-batch", begin, decide, free};
+    static const struct policy_ops mine = {"learner-batch", begin_group, decide, free};
     return &mine;
 }

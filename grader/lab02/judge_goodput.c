@@ -1,0 +1,183 @@
+/* judge_goodput.c: judges a policy by the requests that it serves within their limits, compared
+ * with named policies on the same workload. Each check has a workload on which one idea decides:
+ * joining a running batch, looking at the cache before admission, prompts in pieces, waiting for a
+ * group. See judge_policy.h and make_policy.h.
+ */
+#include "lab02/judge_policy.h"
+#include "lab02/make_policy.h"
+#include "lab02/oracle.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_RIVALS = 5 };
+
+static const struct bar {
+    enum lab02_maker maker;
+    enum play_kind plays;
+    struct point_limits limits; /* of a good request */
+    int percent;                /* of the best of the first n_best rivals */
+    size_t n_best;
+    const char *best; /* these, in words */
+    const char *rivals[MAX_RIVALS];
+    const char *own; /* the course's own policy, which is shown and not asked for */
+} bars[] = {
+    {JUDGE_PAR,
+     PLAY_LOAD,
+     {2000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
+     100,
+     2,
+     "the better of static:8 and wait-for-n:8",
+     {"static:8", "wait-for-n:8", "continuous", "chunked"},
+     "reference"},
+    {JUDGE_MARGIN,
+     PLAY_LOAD,
+     {2000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
+     125,
+     2,
+     "the better of static:8 and wait-for-n:8",
+     {"static:8", "wait-for-n:8", "continuous", "chunked"},
+     "reference"},
+    {JUDGE_ADMISSION,
+     PLAY_SCARCE,
+     {5000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
+     80,
+     2,
+     "the better of continuous and chunked",
+     {"continuous", "chunked", "static:8"},
+     "reference"},
+    {JUDGE_CHUNKING,
+     PLAY_LONG,
+     {10000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
+     125,
+     3,
+     "the best of continuous, chunked and static:8",
+     {"continuous", "chunked", "static:8"},
+     "reference"},
+    {JUDGE_BATCH_MARGIN,
+     PLAY_LIGHT,
+     {2000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
+     110,
+     1,
+     "single",
+     {"single", "static:8", "wait-for-n:8", "wait-for-time:50,8"},
+     "reference-batch:8"},
+    {JUDGE_BATCH_WAITS,
+     PLAY_BURSTS,
+     {400 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
+     150,
+     2,
+     "the better of static:8 and wait-for-n:8",
+     {"static:8", "wait-for-n:8", "single"},
+     "reference-batch:8"},
+    {JUDGE_BATCH_STARTS,
+     PLAY_LONE,
+     {50 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
+     95,
+     1,
+     "single",
+     {"single", "wait-for-time:50,8", "wait-for-n:8"},
+     "reference-batch:8"},
+};
+enum { N_BARS = sizeof bars / sizeof *bars };
+
+/* What a policy reached on all plays of a check. */
+struct score {
+    int64_t good;
+    int64_t late, slow; /* requests that missed the limit on TTFT; those that missed only TPOT's */
+    int64_t preemptions;
+};
+
+struct scores {
+    int64_t all;
+    struct score mine, rival[MAX_RIVALS], own;
+};
+
+static void add_score(struct score *s, const struct bar *bar, const struct play *p,
+                      const struct play_result *out) {
+    struct operating_point point;
+    lab02_oracle_measure(out->record, p->n, 0, p->request[p->n - 1].arrival_ns + 1, &bar->limits,
+                         &point);
+    s->good += point.good;
+    s->preemptions += out->preemptions;
+    for (size_t i = 0; i < p->n; i++) {
+        struct point_intervals t;
+        lab02_oracle_point_intervals(&out->record[i], &t);
+        if (t.ttft_ns >= bar->limits.ttft_below_ns)
+            s->late++;
+        else if (t.tpot_ns >= bar->limits.tpot_below_ns)
+            s->slow++;
+    }
+}
+
+/* Plays all workloads. False when a violation, or a grader fault, has settled the check. */
+static bool take_scores(const struct check_def *def, const struct bar *bar, struct dialogue *d,
+                        struct check_result *r, struct scores *s) {
+    static struct play p;
+    static struct play_result out;
+    *s = (struct scores){0};
+    for (int k = 0; k < def->n_cases; k++) {
+        struct rng rng;
+        rng_seed(&rng, case_sequence(d->seed, def->id, k));
+        lab02_make_play(&rng, bar->plays, k, &p, r->kind);
+        struct play whole = p; /* a violation shrinks p */
+        dialogue_fresh(d);     /* each workload gets a process with full CPU time */
+        if (!lab02_play_well(d, r, &p, &out)) return false;
+        add_score(&s->mine, bar, &whole, &out);
+        s->all += (int64_t)whole.n;
+        for (size_t i = 0; i <= MAX_RIVALS; i++) {
+            const char *name = i < MAX_RIVALS ? bar->rivals[i] : bar->own;
+            if (!name) continue;
+            if (lab02_play_local(&whole, name, &out, &d->err)) {
+                d->fault = true;
+                return false;
+            }
+            add_score(i < MAX_RIVALS ? &s->rival[i] : &s->own, bar, &whole, &out);
+        }
+        r->cases_right++;
+    }
+    r->kind[0] = '\0';
+    return true;
+}
+
+static void list_scores(const struct bar *bar, const struct scores *s, char *out, size_t cap) {
+    int n = snprintf(out, cap, "good requests of %lld: yours %lld", (long long)s->all,
+                     (long long)s->mine.good);
+    for (size_t i = 0; i < MAX_RIVALS && bar->rivals[i] && n > 0 && (size_t)n < cap; i++)
+        n += snprintf(out + n, cap - (size_t)n, ", %s %lld", bar->rivals[i],
+                      (long long)s->rival[i].good);
+    if (n > 0 && (size_t)n < cap)
+        snprintf(out + n, cap - (size_t)n, ", the course's own %lld", (long long)s->own.good);
+}
+
+void lab02_judge_goodput(const struct check_def *def, struct dialogue *d, struct check_result *r) {
+    struct scores s;
+    const struct bar *bar = bars;
+    while (bar < bars + N_BARS - 1 && (int)bar->maker != def->maker) bar++;
+    if (!take_scores(def, bar, d, r, &s)) return;
+    int64_t best = 0;
+    for (size_t i = 0; i < bar->n_best; i++)
+        if (s.rival[i].good > best) best = s.rival[i].good;
+    if (s.mine.good > 0 && s.mine.good * 100 >= best * bar->percent) {
+        r->outcome = OUTCOME_EARNED;
+        list_scores(bar, &s, r->note, sizeof r->note);
+        size_t n = strlen(r->note);
+        if (s.mine.good > s.own.good)
+            snprintf(r->note + n, sizeof r->note - n, ": it beats the course's own policy");
+        return;
+    }
+    lab02_lose(
+        r,
+        "goodput is %.2f times that of %s; %.2f times is asked for. The first token was too "
+        "late (%lld ms) for %lld requests, the others too slow (%lld ms each) for %lld; %lld "
+        "preemptions, the course's own policy has %lld",
+        best ? (double)s.mine.good / (double)best : 0.0, bar->best, bar->percent / 100.0,
+        (long long)(bar->limits.ttft_below_ns / NS_PER_MS), (long long)s.mine.late,
+        (long long)(bar->limits.tpot_below_ns / NS_PER_MS), (long long)s.mine.slow,
+        (long long)s.mine.preemptions, (long long)s.own.preemptions);
+    list_scores(bar, &s, r->got, sizeof r->got);
+    snprintf(r->want, sizeof r->want, "at least %lld",
+             (long long)((best * bar->percent + 99) / 100));
+}

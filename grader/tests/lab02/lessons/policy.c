@@ -1,0 +1,4 @@
+/* The policy that misses nothing.
+ * loses: 
+ * reaches: 16
+ */
