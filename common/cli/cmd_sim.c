@@ -96,6 +96,7 @@ int sim_run(const struct sim_flags *f) {
         s.run.ended = on_outcome;
     }
     s.run.progress = on_progress;
+    if (f->plans) s.run.watch = sim_print_plans;
     s.run.ctx = &w;
     if (!rc) rc = run_and_print(f, &s, &w);
     recorder_free(w.recorder);

@@ -98,6 +98,9 @@ static const struct option_flag TABLE[] = {
                 "every request as a record, for `servelab record check`", .only = SIM_RUN),
     OPTION_SWITCH(T, per_request, "per-request",
                   "a line (or JSON object) a request; the default up to 20", .only = SIM_RUN),
+    OPTION_SWITCH(T, plans, "plans",
+                  "each plan of the policy: who runs, with how many tokens and blocks, who waits",
+                  .only = SIM_RUN),
     OPTION_SWITCH(T, json, "json", "the same as JSON, units in the keys"),
     {0}};
 #undef T
@@ -107,6 +110,7 @@ static const struct option_rule RULES[] = {{OPTION_EXCLUDE, {"trace", "arrivals-
                                            {OPTION_EXCLUDE, {"cost", "model", "setup-ms"}},
                                            {OPTION_EXCLUDE, {"cost", "model", "per-request-ms"}},
                                            {OPTION_EXCLUDE, {"rate-rps", "time-scale"}},
+                                           {OPTION_EXCLUDE, {"plans", "json", "servers"}},
                                            {OPTION_NEEDS, {"trace", "trace-format"}},
                                            {OPTION_NEEDS, {"trace-format", "trace"}},
                                            {OPTION_NEEDS, {"time-scale", "trace"}},

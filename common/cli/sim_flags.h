@@ -35,7 +35,7 @@ struct sim_flags {
     double usd_per_gpu_hour, reserve_fraction;
 
     const char *records;
-    bool json, per_request;
+    bool json, per_request, plans;
 
     const char *rates, *policies, *out;
     long long jobs;

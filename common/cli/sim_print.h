@@ -69,4 +69,8 @@ cJSON *sweep_json(const struct sweep_report *r);
 /* A small plot for a terminal. */
 void print_sweep_plot(const struct sweep *s);
 
+/* A policy that prints each plan of `policy` and then returns it, for run_spec.watch. One at a
+ * time. (sim_plans.c) */
+const struct policy_ops *sim_print_plans(const struct policy_ops *policy);
+
 #endif

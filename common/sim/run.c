@@ -81,7 +81,8 @@ static struct fleet *make_fleet(const struct run_spec *spec, struct keeper *k, s
     const char *arg;
     const struct policy_ops *policy = policy_find(spec->policy, &arg, e);
     if (!policy) return NULL;
-    struct sim_config c = {.policy = policy,
+    struct sim_config c = {.policy = spec->watch ? spec->watch(policy) : policy,
+                           .ask_always = spec->watch != NULL,
                            .cost = spec->cost,
                            .kv_blocks = spec->kv_blocks,
                            .token_budget = spec->token_budget,

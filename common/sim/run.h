@@ -33,6 +33,10 @@ struct run_spec {
     sim_outcome_fn *ended;
     void (*progress)(void *ctx, int64_t requests);
     void *ctx;
+
+    /* Makes the policy that is asked of the one that is named, for a caller that wants to see its
+     * plans: it is asked before every iteration then. NULL: the named one is asked. */
+    const struct policy_ops *(*watch)(const struct policy_ops *policy);
 };
 enum { RUN_PROGRESS_EVERY = 4096 };
 

@@ -22,6 +22,7 @@ enum {
     SCRIPT_BYTES = 16384,
     MAX_INTERMEDIATE = 32 * 1024 * 1024, /* the preprocessed headers have 150 kB */
     MAX_GLOBALS = 256,
+    MAX_WARNINGS = 64 * 1024, /* bytes; some are shown */
     COMPILE_CPU_S = 10, /* for each process; the reference takes a tenth of a second per file */
     COMPILE_WALL_MS = 60000, /* all files together; high, so that a busy machine costs no points:
                                 COMPILE_CPU_S ends a compiler bomb long before */
@@ -183,15 +184,24 @@ static void stem(char *out, size_t cap, const char *name) {
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* Preprocesses once for both builds, so that a submission can't tell the builds apart. -w: warnings
- * are for the learner's own compiler run; thousands of warnings are not a failure. */
+/* Preprocesses once for both builds, so that a submission can't tell the builds apart. Warnings
+ * come from a run of their own (build_warnings): thousands of them are not a failure. Where the
+ * compiler can, local variables without an initial value are filled with 0xfe, so that a result
+ * doesn't depend on what the stack held. */
 static int compile_all(const struct sandbox *sb, const struct lab *lab, const struct workplace *w,
                        bool sanitised, struct err *e) {
     static const char cc[] = "gcc -std=gnu17 -w -fmax-errors=5 -fno-diagnostics-show-caret "
                              "-fdiagnostics-color=never";
+    static const char warn[] =
+        "gcc -std=gnu17 -O1 -Wall -Wextra -Wno-unused-parameter -fanalyzer -fpreprocessed -S "
+        "-fdiagnostics-path-format=none -fno-diagnostics-show-caret "
+        "-fdiagnostics-color=never";
     char *script = calloc(1, SCRIPT_BYTES);
     if (!script) return err_set(e, "no memory");
-    bool fits = append(script, "O='%s'\n: >$O/started\n", w->out);
+    bool fits = append(script,
+                       "O='%s'\n: >$O/started\nF=-ftrivial-auto-var-init=pattern\n"
+                       "gcc $F -E -x c /dev/null >/dev/null 2>&1 || F=\n",
+                       w->out);
     for (size_t i = 0; i < lab->n_files; i++) {
         char s[64];
         if (!lab->files[i].code || w->file[i].state != FILE_OK) continue;
@@ -199,7 +209,7 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
         fits = append(
             script,
             "( %s -D_GNU_SOURCE -U_FORTIFY_SOURCE -I'%s' -MD -MF $O/%s.d -E -o $O/%s.i %s.c && "
-            "%s -O1 -fpreprocessed -S -o $O/%s.s $O/%s.i && gcc -c -o $O/%s.o $O/%s.s "
+            "%s $F -O1 -fpreprocessed -S -o $O/%s.s $O/%s.i && gcc -c -o $O/%s.o $O/%s.s "
             ") 2>$O/%s.err &\n",
             cc, w->given, s, s, s, cc, s, s, s, s, s);
     }
@@ -209,10 +219,18 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
         if (!lab->files[i].code || w->file[i].state != FILE_OK) continue;
         stem(s, sizeof s, lab->files[i].name);
         fits = append(script,
-                      "test -f $O/%s.o && %s -O1 -g1 -fno-omit-frame-pointer "
+                      "test -f $O/%s.o && %s $F -O1 -g1 -fno-omit-frame-pointer "
                       "-fsanitize=address,undefined -fno-sanitize-recover=all -fpreprocessed -c "
                       "-o $O/%s.asan.o $O/%s.i 2>/dev/null &\n",
                       s, cc, s, s);
+    }
+    for (size_t i = 0; i < lab->n_files; i++) {
+        char s[64];
+        if (!lab->files[i].code || w->file[i].state != FILE_OK) continue;
+        stem(s, sizeof s, lab->files[i].name);
+        fits = append(
+            script, "test -f $O/%s.o && %s -o /dev/null $O/%s.i 2>&1 | head -c %d >$O/%s.warn &\n",
+            s, warn, s, MAX_WARNINGS, s);
     }
     fits = fits && append(script, "wait\n");
     INVARIANT(fits);

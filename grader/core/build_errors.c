@@ -26,10 +26,10 @@ static void source_line(const struct workplace *w, const char *source, int numbe
 }
 
 /* "intervals.c:12:5: error: text" for this source: the line number, and where the text begins. */
-static const char *error_text(const char *line, size_t n, const char *source, int *number) {
+static const char *text_after(const char *line, size_t n, const char *source,
+                              const char *const marks[2], int *number) {
     size_t len = strlen(source);
     if (n <= len || memcmp(line, source, len) || line[len] != ':') return NULL;
-    static const char *const marks[] = {": error: ", ": fatal error: "};
     for (size_t i = 0; i < 2; i++) {
         const char *at = memmem(line, n, marks[i], strlen(marks[i]));
         if (!at) continue;
@@ -55,6 +55,58 @@ static int error_elsewhere(const char *text, size_t n, const char *source, int *
     const char *stop = memchr(error, '\n', (size_t)(end - error));
     text_clean(first, cap, error, (size_t)((stop ? stop : end) - error));
     return 1;
+}
+
+static const char *error_text(const char *line, size_t n, const char *source, int *number) {
+    static const char *const marks[] = {": error: ", ": fatal error: "};
+    return text_after(line, n, source, marks, number);
+}
+
+/* Of the analyzer's findings only one kind counts, and only where it has a name for the variable:
+ * the others are too often wrong. */
+static bool is_believed(const char *text, size_t n) {
+    static const char unwritten[] = "use of uninitialized value '";
+    if (!memmem(text, n, "[-Wanalyzer-", 12)) return true;
+    size_t k = strlen(unwritten);
+    if (n <= k || memcmp(text, unwritten, k)) return false;
+    const char *end = memchr(text + k, '\'', n - k);
+    for (const char *p = text + k; end && p < end; p++)
+        if (*p == '<' || *p == '(' || *p == ' ') return false;
+    return end && text[k] != '*';
+}
+
+/* Adds one line a warning, without the option's name at its end. */
+static void add_warning(const char *source, int number, const char *text, size_t n, char *out,
+                        size_t cap) {
+    char line[240], start[80];
+    const char *option = memmem(text, n, " [-W", 4), *weakness = memmem(text, n, " [CWE", 5);
+    if (option) n = (size_t)(option - text);
+    if (weakness && (size_t)(weakness - text) < n) n = (size_t)(weakness - text);
+    snprintf(start, sizeof start, "%s:%d: ", source, number);
+    text_clean(line, sizeof line, text, n);
+    const char *same = strstr(out, start);
+    if (same && (strstr(same, "uninitialized") || !strcmp(same + strlen(start), line))) return;
+    if (strlen(out) + strlen(start) + strlen(line) + 2 < cap)
+        text_append(out, cap, "%s%s%s", out[0] ? "\n" : "", start, line);
+}
+
+void build_warnings(const struct workplace *w, const char *source, const char *suffix, char *out,
+                    size_t cap) {
+    static const char *const marks[] = {": warning: ", ": warning: "};
+    char name[64];
+    size_t n = 0;
+    snprintf(name, sizeof name, "%.*s%s", (int)(strrchr(source, '.') - source), source, suffix);
+    char *text = collect_read(w->out, name, MAX_ERROR_BYTES, &n);
+    for (const char *p = text; p && p < text + n;) {
+        const char *end = memchr(p, '\n', (size_t)(text + n - p));
+        size_t len = end ? (size_t)(end - p) : (size_t)(text + n - p);
+        int at = 0;
+        const char *said = text_after(p, len, source, marks, &at);
+        size_t left = said ? (size_t)(p + len - said) : 0;
+        if (said && is_believed(said, left)) add_warning(source, at, said, left, out, cap);
+        p += len + 1;
+    }
+    free(text);
 }
 
 void build_errors(const struct workplace *w, const char *source, struct collected *c) {

@@ -10,6 +10,11 @@
  * further errors. */
 void build_errors(const struct workplace *w, const char *source, struct collected *c);
 
+/* Appends a line "FILE:LINE: TEXT" for each warning about `source` in the compiler's output, which
+ * is the file out/ + source's name without its end + suffix. What doesn't fit is left out. */
+void build_warnings(const struct workplace *w, const char *source, const char *suffix, char *out,
+                    size_t cap);
+
 /* For a failed linker. Marks the submission's files with the reason (most likely two files define
  * one name). If the grader is at fault: -1 with *e. */
 int build_link_errors(const struct lab *lab, struct workplace *w, const struct sandbox_run *run,

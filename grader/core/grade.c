@@ -2,9 +2,12 @@
 #include "core/grade.h"
 
 #include "core/build.h"
+#include "core/build_errors.h"
 #include "core/collect.h"
 #include "core/run_check.h"
 
+#include "base/clock.h"
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <signal.h>
@@ -69,17 +72,27 @@ bool grade_chosen(const char *check, const struct check_def *def) {
     return check == NULL;
 }
 
+/* A dimension or a check with a similar name. */
+static const char *nearest_check(const struct lab *lab, const char *text) {
+    const char *names[DIM_N + 128];
+    size_t n = 0;
+    for (enum dimension d = 0; d < DIM_N; d++) names[n++] = dimension_name(d);
+    for (size_t i = 0; i < lab->n_checks && n < DIM_N + 128; i++) names[n++] = lab->checks[i].id;
+    return nearest_name(text, names, n);
+}
+
 /* -1 when an item chooses no check: a typing error must not look like a pass. */
 static int check_choice(const struct lab *lab, const char *check, struct err *e) {
     for (const char *p = check; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
         size_t n = strcspn(p, ","), i = 0;
         char shown[80];
         while (i < lab->n_checks && !item_chooses(p, n, &lab->checks[i])) i++;
+        text_clean(shown, sizeof shown, p, n);
         if (i == lab->n_checks)
             return err_at(e, 0, "--check",
-                          "lab %s has no check '%s' (CHECK= with make); `build/bin/servelab grade "
-                          "%s --list` shows them",
-                          lab->number, text_clean(shown, sizeof shown, p, n), lab->number);
+                          "lab %s has no check '%s' (CHECK= with make); did you mean '%s'? "
+                          "`build/bin/servelab grade %s --list` shows them",
+                          lab->number, shown, nearest_check(lab, shown), lab->number);
     }
     return 0;
 }
@@ -157,8 +170,7 @@ static bool meets_prerequisites(const struct lab *lab, const struct check_def *d
         r->outcome = ours ? OUTCOME_GRADER_FAULT : OUTCOME_NOT_RUN;
         snprintf(r->message, sizeof r->message,
                  ours ? "builds on %s checks that could not be graded"
-                      : "counts once half of the %s points are earned: code that does nothing is "
-                        "safe too",
+                      : "locked until half of the %s points are earned",
                  dimension_name(d));
         return false;
     }
@@ -192,6 +204,20 @@ static int make_plan(const struct grade_options *o, struct plan *p, struct err *
     return 0;
 }
 
+/* A quantity that is wrong already in an earlier check is said to be the cause. */
+static void fill_cause(struct check_result *all, size_t i) {
+    struct check_result *r = &all[i];
+    char text[sizeof r->message];
+    if (r->outcome != OUTCOME_LOST || !r->wrong[0]) return;
+    for (size_t k = 0; k < i; k++) {
+        if (all[k].outcome != OUTCOME_LOST || strcmp(all[k].wrong, r->wrong)) continue;
+        snprintf(text, sizeof text, "follows from %s, most likely: %s is wrong there, too. %.180s",
+                 all[k].id, r->wrong, r->message);
+        memcpy(r->message, text, sizeof text);
+        return;
+    }
+}
+
 static void run_all(const struct grade_options *o, const struct plan *p, const struct grading *g,
                     struct check_result *all) {
     const struct lab *lab = o->lab;
@@ -207,7 +233,10 @@ static void run_all(const struct grade_options *o, const struct plan *p, const s
                                    .section = def->section};
         if (!p->run[i]) continue;
         if (o->progress) o->progress(def->id, done++, total);
+        int64_t began_ns = clock_monotonic_ns();
         if (meets_prerequisites(lab, def, all, r)) run_one_check(g, def, r);
+        r->took_ms = (clock_monotonic_ns() - began_ns) / NS_PER_MS;
+        fill_cause(all, i);
         fill_rerun(o, r);
         fill_hint(o, def, r);
     }
@@ -243,6 +272,14 @@ static void list_problems(const struct lab *lab, const struct workplace *w,
             text_append(v->problem, sizeof v->problem, "%s%s", v->problem[0] ? "\n" : "",
                         c->message);
     }
+}
+
+static void list_warnings(const struct lab *lab, const struct workplace *w,
+                          struct grade_verdict *v) {
+    for (size_t i = 0; i < lab->n_files; i++)
+        if (w->file[i].state == FILE_OK)
+            build_warnings(w, lab->files[i].name, lab->files[i].code ? ".warn" : ".err",
+                           v->warnings, sizeof v->warnings);
 }
 
 static int grade_on_card(struct grade_options *o, const struct workplace *w,
@@ -295,6 +332,7 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     }
     v->attempted = was_attempted(o->lab, w, &plan, all);
     list_problems(o->lab, w, v);
+    list_warnings(o->lab, w, v);
     keep_chosen(o, all, v);
     all = NULL;
     rc = 0;

@@ -14,6 +14,14 @@ void hidden_case_release(struct hidden_case *h) {
     memset(h, 0, sizeof *h);
 }
 
+void want_as_if(struct want *w, int64_t value, const char *text) {
+    for (size_t i = 0; i < sizeof w->as_if / sizeof *w->as_if && value != w->value; i++)
+        if (!w->as_if[i].text) {
+            w->as_if[i] = (struct as_if){value, text};
+            return;
+        }
+}
+
 void evidence_say(struct evidence *out, enum outcome outcome, const char *fmt, ...) {
     char text[sizeof out->message];
     va_list ap;

@@ -33,7 +33,16 @@ struct want {
     int index;                /* 1.. for an element of a list: "gap 3"; 0 otherwise */
     const char *const *names; /* for an enumeration: the names of its values; otherwise NULL */
     int n_names;
+    /* values that a known mistake gives, each with the mistake in words after "this is what you get
+     * if "; a text of NULL ends the list */
+    struct as_if {
+        int64_t value;
+        const char *text;
+    } as_if[3];
 };
+
+/* Adds one, unless the list is full or the value is the right one. */
+void want_as_if(struct want *w, int64_t value, const char *text);
 
 enum { CASE_KIND_BYTES = 160 };
 
@@ -45,6 +54,7 @@ struct hidden_case {
     char kind[CASE_KIND_BYTES]; /* in words, without values; shown with any seed: "an answer of one
                                    token" */
     char input[1200];           /* the case's values; shown with a practice seed only */
+    const char *function;       /* of the submission that is asked; NULL: the first word of input */
 };
 void hidden_case_release(struct hidden_case *h);
 

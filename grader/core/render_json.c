@@ -57,6 +57,7 @@ int render_json(const struct grade_verdict *v, FILE *out) {
     add_totals(root, t);
     cJSON_AddNumberToObject(root, "exit_status", verdict_exit_status(v));
     add_text(root, "problem", v->problem);
+    add_text(root, "warnings", v->warnings);
     cJSON *dimensions = cJSON_AddArrayToObject(root, "dimensions");
     for (int d = 0; d < DIM_N; d++) {
         cJSON *o = cJSON_CreateObject();

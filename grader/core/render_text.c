@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { DETAILED = 5, FEW_CHECKS = 3, BAR = 30 };
+enum { DETAILED = 5, FEW_CHECKS = 3, FEW_LINES = 20, BAR = 30 };
 
 struct style {
     const char *bold, *dim, *red, *green, *off;
@@ -47,6 +47,12 @@ static void print_block(const char *label, const char *text, FILE *out) {
     fputc('\n', out);
 }
 
+static int count_lines(const char *text) {
+    int n = 1;
+    for (const char *p = text; (p = strchr(p, '\n')); p++) n++;
+    return n;
+}
+
 static void print_failure(const struct check_result *c, bool detailed, bool in_full,
                           const struct style *s, FILE *out) {
     fprintf(out, "\n  %s%s%s  %s  %s(%d point%s)%s\n", s->red, c->id, s->off, c->title, s->dim,
@@ -54,7 +60,7 @@ static void print_failure(const struct check_result *c, bool detailed, bool in_f
     print_block("", c->message, out);
     if (!detailed) return;
     print_block("case", c->kind, out);
-    if (in_full) print_block("input", c->input, out);
+    if (in_full || count_lines(c->input) <= FEW_LINES) print_block("input", c->input, out);
     print_block("got", c->got, out);
     print_block("want", c->want, out);
     if (in_full) print_block("printed", c->printed, out);
@@ -107,6 +113,28 @@ static void print_problem(const struct grade_verdict *v, const struct style *s, 
     }
 }
 
+static void print_warnings(const struct grade_verdict *v, const struct style *s, FILE *out) {
+    if (!v->warnings[0]) return;
+    fprintf(out, "\n  %sThe compiler warns%s\n", s->bold, s->off);
+    for (const char *p = v->warnings; *p;) {
+        size_t n = strcspn(p, "\n");
+        fprintf(out, "    %.*s\n", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
+static void print_slow(const struct grade_verdict *v, FILE *out) {
+    enum { SLOW_MS = 1000 };
+    bool any = false;
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->checks[i].took_ms < SLOW_MS) continue;
+        fprintf(out, "%s%s %.1f s", any ? ", " : "\n  Took longer than a second: ", v->checks[i].id,
+                (double)v->checks[i].took_ms / 1000);
+        any = true;
+    }
+    if (any) fputc('\n', out);
+}
+
 static void print_frame(const struct grade_verdict *v, const struct style *s, FILE *out) {
     fprintf(out, "\n%sgrader %s, ", s->dim, GRADER_VERSION);
     if (v->practice)
@@ -143,6 +171,7 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
     print_total_line(v, s, out);
     print_dimensions(v, s, out);
     print_problem(v, s, out);
+    print_warnings(v, s, out);
     for (size_t i = 0; i < v->n; i++) {
         enum outcome o = v->checks[i].outcome;
         if (o == OUTCOME_LOST || o == OUTCOME_GRADER_FAULT) {
@@ -156,6 +185,7 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
         fprintf(out, "\n  Details are shown for the first %d; CHECK=name shows any other.\n",
                 DETAILED);
     print_not_run(v, s, out);
+    print_slow(v, out);
     for (size_t i = 0; i < v->n; i++)
         if (v->checks[i].note[0]) fprintf(out, "\n  %s: %s\n", v->checks[i].id, v->checks[i].note);
     if (verdict_exit_status(v) == 0 && !v->partial)

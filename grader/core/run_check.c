@@ -101,17 +101,54 @@ static void append_slot(char *dst, size_t cap, const struct want *w, int64_t v, 
     text_append(dst, cap, "%s%s%s %s", dst[0] ? ", " : "", w->name, index, value);
 }
 
-/* Writes the first wrong slots to got and want, in the same order. */
+/* "queue_delay" of "queue_delay.ns" and "queue_delay_ns", "ttft" of "ttft_p99.infinite". */
+static void quantity_of(const char *slot, char *out, size_t cap) {
+    snprintf(out, cap, "%.*s", (int)strcspn(slot, "."), slot);
+    static const char *const ends[] = {"_p99", "_p50", "_ns"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t n = strlen(out), k = strlen(ends[i]);
+        if (n > k && !strcmp(out + n - k, ends[i])) out[n - k] = '\0';
+    }
+}
+
+/* What a wrong value says about its cause, or NULL. Units are seen for times only; the poison of
+ * outputs (0xa5) and of local variables (0xfe) in any slot. */
+static const char *cause_of(const struct want *w, int64_t got) {
+    static const int64_t unit[] = {1000, 1000000, 1000000000};
+    static const char *const units[] = {
+        "the result is in microseconds, not in nanoseconds",
+        "the result is in milliseconds, not in nanoseconds",
+        "the result is in seconds, not in nanoseconds",
+    };
+    for (size_t i = 0; i < sizeof w->as_if / sizeof *w->as_if && w->as_if[i].text; i++)
+        if (w->as_if[i].value == got) return w->as_if[i].text;
+    if (got == (int64_t)UINT64_C(0xa5a5a5a5a5a5a5a5) || got == (int32_t)0xa5a5a5a5 ||
+        (w->names && got == 0xa5))
+        return "nothing is written to this output";
+    if (got == (int64_t)UINT64_C(0xfefefefefefefefe) || got == (int32_t)0xfefefefe)
+        return "it comes from a local variable that was never written";
+    for (size_t i = 0; w->is_ns && i < sizeof unit / sizeof *unit; i++)
+        if (w->value >= 10 * unit[i] && got >= w->value / unit[i] && got <= w->value / unit[i] + 1)
+            return units[i];
+    if (w->is_ns && got != 0 && got == -w->value) return "start and end are swapped";
+    return NULL;
+}
+
+/* Writes the first wrong slots to got and want, in the same order, and the cause, if the first of
+ * them that has one shows it, to the message's second sentence. */
 static void describe_difference(const struct hidden_case *h, const int64_t *got,
-                                struct check_result *r) {
+                                struct check_result *r, const char **cause) {
     enum { SHOWN = 2 };
     int wrong = 0;
     r->got[0] = r->want[0] = '\0';
+    *cause = NULL;
     for (size_t i = 0; i < h->n_wants; i++) {
         const struct want *w = &h->wants[i];
         if (slot_right(w, got[i]) || wrong++ >= SHOWN) continue;
         append_slot(r->got, sizeof r->got, w, got[i], false);
         append_slot(r->want, sizeof r->want, w, w->value, true);
+        if (!*cause) *cause = cause_of(w, got[i]);
+        if (wrong == 1) quantity_of(w->name, r->wrong, sizeof r->wrong);
     }
 }
 
@@ -120,6 +157,30 @@ static void describe_difference(const struct hidden_case *h, const int64_t *got,
 static void case_failed(struct session *s, const struct hidden_case *h) {
     snprintf(s->r->kind, sizeof s->r->kind, "%s", h->kind);
     if (s->g->practice) snprintf(s->r->input, sizeof s->r->input, "%s", h->input);
+}
+
+/* Whether case k also ends a process whose inputs can be written. */
+static bool ends_with_plain_inputs(const struct session *s, int k) {
+    static int64_t got[MAX_SLOTS];
+    struct check_def plain = *s->def;
+    struct check_result scratch = *s->r;
+    struct session twin = {.g = s->g, .def = &plain, .r = &scratch, .ch = {-1, -1}};
+    struct hidden_case h = {0};
+    struct err e;
+    char todo[64];
+    plain.kind = CHECK_QUIET;
+    if (s->g->lab->make(&plain, s->g->seed, k, &h, &e) || session_start(&twin, &e)) {
+        hidden_case_release(&h);
+        return false;
+    }
+    enum channel_answer a =
+        channel_ask(&twin.ch, &twin.run, h.bytes, h.n_bytes, got, h.n_wants, NULL, todo);
+    channel_close(&twin.ch);
+    sandbox_finish(&twin.run, a != CHANNEL_OK);
+    bool ends = a != CHANNEL_OK && twin.run.end == SANDBOX_SIGNAL;
+    sandbox_release(&twin.run);
+    hidden_case_release(&h);
+    return ends;
 }
 
 /* Fills the result when the process gave no answer to case k. */
@@ -136,6 +197,12 @@ static void no_answer(struct session *s, const struct hidden_case *h, enum chann
         return;
     }
     session_describe_end(s, end, sizeof end);
+    if (s->def->kind == CHECK_READ_ONLY && s->run.end == SANDBOX_SIGNAL &&
+        ends_with_plain_inputs(s, k))
+        snprintf(end, sizeof end,
+                 "it was ended by %s, and also with inputs that can be written: most likely a NULL "
+                 "pointer is followed",
+                 sandbox_signal_text(s->run.code));
     s->r->endless = a != CHANNEL_GARBAGE && s->run.end == SANDBOX_TIMEOUT;
     if (a == CHANNEL_GARBAGE) {
         check_lose(s->r, "something else than an answer came through the answer channel");
@@ -145,8 +212,51 @@ static void no_answer(struct session *s, const struct hidden_case *h, enum chann
     }
 }
 
+/* Of several wrong cases the smallest is shown. */
+struct shown {
+    bool any;
+    size_t bytes;
+    const char *cause; /* or NULL */
+};
+
+/* "percentile_nearest_rank in percentile.c" */
+static void name_function(const struct session *s, const struct hidden_case *h, char *out,
+                          size_t cap) {
+    char name[48];
+    size_t n = strspn(h->input, "abcdefghijklmnopqrstuvwxyz_0123456789");
+    snprintf(name, sizeof name, "%.*s", (int)n, h->input);
+    if (h->function) snprintf(name, sizeof name, "%s", h->function);
+    snprintf(out, cap, "%s", name);
+    for (size_t i = 0; i < s->g->lab->n_files; i++)
+        for (const char *const *f = s->g->lab->files[i].functions; f && *f; f++)
+            if (!strcmp(*f, name)) snprintf(out, cap, "%s in %s", name, s->g->lab->files[i].name);
+}
+
+/* The first function that leaks is named: the heap of a later one may hold the same memory. */
+static void lose_heap(struct session *s, const struct hidden_case *h, int64_t grown) {
+    char name[120], text[320];
+    name_function(s, h, name, sizeof name);
+    snprintf(text, sizeof text,
+             "%s doesn't give back what it allocates: the heap grew by %lld bytes in 64 calls",
+             name, (long long)grown);
+    check_lose(s->r, text);
+}
+
+static void take_wrong(struct session *s, const struct hidden_case *h, const int64_t *got,
+                       struct shown *shown) {
+    const char *cause = NULL;
+    if (s->def->kind == CHECK_HEAP && !shown->any) lose_heap(s, h, got[h->n_wants - 1]);
+    bool smaller = !shown->any || (s->def->kind != CHECK_HEAP && h->n_bytes < shown->bytes);
+    shown->any = true;
+    if (!smaller) return;
+    shown->bytes = h->n_bytes;
+    case_failed(s, h);
+    if (s->g->practice) describe_difference(h, got, s->r, &cause);
+    shown->cause = cause;
+}
+
 /* Asks case k. False when the process can answer no further case. */
-static bool ask(struct session *s, int k, bool *all_right) {
+static bool ask(struct session *s, int k, struct shown *wrong) {
     static int64_t got[MAX_SLOTS];
     char todo[64] = "";
     struct hidden_case h = {0};
@@ -170,9 +280,7 @@ static bool ask(struct session *s, int k, bool *all_right) {
     } else if (right && asked) {
         s->r->cases_right++;
     } else if (!right) {
-        if (*all_right) case_failed(s, &h);
-        if (*all_right && s->g->practice) describe_difference(&h, got, s->r);
-        *all_right = false;
+        take_wrong(s, &h, got, wrong);
     } else {
         err_set(&e, "case %d asks nothing", k);
         check_fault(s->r, &e);
@@ -182,8 +290,9 @@ static bool ask(struct session *s, int k, bool *all_right) {
 }
 
 /* Sets the outcome after the last case was answered. */
-static void judge(struct session *s, bool all_right) {
+static void judge(struct session *s, const struct shown *wrong) {
     char text[320], end[280];
+    bool all_right = !wrong->any;
     if (all_right && s->def->kind == CHECK_QUIET && s->run.output_seen > 0) {
         check_lose(s->r,
                    "the functions print something; a library leaves the terminal to its caller");
@@ -193,24 +302,27 @@ static void judge(struct session *s, bool all_right) {
         check_lose(s->r, text);
     } else if (all_right) {
         s->r->outcome = OUTCOME_EARNED;
-    } else {
-        snprintf(text, sizeof text, "%d of %d cases are right", s->r->cases_right, s->def->n_cases);
+    } else if (s->def->kind != CHECK_HEAP) {
+        snprintf(text, sizeof text, "%d of %d cases are right%s%s", s->r->cases_right,
+                 s->def->n_cases, wrong->cause ? ". This is what you get if " : "",
+                 wrong->cause ? wrong->cause : "");
         check_lose(s->r, text);
     }
 }
 
 static void run_cases(struct session *s) {
     struct err e;
-    bool all_right = true, going = true;
+    struct shown wrong = {false, 0, NULL};
+    bool going = true;
     s->r->cases = s->def->n_cases;
     if (session_start(s, &e)) {
         check_fault(s->r, &e);
         return;
     }
-    for (int k = 0; k < s->def->n_cases && going; k++) going = ask(s, k, &all_right);
+    for (int k = 0; k < s->def->n_cases && going; k++) going = ask(s, k, &wrong);
     channel_close(&s->ch); /* the child sees end of file and exits */
     sandbox_finish(&s->run, !going);
-    if (going) judge(s, all_right);
+    if (going) judge(s, &wrong);
     session_keep_printed(s);
     sandbox_release(&s->run);
 }

@@ -46,6 +46,8 @@ struct check_result {
     char note[240];      /* a measurement, shown for earned checks, too */
     const char *section; /* of the handout */
     int cases, cases_right;
+    int64_t took_ms;
+    char wrong[40]; /* the quantity that was wrong first, without its part: "queue_delay" */
 };
 
 struct grade_verdict {
@@ -55,8 +57,9 @@ struct grade_verdict {
     uint64_t seed;
     char sandbox[200]; /* "bubblewrap", or what is used instead and why */
     char machine_class[160];
-    char counting[200]; /* of lab 03: who counts; "" elsewhere */
-    char problem[600];  /* refused files, one a line: "intervals.c:12: ..." */
+    char counting[200];  /* of lab 03: who counts; "" elsewhere */
+    char problem[600];   /* refused files, one a line: "intervals.c:12: ..." */
+    char warnings[1000]; /* of the compiler, about the submission's files, one a line */
     struct check_result *checks;
     size_t n;
     bool attempted;

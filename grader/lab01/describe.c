@@ -40,16 +40,20 @@ static void say_ns(struct out *o, int64_t ns) {
     SAY(o, "%s", text_ns(digits, sizeof digits, ns));
 }
 
+/* Of a long list the middle is left out: intervals need its beginning and its end. */
 static void say_events(struct out *o, const struct record *r) {
-    enum { SHOWN = 14 };
-    for (size_t i = 0; i < r->n_events && i < SHOWN; i++) {
+    enum { BEGIN = 8, END = 6 };
+    for (size_t i = 0; i < r->n_events; i++) {
+        if (i == BEGIN && r->n_events > BEGIN + END) {
+            i = r->n_events - END;
+            SAY(o, "\n  .. %zu events more ..", i - BEGIN);
+        }
         const struct event *ev = &r->events[i];
         SAY(o, "\n  %-21s %-7s ", events[ev->kind], clocks[ev->clock]);
         say_ns(o, ev->t_ns);
         if (ev->kind == EV_TOKEN_SENT) SAY(o, ", tokens %d", ev->tokens);
         if (ev->range[0]) SAY(o, ", range %s", ev->range);
     }
-    if (r->n_events > SHOWN) SAY(o, "\n  and %zu more events", r->n_events - SHOWN);
     for (size_t i = 0; i < r->n_offsets; i++)
         SAY(o, "\n  offset: %s - %s = %lld ns, give or take %lld", clocks[r->offsets[i].a],
             clocks[r->offsets[i].b], (long long)r->offsets[i].offset_ns,

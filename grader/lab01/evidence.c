@@ -97,6 +97,43 @@ static int64_t span(const struct record *r, enum event_kind start, enum event_ki
     return record_event(r, end)->t_ns - record_event(r, start)->t_ns;
 }
 
+/* Bounds that no request of this exercise can pass, so that a time in another unit shows. The
+ * smallest model in use has 135 million parameters and 30 layers. */
+static const struct {
+    const char *what;
+    int64_t least_ns, most_ns;
+    const char *least_because;
+} plausible[] = {
+    {"client_ttft", 500000, INT64_C(600000000000),
+     "2,048 tokens through 135 million parameters are 5.5e11 operations, 0.5 ms on the fastest "
+     "accelerator"},
+    {"server_ttft", 500000, INT64_C(600000000000),
+     "2,048 tokens through 135 million parameters are 5.5e11 operations, 0.5 ms on the fastest "
+     "accelerator"},
+    {"the time of one token after the first", 100000, INT64_C(60000000000),
+     "30 layers of two kernels, one after the other, take 0.1 ms at the least"},
+};
+
+static bool check_bounds(const int64_t ns[3], struct evidence *out) {
+    for (int i = 0; i < 3; i++) {
+        const char *what = plausible[i].what;
+        if (ns[i] >= 0 && ns[i] < plausible[i].least_ns)
+            lost(out,
+                 "record.json: %s is %lld ns, and can't be: %s. t_ns is in nanoseconds; are these "
+                 "milliseconds or microseconds?",
+                 what, (long long)ns[i], plausible[i].least_because);
+        else if (ns[i] > plausible[i].most_ns)
+            lost(out,
+                 "record.json: %s is %lld ns, over %lld s: no client waits that long. t_ns is in "
+                 "nanoseconds; was it multiplied once too often?",
+                 what, (long long)ns[i], (long long)(plausible[i].most_ns / 1000000000));
+        else
+            continue;
+        return false;
+    }
+    return true;
+}
+
 static void check_plausible(const struct record *r, struct evidence *out) {
     check_valid(r, out);
     if (out->outcome != OUTCOME_EARNED) return;
@@ -112,6 +149,11 @@ static void check_plausible(const struct record *r, struct evidence *out) {
     int64_t server = span(r, EV_REQUEST_ACCEPTED, EV_FIRST_TOKEN);
     int64_t e2e = span(r, EV_REQUEST_SUBMITTED, EV_FINAL_BYTE_RECEIVED);
     int64_t queue = span(r, EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED);
+    int64_t steps = (int64_t)r->workload.output_tokens - 1;
+    if (client > 0 && server >= 0 && e2e >= client &&
+        !check_bounds((const int64_t[3]){client, server, steps > 0 ? (e2e - client) / steps : -1},
+                      out))
+        return;
     if (queue < 0 || server < queue || client <= 0)
         lost(out, "record.json: the events of one clock are not in the order in which they happen");
     else if (client < server)

@@ -120,12 +120,42 @@ static struct span span_gpu(const struct record *r) {
 static struct want *want_span(struct want *w, const char *const names[3], struct span s,
                               bool strict) {
     bool numbers = s.status == INTERVAL_OK || strict;
-    *w++ = (struct want){
+    *w = (struct want){
         .name = names[0], .value = s.status, .care = true, .names = status_names, .n_names = 4};
+    if (s.status == INTERVAL_OK) want_as_if(w, INTERVAL_NEGATIVE, "start and end are swapped");
+    if (s.status == INTERVAL_NEGATIVE) want_as_if(w, INTERVAL_OK, "start and end are swapped");
+    if (s.status == INTERVAL_CROSS_CLOCK)
+        want_as_if(w, INTERVAL_OK, "times of two clocks are subtracted");
+    w++;
     *w++ = (struct want){.name = names[1], .value = (int64_t)s.ns, .care = numbers, .is_ns = true};
     *w++ = (struct want){
         .name = names[2], .value = (int64_t)s.uncertainty, .care = numbers, .is_ns = true};
     return w;
+}
+
+/* The values of *ns that a wrong divisor, or a wrong start, would give. */
+static void tpot_mistakes(const struct record *r, struct span tpot, struct want *ns) {
+    const struct event *from = NULL, *first = NULL, *last = NULL;
+    int64_t tokens = r->workload.output_tokens;
+    if (tpot.status != INTERVAL_OK || tokens < 2) return;
+    for (size_t i = 0; i < r->n_events; i++) {
+        const struct event *ev = &r->events[i];
+        if (ev->kind == EV_FIRST_TOKEN && !from) from = ev;
+        if (ev->kind != EV_TOKEN_SENT || ev->tokens < 1) continue;
+        if (!first) first = ev;
+        last = ev;
+    }
+    bool by_tokens = first && first != last;
+    if (!by_tokens) {
+        first = first_of(r, EV_FIRST_BYTE_RECEIVED);
+        last = first_of(r, EV_FINAL_BYTE_RECEIVED);
+    }
+    struct span s = span_between(r, first, last);
+    want_as_if(ns, (int64_t)nearest(s.ns, tokens),
+               "the time is divided by the number of tokens, not by the gaps between them");
+    if (!from || !by_tokens || span_between(r, from, last).status != INTERVAL_OK) return;
+    want_as_if(ns, (int64_t)nearest(span_between(r, from, last).ns, tokens - 1),
+               "the time begins at first_token instead of the first token_sent");
 }
 
 static void want_compute(const struct record *r, bool strict, struct want *w) {
@@ -146,6 +176,7 @@ static void want_compute(const struct record *r, bool strict, struct want *w) {
                       span_between(r, first_of(r, ends[i][0]), first_of(r, ends[i][1])), strict);
     struct span tpot = span_tpot(r, &boundary);
     w = want_span(w, names[4], tpot, strict);
+    tpot_mistakes(r, tpot, w - 2);
     w = want_span(w, names[5], span_gpu(r), strict);
     /* for a TPOT in error the header does not say which boundary it has */
     bool sure = tpot.status == INTERVAL_OK || tpot.status == INTERVAL_ABSENT;

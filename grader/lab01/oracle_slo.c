@@ -4,6 +4,7 @@
 #include "lab01/lab01.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const answer_names[] = {"met", "missed", "not_computable"};
@@ -31,6 +32,29 @@ static bool smallest_with_enough(const struct lab01_case *c, size_t n, int64_t *
     return found;
 }
 
+static int ascending(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The values that other definitions of a percentile give, for a population without failures. */
+static void rank_mistakes(const struct lab01_case *c, struct want *ns) {
+    if (c->n_failed > 0 || c->n_ok < 2) return;
+    int64_t *v = malloc(c->n_ok * sizeof *v);
+    if (!v) return;
+    memcpy(v, c->obs, c->n_ok * sizeof *v);
+    qsort(v, c->n_ok, sizeof *v, ascending);
+    double at = (double)(c->n_ok - 1) * c->percentile_milli / 100000;
+    size_t low = (size_t)at, high = low + 1 < c->n_ok ? low + 1 : low;
+    double between = (double)v[low] + (at - (double)low) * (double)(v[high] - v[low]);
+    size_t down = (size_t)((wide)c->n_ok * (wide)c->percentile_milli / 100000);
+    want_as_if(ns, (int64_t)between, "the percentile is interpolated between two observations");
+    want_as_if(ns, v[down < c->n_ok ? down : c->n_ok - 1],
+               "the rank is counted from 0, or rounded the wrong way");
+    want_as_if(ns, v[down > 0 ? down - 1 : 0], "the rank is rounded down");
+    free(v);
+}
+
 static void want_rank(const struct lab01_case *c, struct want *w) {
     size_t n = c->n_ok + c->n_failed;
     int64_t ns = 0;
@@ -45,7 +69,9 @@ static void want_rank(const struct lab01_case *c, struct want *w) {
                          .care = true,
                          .names = yes_no,
                          .n_names = 2};
-    *w++ = (struct want){.name = "ns", .value = ns, .care = finite, .is_ns = true};
+    *w = (struct want){.name = "ns", .value = ns, .care = finite, .is_ns = true};
+    if (finite) rank_mistakes(c, w);
+    w++;
     *w++ = (struct want){.name = "n", .value = (int64_t)n, .care = true};
     *w++ = (struct want){.name = "failed", .value = (int64_t)c->n_failed, .care = true};
     *w = (struct want){.name = "few", .value = few, .care = true, .names = yes_no, .n_names = 2};
@@ -173,6 +199,13 @@ void lab01_oracle_slo(const struct lab01_case *c, struct want *w) {
     }
     *w = (struct want){
         .name = "answer", .value = a, .care = true, .names = answer_names, .n_names = 3};
+    if (c->fn == FN_LIMIT && c->pct[0].present && !c->pct[0].infinite &&
+        c->pct[0].ns == o->latency[0].below_ns)
+        want_as_if(w, SLO_MET,
+                   "the comparison is <= instead of <: a value equal to its limit is "
+                   "not below it");
+    if (a == SLO_NOT_COMPUTABLE)
+        want_as_if(w, SLO_MISSED, "a number that isn't there counts as a failure");
 }
 
 void lab01_oracle(const struct lab01_case *c, bool strict, struct want *w) {

@@ -88,7 +88,7 @@ bool lab02_make_chance(struct lab02_making *m, int percent) {
 static void make_view_case(struct lab02_making *m) {
     m->c->fn = FN_PLAN;
     m->c->fresh = true;
-    m->c->batch = m->k % 3 == 2;
+    m->c->batch = m->k % 2 == 1;
     m->c->group = 1 + m->k % 5;
     lab02_make_view(&m->rng, m->k, m->k % 4 == 1, &m->c->view);
     lab02_make_kind(m, "one plan for one view");
@@ -152,6 +152,8 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
         lab02_oracle(&c, out->wants);
         case_set_care(def, m.focus, out->wants, out->n_wants);
         lab02_describe(&c, out->input, sizeof out->input);
+        if (c.fn == FN_PLAN || c.fn == FN_CREATE)
+            out->function = c.batch ? "policy_learner_batch" : "policy_learner";
     }
     lab02_case_release(&c);
     return rc;

@@ -117,7 +117,7 @@ static void say_command(struct out *o, const struct play *p) {
     SAY(o,
         "' >build/small.csv; build/mine/servelab sim run --trace build/small.csv --trace-format "
         "azure --model llama-2-7b --gpu a100 --kv-blocks %d --token-budget %d --max-running %d "
-        "--policy learner",
+        "--plans --policy learner",
         p->kv_blocks, p->token_budget, p->max_running);
     if (p->batch) SAY(o, "-batch:%d", p->group);
 }

@@ -152,8 +152,10 @@ static void judge_same_plan(const struct check_def *def, struct dialogue *d,
         if (!lab02_play_well(d, r, &p, &again)) return;
         if (memcmp(out.record, again.record, p.n * sizeof *out.record) != 0) {
             lab02_lose(
-                r, "the same workload, played twice, ends differently: something is kept in mind "
-                   "outside of the policy's state");
+                r,
+                "%s: the same workload, played twice, ends differently: something is kept in mind "
+                "outside of the policy's state",
+                p.batch ? "learner-batch" : "learner");
             return;
         }
         r->cases_right++;

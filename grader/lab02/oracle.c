@@ -332,6 +332,10 @@ void lab02_oracle(const struct lab02_case *c, struct want *wants) {
         next_ns(&w, "queue_delay_ns", iv.queue_delay_ns);
         next_ns(&w, "ttft_ns", iv.ttft_ns);
         next_ns(&w, "tpot_ns", iv.tpot_ns);
+        if (iv.tpot_ns > 0)
+            want_as_if(w.at - 1,
+                       nearest(c->list->end_ns - c->list->first_token_ns, c->list->output_tokens),
+                       "the time is divided by the number of tokens, not by the gaps between them");
         next_ns(&w, "e2e_ns", iv.e2e_ns);
         break;
     case FN_MEASURE:

@@ -133,8 +133,10 @@ static int ask_remote(struct player *p, const struct policy_view *view, struct p
             dialogue_ask(p->d, bytes, sizeof bytes - w.left, round ? again : slots, n, NULL);
         if (a != DIALOGUE_OK) return no_plan(p, a, e);
         if (round && memcmp(slots, again, n * sizeof *slots) != 0)
-            return violate(p, VIOLATION_DIFFERS, e,
-                           "asked twice with one and the same view, it gave two different plans");
+            return violate(
+                p, VIOLATION_DIFFERS, e,
+                "%s: asked twice with one and the same view, it gave two different plans",
+                p->play->batch ? "learner-batch" : "learner");
     }
     return decode(p, slots, plan, e);
 }

@@ -69,6 +69,20 @@ void lab03_examine(const struct check_def *def, const char *folder, struct evide
 
 static const char *const bounds[] = {"memory", "compute", NULL};
 
+/* What a card's data sheet can say, so that a figure in another unit is refused: from 100 GB/s (a
+ * small card of 2016) to 30 TB/s, and from 1 TFLOP/s (the same, FP32) to 100 PFLOP/s (the sparse
+ * 4-bit operations of 2026, five times). */
+static const double LEAST_BANDWIDTH = 1e11, MOST_BANDWIDTH = 3e13;
+static const double LEAST_OPERATIONS = 1e12, MOST_OPERATIONS = 1e17;
+
+static int in_range(double v, double least, double most, const char *path, const char *unit,
+                    struct err *e) {
+    if (v >= least && v <= most) return 0;
+    return err_at(e, 0, path,
+                  "%g is no card's figure: data sheets have %g to %g %s. Is it in another unit?", v,
+                  least, most, unit);
+}
+
 static int read_card(const cJSON *v, struct card *c, struct err *e) {
     static const char *const members[] = {"name",  "source", "bytes_per_s", "operations_per_s",
                                           "ridge", NULL};
@@ -76,11 +90,15 @@ static int read_card(const cJSON *v, struct card *c, struct err *e) {
     if (strict_members(v, "card", members, e)) return -1;
     return strict_text(strict_at(v, "name"), "card.name", 2, text, sizeof text, e) ||
                    strict_text(strict_at(v, "source"), "card.source", 4, text, sizeof text, e) ||
-                   strict_number(strict_at(v, "bytes_per_s"), "card.bytes_per_s", 1e9, 1e14,
+                   strict_number(strict_at(v, "bytes_per_s"), "card.bytes_per_s", 0, 1e18,
                                  &c->bytes_per_s, e) ||
-                   strict_number(strict_at(v, "operations_per_s"), "card.operations_per_s", 1e9,
-                                 1e17, &c->operations_per_s, e) ||
-                   strict_number(strict_at(v, "ridge"), "card.ridge", 0, 1e9, &c->ridge, e)
+                   strict_number(strict_at(v, "operations_per_s"), "card.operations_per_s", 0, 1e18,
+                                 &c->operations_per_s, e) ||
+                   strict_number(strict_at(v, "ridge"), "card.ridge", 0, 1e9, &c->ridge, e) ||
+                   in_range(c->bytes_per_s, LEAST_BANDWIDTH, MOST_BANDWIDTH, "card.bytes_per_s",
+                            "bytes per second", e) ||
+                   in_range(c->operations_per_s, LEAST_OPERATIONS, MOST_OPERATIONS,
+                            "card.operations_per_s", "operations per second", e)
                ? -1
                : 0;
 }

@@ -35,4 +35,10 @@ struct kernel_program {
 int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
                        const char *home, struct kernel_program *programs, struct err *e);
 
+/* For a built kernel with a wrong result: out becomes "FILE:LINE: 'NAME' is read before anything
+ * was written to it" for the first such local variable that the compiler finds, or "". -1 with *e:
+ * the grader's fault. */
+int lab03_kernel_unwritten(const struct sandbox *sb, const struct workplace *w, const char *kernel,
+                           char *out, size_t cap, struct err *e);
+
 #endif

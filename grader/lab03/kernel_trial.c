@@ -9,6 +9,7 @@
 
 #include "backend/kernel_case.h"
 #include "backend/launch.h"
+#include "base/json.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -38,6 +39,8 @@ struct running {
 
 static bool run_shapes(struct running *r, int from, int to, bool judged);
 static void doubt_counts(struct trial *t, bool practice);
+static void explain_unwritten(const struct grading *g, const struct kernel_program *p,
+                              struct trial *t);
 
 void lab03_trial_run(const struct grading *g, const struct kernel_program *p, struct trial *t) {
     struct running r = {.g = g, .p = p, .t = t, .run = {.output_fd = -1}};
@@ -46,8 +49,9 @@ void lab03_trial_run(const struct grading *g, const struct kernel_program *p, st
     *t = (struct trial){.done = true, .shapes = lab03_shape_count(p->spec)};
     snprintf(path, sizeof path, "%s/launch.json", g->place->src);
     if (launch_rule_read(path, p->spec->name, &r.rule, &e)) {
-        snprintf(t->wrong, sizeof t->wrong, "launch.json: %s%s%.200s", e.field,
-                 e.field[0] ? ": " : "", e.text);
+        char shown[600];
+        snprintf(t->wrong, sizeof t->wrong, "%.310s",
+                 err_format(&e, "launch.json", shown, sizeof shown));
         return;
     }
     if (!strcmp(r.rule.grid[0], "TODO") || !strcmp(r.rule.block[0], "TODO")) {
@@ -58,6 +62,20 @@ void lab03_trial_run(const struct grading *g, const struct kernel_program *p, st
     if (good) good = run_shapes(&r, t->shapes - 1, t->shapes, true);
     t->right = good && !t->wrong[0];
     if (t->right && t->counted && !t->finding[0]) doubt_counts(t, g->practice);
+    if (!t->right && !t->endless && !t->fault.text[0]) explain_unwritten(g, p, t);
+}
+
+/* A result that comes from a local variable which was never written has one cause, whatever else is
+ * said about it. */
+static void explain_unwritten(const struct grading *g, const struct kernel_program *p,
+                              struct trial *t) {
+    char place[160], text[320];
+    if (lab03_kernel_unwritten(g->sandbox, g->place, p->spec->name, place, sizeof place,
+                               &t->fault) ||
+        !place[0])
+        return;
+    snprintf(text, sizeof text, "%.150s. %.150s", place, t->wrong);
+    memcpy(t->wrong, text, sizeof t->wrong);
 }
 
 static void wrong(struct trial *t, const char *text) {
@@ -129,6 +147,17 @@ static void describe_case(struct trial *t, const struct shape *shape, bool pract
     if (practice) snprintf(t->input, sizeof t->input, "%s", shape->text);
 }
 
+/* The line of a kernel's field in launch.json. */
+static int line_of_launch(const struct running *r, const char *kernel, const char *field) {
+    char path[160];
+    size_t n = 0;
+    char *text = collect_read(r->g->place->src, "launch.json", 1 << 20, &n);
+    snprintf(path, sizeof path, "%s.%s", kernel, field);
+    int line = text ? json_line_of(text, n, 1, path) : 0;
+    free(text);
+    return line;
+}
+
 /* 0, or -1: the learner's launch shape is invalid. */
 static int fill_question(struct running *r, struct kernel_case *c, struct lab03_launch *launch) {
     struct kernel_names names;
@@ -138,8 +167,9 @@ static int fill_question(struct running *r, struct kernel_case *c, struct lab03_
     kernel_launch_names(&c->sizes, &names);
     if (launch_shape_of(&r->rule, &(struct launch_names){names.name, names.value, names.n}, &shape,
                         &e)) {
-        snprintf(text, sizeof text, "launch.json: %s: %s%s%.200s", c->spec->name, e.field,
-                 e.field[0] ? ": " : "", r->g->practice ? e.text : "is not a valid launch shape");
+        snprintf(text, sizeof text, "launch.json:%d: %s.%s: %.200s",
+                 line_of_launch(r, c->spec->name, e.field), c->spec->name, e.field,
+                 r->g->practice ? e.text : "is not a valid launch shape");
         wrong(r->t, text);
         return -1;
     }
@@ -202,9 +232,37 @@ static int64_t changed(const struct kernel_wire_param *p, const unsigned char *g
     return bytes;
 }
 
+/* A kernel that leaves out a scalar computes as if it were this. */
+static const struct neutral {
+    const char *name;
+    float value;
+} neutral[] = {{"eps", 0}, {"scale", 1}, {"temperature", 1}, {"top_p", 1}};
+
+/* Adds the scalar without which the result would be right, if there is one. */
+static void tell_missing_scalar(struct trial *t, struct kernel_case *c, int param,
+                                const void *got) {
+    for (int p = 0; p < kernel_param_count(c->spec); p++)
+        for (size_t i = 0; i < sizeof neutral / sizeof *neutral; i++) {
+            float kept = c->scalar[p];
+            if (c->spec->param[p].role != KERNEL_SCALAR || kept == neutral[i].value ||
+                strcmp(c->spec->param[p].name, neutral[i].name))
+                continue;
+            c->scalar[p] = neutral[i].value;
+            kernel_case_compute(c);
+            bool fits = kernel_case_check(c, param, got).ok;
+            c->scalar[p] = kept;
+            kernel_case_compute(c);
+            if (!fits) continue;
+            text_append(t->wrong, sizeof t->wrong,
+                        ". This is what you get as if %s were %g (here it is %g): is it used?",
+                        neutral[i].name, (double)neutral[i].value, (double)kept);
+            return;
+        }
+}
+
 /* Compares what came back, parameter by parameter. */
-static void compare(struct running *r, const struct kernel_case *c,
-                    const struct lab03_launch *launch, const int64_t *slots) {
+static void compare(struct running *r, struct kernel_case *c, const struct lab03_launch *launch,
+                    const int64_t *slots) {
     char text[320];
     size_t at = 1;
     r->t->changed_bytes = 0;
@@ -225,7 +283,9 @@ static void compare(struct running *r, const struct kernel_case *c,
         if (v.ok) continue;
         snprintf(text, sizeof text, "%s isn't right", name);
         wrong(r->t, text);
-        if (r->g->practice) tell_value(r->t, name, tensor, got, &v);
+        if (!r->g->practice) continue;
+        tell_value(r->t, name, tensor, got, &v);
+        tell_missing_scalar(r->t, c, i, got);
     }
 }
 

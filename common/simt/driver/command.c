@@ -5,6 +5,7 @@
 #include "../ir/instrument.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -76,12 +77,18 @@ static void end_as_interrupted(void) {
     raise(stopped_by);
 }
 
-/* Runs a command; its exit status. */
-static int run(const struct words *argv) {
+/* Runs a command; its exit status. errors: the file that gets its messages; NULL: the terminal. */
+static int run_into(const struct words *argv, const char *errors) {
     pid_t pid;
     int status;
     if (stopped_by) return REFUSED;
-    int e = posix_spawnp(&pid, argv->list[0], NULL, NULL, (char *const *)argv->list, environ);
+    posix_spawn_file_actions_t to;
+    posix_spawn_file_actions_init(&to);
+    if (errors)
+        posix_spawn_file_actions_addopen(&to, STDERR_FILENO, errors, O_WRONLY | O_CREAT | O_TRUNC,
+                                         0600);
+    int e = posix_spawnp(&pid, argv->list[0], &to, NULL, (char *const *)argv->list, environ);
+    posix_spawn_file_actions_destroy(&to);
     if (e != 0) {
         fprintf(stderr, "simtcc: can't run %s: %s. Install it, or name another with --cxx=\n",
                 argv->list[0], strerror(e));
@@ -93,6 +100,26 @@ static int run(const struct words *argv) {
         if (errno != EINTR) return OUR_FAULT;
     running = 0;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? DONE : REFUSED;
+}
+
+static int run(const struct words *argv) {
+    return run_into(argv, NULL);
+}
+
+/* Fills local variables that have no initial value, so that a result never depends on what the
+ * stack held: 0xfe in each byte (g++), which is -1.7e38 as a float. Compilers before g++ 12 don't
+ * have it. */
+static const char fill_locals[] = "-ftrivial-auto-var-init=pattern";
+
+static bool can_fill_locals(const struct command *c) {
+    const char *words[] = {c->cxx, fill_locals, "-E", "-x", "c++", "/dev/null", NULL};
+    const char *quiet[] = {"-o", "/dev/null", NULL};
+    struct words w = {0};
+    words_add_all(&w, words);
+    words_add_all(&w, quiet);
+    bool can = run_into(&w, "/dev/null") == DONE;
+    free(w.list);
+    return can;
 }
 
 /* Every access stays one call of a __tsan_ function, where the source has it. Each basic block
@@ -204,6 +231,41 @@ static int put_hooks(const struct command *c, const char *bitcode, const char *o
     return rc;
 }
 
+/* Lets g++ search the rewritten text for locals that are read before they are written, and prints
+ * each place once. */
+static int find_unwritten(const struct command *c, const struct paths *p, const char *source,
+                          const char *rewritten) {
+    static const char *const flags[] = {"-O1",
+                                        "-fanalyzer",
+                                        "-Wuninitialized",
+                                        "-Wmaybe-uninitialized",
+                                        "-Wanalyzer-use-of-uninitialized-value",
+                                        "-fdiagnostics-path-format=none",
+                                        "-fno-diagnostics-show-caret",
+                                        "-fdiagnostics-color=never",
+                                        "-x",
+                                        "c++-cpp-output",
+                                        "-S",
+                                        "-o",
+                                        "/dev/null",
+                                        NULL};
+    const char *errors = keep_string("%s/%s", p->work, "unwritten.txt");
+    struct words w = {0};
+    words_add(&w, c->cxx);
+    common_flags(c, p, &w, true);
+    words_add_all(&w, flags);
+    words_add(&w, rewritten);
+    setenv("LC_ALL", "C", 1);
+    int rc = run_into(&w, errors);
+    free(w.list);
+    size_t length = 0;
+    char *text = rc == DONE ? read_all(errors, &length) : NULL;
+    if (text && unwritten_print(source, text, stdout) > 0) rc = REFUSED;
+    if (rc == REFUSED && !text) fprintf(stderr, "simtcc: %s doesn't compile\n", source);
+    free(text);
+    return rc;
+}
+
 static int compile_cu(const struct command *c, const struct paths *p, const char *source,
                       const char *object) {
     bool clang = strstr(c->cxx, "clang") != NULL;
@@ -223,9 +285,14 @@ static int compile_cu(const struct command *c, const struct paths *p, const char
     w = (struct words){0};
     words_add(&w, c->cxx);
     common_flags(c, p, &w, true);
+    if (c->unwritten) {
+        free(w.list);
+        return find_unwritten(c, p, source, rewritten);
+    }
     const char *bitcode = keep_string("%s/%s", p->work, "kernel.bc");
     if (c->check) words_add_all(&w, c->ir ? check_ir : clang ? check_clang : check_gcc);
     if (c->kernel) words_add(&w, "-fno-exceptions");
+    if (c->check && !c->ir && can_fill_locals(c)) words_add(&w, fill_locals);
     if (clang) words_add(&w, "-Wno-unused-command-line-argument"); /* -I and -D are done with */
     const char *last[] = {"-x", "c++-cpp-output",         "-c", rewritten,
                           "-o", c->ir ? bitcode : object, NULL};
@@ -340,7 +407,8 @@ int command_run(const struct command *c) {
             words_add(&objects, in);
         }
     }
-    if (rc == DONE && !c->only_object && !c->only_text) rc = link_all(c, &p, &objects);
+    if (rc == DONE && !c->only_object && !c->only_text && !c->unwritten)
+        rc = link_all(c, &p, &objects);
     remove_work(c, &p);
     free(objects.list);
     end_as_interrupted();

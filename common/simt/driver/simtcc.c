@@ -17,17 +17,21 @@ static const char usage[] =
     "simtcc: compiles CUDA C for the CPU\n"
     "\n"
     "  simtcc [--check] FILE.cu [FILE.c FILE.o ...] -o PROGRAM\n"
+    "  simtcc --unwritten FILE.cu\n"
     "  simtcc --annotate REPORT.json [FILE.cu]\n"
     "  simtcc --roofline REPORT.json --ops KERNEL=OPERATIONS [-o FILE.svg]\n"
     "\n"
     "  --check        find races, bad accesses and divergent barriers, count memory requests.\n"
     "                 The program then exits 86 if there are findings; SIMT_REPORT=FILE writes\n"
-    "                 findings and counts as JSON\n"
+    "                 findings and counts as JSON. A local variable that was never written\n"
+    "                 holds 0xfe in each byte, -1.7e38 as a float\n"
     "  --hooks=ir     with --check: simtcc puts the calls that count into clang's bitcode, where\n"
     "                 nothing in the text can avoid them. Default: --hooks=compiler. "
     "--kernel=NAME\n"
     "                 with -c: the file is that kernel and nothing else, for a grader. --ready\n"
     "                 instead of files: prints which libLLVM is used (SIMTCC_LIBLLVM names one)\n"
+    "  --unwritten    name the local variables that are read before they are written, with their\n"
+    "                 lines; compiles nothing (needs g++ 12)\n"
     "  --cxx=COMPILER g++ (default; clang++ where it is missing), or SIMTCC_CXX in the "
     "environment\n"
     "  -c, -shared    an object or a plug-in instead of a program\n"
@@ -116,6 +120,8 @@ static void one_argument(struct command *c, int argc, char **argv, int *i) {
         c->only_ready = true;
     else if (strncmp(arg, "--kernel=", 9) == 0)
         c->kernel = arg + 9;
+    else if (strcmp(arg, "--unwritten") == 0)
+        c->unwritten = true;
     else if (strcmp(arg, "--keep") == 0)
         c->keep = true;
     else if (strncmp(arg, "--cxx=", 6) == 0)

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""test_mistakes.py [name]: each usual mistake (mistakes.py) loses its check, and the message leads to the cause. TAP."""
+
+# servelab-test: long
+import concurrent.futures
+import sys
+
+from mistakes import MISTAKES, grade, said
+
+
+def main():
+    chosen = [m for m in MISTAKES if len(sys.argv) < 2 or sys.argv[1] in m.name]
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for i, (m, (status, verdict)) in enumerate(zip(chosen, pool.map(grade, chosen)), 1):
+            text = said(verdict, m.check)
+            missing = [w for w in m.says if w not in text]
+            ok = status == 1 and not missing
+            bad += not ok
+            print(f"{'ok' if ok else 'not ok'} {i} - {m.name}: {m.check}", flush=True)
+            if not ok:
+                print(f"# exit status {status}, doesn't say {missing}; says:\n# " + text.replace("\n", "\n# "), flush=True)
+    print(f"1..{len(chosen)}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
