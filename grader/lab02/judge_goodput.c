@@ -152,6 +152,38 @@ static void list_scores(const struct bar *bar, const struct scores *s, char *out
         snprintf(out + n, cap - (size_t)n, ", the course's own %lld", (long long)s->own.good);
 }
 
+/* The likely cause, by what went wrong and for whom. */
+static const char *likely_cause(const struct bar *bar, const struct score *mine) {
+    bool slow = mine->slow > mine->late;
+    switch (bar->maker) {
+    case JUDGE_ADMISSION:
+        return mine->preemptions > 20 ? ": they are admitted into blocks that running ones need"
+                                      : "";
+    case JUDGE_CHUNKING:
+        return slow ? ": they wait while a whole prompt is processed at once" : "";
+    case JUDGE_BATCH_STARTS:
+        return mine->late > 0 ? ": a lone request waits for company that doesn't come" : "";
+    case JUDGE_BATCH_WAITS:
+        return mine->late > 0 ? ": the first of a burst starts alone, or waits for a full group"
+                              : "";
+    default:
+        return "";
+    }
+}
+
+static void say_lost(const struct bar *bar, const struct scores *s, int64_t best,
+                     struct check_result *r) {
+    lab02_lose(r,
+               "goodput is %.2f times that of %s; %.2f is asked for. First token too late (%lld "
+               "ms): %lld; the others too slow (%lld ms each): %lld; %lld preemptions, the "
+               "course's own has %lld%s",
+               best ? (double)s->mine.good / (double)best : 0.0, bar->best, bar->percent / 100.0,
+               (long long)(bar->limits.ttft_below_ns / NS_PER_MS), (long long)s->mine.late,
+               (long long)(bar->limits.tpot_below_ns / NS_PER_MS), (long long)s->mine.slow,
+               (long long)s->mine.preemptions, (long long)s->own.preemptions,
+               likely_cause(bar, &s->mine));
+}
+
 void lab02_judge_goodput(const struct check_def *def, struct dialogue *d, struct check_result *r) {
     struct scores s;
     const struct bar *bar = bars;
@@ -168,15 +200,7 @@ void lab02_judge_goodput(const struct check_def *def, struct dialogue *d, struct
             snprintf(r->note + n, sizeof r->note - n, ": it beats the course's own policy");
         return;
     }
-    lab02_lose(
-        r,
-        "goodput is %.2f times that of %s; %.2f times is asked for. The first token was too "
-        "late (%lld ms) for %lld requests, the others too slow (%lld ms each) for %lld; %lld "
-        "preemptions, the course's own policy has %lld",
-        best ? (double)s.mine.good / (double)best : 0.0, bar->best, bar->percent / 100.0,
-        (long long)(bar->limits.ttft_below_ns / NS_PER_MS), (long long)s.mine.late,
-        (long long)(bar->limits.tpot_below_ns / NS_PER_MS), (long long)s.mine.slow,
-        (long long)s.mine.preemptions, (long long)s.own.preemptions);
+    say_lost(bar, &s, best, r);
     list_scores(bar, &s, r->got, sizeof r->got);
     snprintf(r->want, sizeof r->want, "at least %lld",
              (long long)((best * bar->percent + 99) / 100));

@@ -254,7 +254,7 @@ def test_lab02_notes_stand_in_both_renderings():
     p = run("2", "--seed", "5", "--check", "slo.batch_margin,intervals.ttft", "--format", "text,json=" + out,
             "--", LAB02)
     v, text = json.load(open(out, encoding="utf-8")), p.stdout.decode()
-    assert p.returncode == 0 and "3 of 3 points" in text, text
+    assert p.returncode == 0 and "2 of 2 points" in text, text
     note = check(v, "slo.batch_margin")["note"]
     assert re.search(r"yours \d+, single \d+", note) and note in text, (note, text)
     assert "note" not in check(v, "intervals.ttft")
@@ -269,7 +269,7 @@ def test_lab02_broken_policy_leaves_the_rest():
         f.write("this is not C\n")
     v = lab02(folder)
     # policy.c's own: 13 points of quality, 7 of SLO, 3 of safety; and the 4 that ask all three files
-    assert v["exit_status"] == 1 and v["points_earned"] == 100 - 13 - 7 - 3 - 4, v["points_earned"]
+    assert v["exit_status"] == 1 and v["points_earned"] == 100 - 13 - 11 - 3 - 4, v["points_earned"]
     assert "policy.c" in v["problem"]
     for c in v["checks"]:
         waits = c["section"].startswith("Exercise 3: policy") or c["section"] == "Exercise 3"

@@ -173,7 +173,7 @@ def check_messages():
                f"{kernel} with a grid of {grid} for every size: the unwritten element is reported", one)
 
     one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["rows"], "block": [2048]}})
-    report(one["outcome"] == "lost" and "launch.json: rmsnorm: block" in one["message"], "a block of 2048 threads is named", one)
+    report(one["outcome"] == "lost" and "launch.json:1: rmsnorm.block" in one["message"], "a block of 2048 threads is named", one)
     one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["columns"], "block": [256]}})
     report(one["outcome"] == "lost" and "grid[0]" in one["message"] and "columns" in one["message"],
            "a launch shape of unknown sizes is named", one)
