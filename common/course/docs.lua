@@ -2,9 +2,9 @@
 -- file of the tree leads from the pages' folder to that file. Links within a page and to the web stay.
 --
 -- metadata: source, the document's path from the top ("labs/01_request_record/README.md"); to_top, the way from the
--- pages' folder to the top ("../.."); pages, lines "PATH PAGE".
+-- page's folder to the top ("../.."); up, the way to the folder of index.html ("" or "../"); pages, lines "PATH PAGE".
 
-local folder, to_top, pages = "", "", {}
+local folder, to_top, up, pages = "", "", "", {}
 
 local function normal(path) -- without "." and ".."
     local parts = {}
@@ -23,15 +23,16 @@ local function target(url)
     local path, anchor = url:match("^([^#]*)(#?.*)$")
     path = normal(folder .. "/" .. path)
     local page = pages[path] or pages[normal(path .. "/README.md")]
-    return (page or to_top .. "/" .. path) .. anchor
+    return (page and up .. page or to_top .. "/" .. path) .. anchor
 end
 
 local function read_metadata(meta)
     local text = pandoc.utils.stringify
     folder = text(meta.source):match("^(.*)/[^/]*$") or ""
     to_top = text(meta.to_top)
+    up = text(meta.up)
     for path, page in text(meta.pages):gmatch("(%S+) (%S+)") do pages[path] = page end
-    meta.source, meta.to_top, meta.pages = nil, nil, nil
+    meta.source, meta.to_top, meta.up, meta.pages = nil, nil, nil, nil
     return meta
 end
 

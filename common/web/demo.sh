@@ -144,19 +144,10 @@ ask() {
     [ -s "$out/record.json" ] || give_up 1 "the request left no record; the server's log is $out/server.log"
 }
 
-# Four requests on one worker, small enough to check by hand; then the curve of a simulated GPU server.
+# The curve of a simulated GPU server. The tables of four requests are lab 02's exercise.
 simulate() {
-    local policy
-    for policy in single wait-for-n:4; do
-        "$servelab" sim run --arrivals-ms 0,1,2,3 --setup-ms 4 --per-request-ms 1 --policy $policy >"$out/sim.txt" ||
-            return 1
-        sed -n '1,/^throughput/s/^/  /p' "$out/sim.txt"
-        echo
-    done
-    echo "  A group of four shares one setup: compare the means and the throughputs, and how long its first request waits."
     "$servelab" sim sweep --arrivals poisson --requests 3000 --prompt-tokens 100:2000 --output-tokens 20:300 \
         --model llama-2-7b --gpu h100 --policies static:8,continuous --out "$out/sweep" >"$out/sim.txt" || return 1
-    echo
     echo "  A model of a 7B server under rising load, batched in two ways ($servelab sim sweep --help):"
     sed -n '/mean end-to-end latency, s (/,$p' "$out/sim.txt"
 }

@@ -5,6 +5,7 @@
 #include "lab01/lab01.h"
 
 #include "core/collect.h"
+#include "core/evidence_choice.h"
 
 #include "base/json.h"
 #include "base/lab_todo.h"
@@ -426,6 +427,36 @@ static void check_verdict(const cJSON *doc, struct evidence *out) {
         lost(out, "objective.json: verdict: a reason is missing");
 }
 
+/* Exercise 4: the two servers of the handout's table. One hour of a server costs its provisioned
+ * accelerators, reserve included, whether they are busy or idle. */
+static const struct choice_number purchase_numbers[] = {
+    {"output_tokens_per_s",
+     {4200.0 / 60, 2400.0 / 60},
+     "all tokens that came, in the 60 s of the run",
+     {{{2400.0 / 60, 2100.0 / 60}, "only the tokens of useful answers are counted"},
+      {{4200.0 / 58, 2400.0 / 41}, "the tokens are divided by the busy time"}}},
+    {"useful_responses",
+     {3, 7},
+     "useful is completed, and passed by the check",
+     {{{5, 8}, "wrong answers count as useful"},
+      {{6, 8}, "every answer that came is counted"},
+      {{8, 8}, "all requests are counted"}}},
+    {"useful_per_usd",
+     {22.5, 105},
+     "useful answers over what the provisioned accelerators cost in 60 s",
+     {{{45, 140}, "the reserve isn't paid for"},
+      {{22.5 * 60 / 58, 105 * 60.0 / 41}, "idle time isn't paid for"},
+      {{37.5, 120}, "wrong answers count as useful"}}},
+};
+static const struct choice purchase = {"buy", "b", purchase_numbers, 3};
+
+static void check_purchase(const cJSON *doc, struct evidence *out) {
+    struct err e;
+    out->outcome = OUTCOME_EARNED;
+    if (evidence_choice(at(doc, "purchase"), "purchase", &purchase, &e))
+        lost_because(out, &e, "objective.json");
+}
+
 static void examine_objective(const char *which, const cJSON *doc, struct evidence *out) {
     if (!is_text(at(doc, "schema"), OBJECTIVE_ANSWER_SCHEMA))
         lost(out, "objective.json: schema must be \"%s\"", OBJECTIVE_ANSWER_SCHEMA);
@@ -433,6 +464,8 @@ static void examine_objective(const char *which, const cJSON *doc, struct eviden
         check_objective(doc, out);
     else if (!strcmp(which, "objective_limits"))
         check_limits(doc, out);
+    else if (!strcmp(which, "purchase"))
+        check_purchase(doc, out);
     else
         check_verdict(doc, out);
 }

@@ -118,7 +118,7 @@ int lab01_make(const struct check_def *def, uint64_t seed, int k, struct hidden_
 void lab01_examine(const struct check_def *def, const char *folder, struct evidence *out);
 
 /* rubric.c */
-enum { LAB01_CHECKS = 60 };
+enum { LAB01_CHECKS = 61 };
 extern const struct check_def lab01_checks[LAB01_CHECKS];
 
 #endif

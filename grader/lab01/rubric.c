@@ -254,7 +254,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
       "Limits of which scope count here?"}},
 
     /* ---- evidence: 10 ---- */
-    {"evidence.record_valid", DIM_EVIDENCE, 2, "record.json is a valid record with the six events",
+    {"evidence.record_valid", DIM_EVIDENCE, 1, "record.json is a valid record with the six events",
      "Your two data files: record.json", CHECK_EVIDENCE, 0, 0, 0, "record.json",
      {"`servelab record check record.json` says what is wrong, and where.",
       "Timestamps are whole numbers of nanoseconds.",
@@ -292,6 +292,13 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
      {"A reason holds the two numbers that decide, with units.",
       "Tokens per second are not useful responses per dollar. What is missing between them?",
       "If a limit is missed, can anything that is measured later save the verdict?"}},
+
+    {"evidence.purchase", DIM_EVIDENCE, 1, "two servers: which one do you buy?", "Exercise 4: which server do you buy?",
+     CHECK_EVIDENCE, 0, 0, 0, "objective.json",
+     {"Tokens per second count every token. Which requests were of use to somebody?",
+      "What is paid for: the busy time, or the whole minute? The accelerators in use, or all?",
+      "2 of 4 answers pass; one accelerator at 3.60 USD an hour, and as much in reserve, for 10 s: "
+      "0.02 USD, so 100 useful answers per USD."}},
 
     /* ---- safety: 10 ---- */
     {"safety.memory_intervals", DIM_SAFETY, 2, "intervals.c is clean under ASan and UBSan",

@@ -5,10 +5,12 @@
  *   findings_valid       the form is complete (evidence_findings.h) and has the handout's setting
  *   findings_numbers     each number is what the simulator gives for the setting stated with it
  *   findings_answers     each yes or no agrees with those numbers, the break-even set-up is one,
- * and the conclusion names both sides protocol_valid       the form is complete
- * (evidence_protocol.h) protocol_complete    everything that a benchmark needs is stated
- *   protocol_consistent  no part contradicts another, one thing varies, no result is claimed
- * The last two of each file are not run until the first is earned.
+ *                        and the conclusion names both sides
+ *   findings_purchase    tokens a second and good requests per dollar of two servers, and the
+ * choice protocol_valid       the form is complete (evidence_protocol.h) protocol_complete
+ * everything that a benchmark needs is stated protocol_consistent  no part contradicts another, one
+ * thing varies, no result is claimed The last two of each file are not run until the first is
+ * earned.
  *
  * The expected findings are not stored: the simulator runs each setting that the learner states,
  * under the two reference policies. Means and rates are computed here, with no code of a learner or
@@ -20,10 +22,12 @@
 #include "lab02/evidence_protocol.h"
 
 #include "core/collect.h"
+#include "core/evidence_choice.h"
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/lab_todo.h"
+#include "base/strict.h"
 #include "base/text.h"
 #include "sched/policies.h"
 #include "sim/sim.h"
@@ -259,6 +263,34 @@ static int check_answers(const struct examined *x, const struct findings *f, str
     return 0;
 }
 
+/* The two servers of the handout's exercise 6, over a window of 20 s. */
+static const struct choice_number purchase_numbers[] = {
+    {"output_tokens_per_s",
+     {1127.0 / 20, 505.0 / 20},
+     "all tokens that came, in the window of 20 s",
+     {{{322.0 / 20, 505.0 / 20}, "only the tokens of good requests are counted"}}},
+    {"good_requests",
+     {2, 5},
+     "good is complete, with a TTFT below 2 s and a TPOT below 100 ms",
+     {{{6, 5}, "late and slow requests count as good"},
+      {{5, 5}, "a value equal to its limit counts as below it"},
+      {{3, 5}, "a value equal to its limit counts as below it"},
+      {{7, 6}, "all requests that came to an end count as good"}}},
+    {"good_per_usd",
+     {90, 360},
+     "good requests over what the GPUs cost in 20 s, busy or idle",
+     {{{180, 360}, "only one of the two GPUs is paid for"},
+      {{270, 360}, "late and slow requests count as good"}}},
+};
+static const struct choice purchase = {"buy", "b", purchase_numbers, 3};
+
+static void check_purchase(const struct examined *x, struct evidence *out) {
+    struct err e;
+    out->outcome = OUTCOME_EARNED;
+    if (evidence_choice(strict_at(x->doc, "purchase"), "purchase", &purchase, &e))
+        lost(out, x, &e, 0);
+}
+
 static void examine_findings(const struct examined *x, const char *which, struct evidence *out) {
     struct findings f;
     struct err e;
@@ -272,6 +304,8 @@ static void examine_findings(const struct examined *x, const char *which, struct
     if (!valid)
         evidence_say(out, OUTCOME_NOT_RUN,
                      "findings.json must have its form first (evidence.findings_valid)");
+    else if (!strcmp(which, "findings_purchase"))
+        check_purchase(x, out);
     else if (!strcmp(which, "findings_numbers"))
         fault = check_numbers(x, &f, out, &e);
     else

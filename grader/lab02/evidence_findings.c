@@ -72,9 +72,9 @@ static int read_runs(const cJSON *v, struct findings *f, struct err *e) {
 }
 
 int lab02_findings_read(struct findings *f, const cJSON *doc, struct err *e) {
-    static const char *const known[] = {"schema", "arrivals_ms",         "per_request_ms",
-                                        "runs",   "break_even_setup_ms", "conclusion",
-                                        NULL};
+    static const char *const known[] = {
+        "schema",   "arrivals_ms", "per_request_ms", "runs", "break_even_setup_ms", "conclusion",
+        "purchase", NULL};
     static const char *const schemas[] = {FINDINGS_SCHEMA, NULL};
     int schema;
     memset(f, 0, sizeof *f);

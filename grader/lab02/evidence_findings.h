@@ -12,7 +12,8 @@
  *       "batching_raises_throughput": B,
  *       "first_waits_longer": B}],    is the first request's latency above single's?
  *    "break_even_setup_ms": N,        at this set-up both policies have the same mean latency
- *    "conclusion": "..."}             a sentence or two
+ *    "conclusion": "...",             a sentence or two
+ *    "purchase": {...}}               core/evidence_choice.h; not read here
  *
  * N: a number, to two decimals at least; B: true or false. Every member is required, no other is
  * known.

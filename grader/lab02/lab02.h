@@ -101,7 +101,7 @@ void lab02_judge_search(const struct check_def *def, struct dialogue *d, struct 
 void lab02_examine(const struct check_def *def, const char *folder, struct evidence *out);
 
 /* rubric.c */
-enum { LAB02_CHECKS = 56 };
+enum { LAB02_CHECKS = 57 };
 extern const struct check_def lab02_checks[LAB02_CHECKS];
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/rng.h"
 
-enum { LAB03_CHECKS = 73 };
+enum { LAB03_CHECKS = 74 };
 extern const struct check_def lab03_checks[LAB03_CHECKS];
 
 /* def->maker of CHECK_CASES and the safety kinds */
@@ -46,7 +46,7 @@ enum {
 };
 
 /* def->maker of evidence */
-enum { EV_CARD, EV_BYTES, EV_OPERATIONS, EV_INTENSITY, EV_BOUND };
+enum { EV_CARD, EV_BYTES, EV_OPERATIONS, EV_BOUND, EV_PREDICTIONS, EV_CHOICE };
 
 /* make_cases.c: case k of a maker; `kind` gets its kind in words, without values */
 struct lab03_case;

@@ -95,6 +95,55 @@ def check_honest():
                f"{lost} {best}")
 
 
+# ---- the worked kernel ----------------------------------------------------------------------------------------------------
+
+
+def run_worked(work, name, text):
+    """(what its run printed, its counts by kernel)."""
+    source, program, report_file = (os.path.join(work, name + end) for end in (".cu", "", ".json"))
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(text)
+    subprocess.run([SIMTCC, "--check", source, "-o", program], check=True)
+    p = subprocess.run([program], capture_output=True, text=True, check=False, env={**os.environ, "SIMT_REPORT": report_file})
+    with open(report_file, encoding="utf-8") as f:
+        return p.stdout + p.stderr, {k["name"]: k for k in json.load(f)["kernels"]}
+
+
+def check_worked_kernel():
+    """The handout's table is what its program counts, and its race report what the program without the barrier says."""
+    handout = read(REFERENCE, "README.md")
+    code = re.search(r"```cuda\n(.*?)```", handout, re.S).group(1)
+    rows = re.findall(r"^\| `(by_\w+)` \| ([\d,]+) x (\d+) \| ([\d,]+) \| ([\d,]+) \| (\d+) \|$", handout, re.M)
+    with tempfile.TemporaryDirectory() as work:
+        said, counts = run_worked(work, "row_sum", code)
+        report(len(rows) == 3 and "error" not in said, "the worked kernel is clean", said)
+        for name, *numbers in rows:
+            requests, each, sectors, shared, barriers = (int(n.replace(",", "")) for n in numbers)
+            k = counts[name]
+            got = (k["global_load_requests"], k["global_load_sectors"], k["shared_requests"], k["barriers"])
+            report(got == (requests, sectors, shared, barriers) and sectors == requests * each,
+                   f"the handout's counts of {name} are right", got)
+        quoted = re.search(r"^simt: error: shared-race: build/(row_sum.cu:.*)$", handout, re.M).group(1)
+        line = next(x for x in code.splitlines(True) if "__syncthreads(); /* all writes" in x)
+        said, _ = run_worked(work, "row_sum", code.replace(line, line.replace("__syncthreads();", "")))
+        report(quoted in said, "the handout's race report is what simtcc reports", said)
+
+
+def check_unwritten():
+    with tempfile.TemporaryDirectory() as work:
+        source = os.path.join(work, "gemv.cu")
+        with open(source, "w", encoding="utf-8") as f:
+            f.write(reference("gemv").replace("float sum[ROWS] = {0, 0, 0, 0};", "float sum[ROWS];"))
+        p = subprocess.run([SIMTCC, "--unwritten", "-I", os.path.join(TOP, "common"), source], capture_output=True, text=True,
+                           check=False)
+        report(p.returncode == 1 and re.search(r"gemv.cu:\d+: 'sum\[?.*' is read before", p.stdout), "--unwritten names the local",
+               p.stdout + p.stderr)
+        for kernel in ("gemv", "attention_decode", "sample"):
+            p = subprocess.run([SIMTCC, "--unwritten", "-I", os.path.join(TOP, "common"), os.path.join(REFERENCE, kernel + ".cu")],
+                               capture_output=True, text=True, check=False)
+            report(p.returncode == 0 and not p.stdout, f"--unwritten finds nothing in the reference's {kernel}", p.stdout + p.stderr)
+
+
 # ---- starters -------------------------------------------------------------------------------------------------------------
 
 
@@ -273,6 +322,8 @@ def main():
     everything = "all" in (os.environ.get("MUTANTS"), *sys.argv[1:])
     check_handout()
     check_annotate()
+    check_worked_kernel()
+    check_unwritten()
     check_starters()
     check_versions(everything)
     check_honest()

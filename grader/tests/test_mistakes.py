@@ -3,9 +3,10 @@
 
 # servelab-test: long
 import concurrent.futures
+import os
 import sys
 
-from mistakes import MISTAKES, grade, said
+from mistakes import MISTAKES, TOP, grade, said
 
 
 def main():
@@ -20,7 +21,12 @@ def main():
             print(f"{'ok' if ok else 'not ok'} {i} - {m.name}: {m.check}", flush=True)
             if not ok:
                 print(f"# exit status {status}, doesn't say {missing}; says:\n# " + text.replace("\n", "\n# "), flush=True)
-    print(f"1..{len(chosen)}")
+    with open(os.path.join(TOP, "grader/README.md"), encoding="utf-8") as f:
+        page = f.read()
+    missing = [m.name for m in MISTAKES if f"| {m.name} | `{m.file}` | `{m.check}` |" not in page]
+    bad += bool(missing)
+    print(f"{'not ok' if missing else 'ok'} {len(chosen) + 1} - grader/README.md lists each mistake {missing or ''}")
+    print(f"1..{len(chosen) + 1}")
     return 1 if bad else 0
 
 

@@ -48,8 +48,8 @@ def check_rendering(tree, folder):
     offline = {**os.environ, "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
     made = run(os.path.join(tree, "common/course/make_docs.sh"), folder, env=offline)
     report(made.returncode == 0, "every document is rendered and every link leads somewhere", made.stdout + made.stderr)
-    pages = sorted(os.listdir(folder))
-    wanted = ["01_request_record.html", "01_request_record.instructor.html", "index.html"]
+    pages = sorted(os.path.relpath(os.path.join(d, f), folder) for d, _, names in os.walk(folder) for f in names)
+    wanted = ["01_request_record.html", "instructor/01_request_record.html", "index.html"]
     report(set(wanted) <= set(pages), "the README, the handout and its instructor's version are there", pages)
     if made.returncode != 0 or not set(wanted) <= set(pages):
         return

@@ -96,14 +96,18 @@ def check_claim(work):
 def check_promises():
     """The figures that the handout promises are the grader's, and each of the lab's checks is named there."""
     handout = " ".join(read(HANDOUT).split())
-    judge, play = read(TOP, "grader/lab02/judge_policy.c"), read(TOP, "grader/lab02/play.h")
-    constant = {name: int(re.search(rf"\b{name} = (\d+)", judge + play).group(1))
-                for name in ("MARGIN_PERCENT", "BATCH_MARGIN_PERCENT", "PLAY_MAX_OVERTAKEN")}
-    limits = re.search(r"limits = \{(\d+) \* NS_PER_MS, (\d+) \* NS_PER_MS", judge).groups()
-    said = [f"{constant['MARGIN_PERCENT'] / 100:g} times the goodput of the better one of `static:8` and `wait-for-n:8`",
-            f"{constant['BATCH_MARGIN_PERCENT'] / 100:g} times the goodput of `single`",
-            f"at most {constant['PLAY_MAX_OVERTAKEN']} requests that arrived later",
-            f"first token came within {int(limits[0]) / 1000:g} s and each further one took below {limits[1]} ms, on average"]
+    judge = " ".join(read(TOP, "grader/lab02/judge_goodput.c").split())
+    bars = {name: (int(ttft), int(tpot), int(percent) / 100) for name, ttft, tpot, percent in re.findall(
+        r"\{ ?JUDGE_(\w+), PLAY_\w+, \{(\d+) \* NS_PER_MS, (\d+) \* NS_PER_MS, INT64_MAX\}, (\d+),", judge)}
+    most = int(re.search(r"PLAY_MAX_OVERTAKEN = (\d+)", read(TOP, "grader/lab02/play.h")).group(1))
+    said = [f"at most {most} requests that arrived later",
+            f"{bars['BATCH_MARGIN'][2]:g} times the goodput of `single`",
+            f"within {bars['BATCH_WAITS'][0]} ms: {bars['BATCH_WAITS'][2]:g} times the goodput of `static:8`",
+            f"due within {bars['BATCH_STARTS'][0]} ms",
+            f"first token within {bars['MARGIN'][0] / 1000:g} s, {bars['MARGIN'][1]} ms a token | "
+            f"{bars['PAR'][2]:.1f} and {bars['MARGIN'][2]:g} times the better of `static:8` and `wait-for-n:8`",
+            f"{bars['ADMISSION'][0] / 1000:g} s, {bars['ADMISSION'][1]} ms | {bars['ADMISSION'][2]:g} times the better of `continuous`",
+            f"{bars['CHUNKING'][0] / 1000:g} s, {bars['CHUNKING'][1]} ms | {bars['CHUNKING'][2]:g} times the best of `continuous`"]
     report(not [s for s in said if s not in handout], "what the handout promises is what the grader asks",
            [s for s in said if s not in handout])
     rubric = re.findall(r'"((?:intervals|quality|slo)\.\w+)", DIM', read(TOP, "grader/lab02/rubric.c"))
