@@ -185,6 +185,27 @@ def test_an_exit_status_tells_nothing_with_a_hidden_seed():
     assert c["outcome"] == "lost" and "status" not in c["message"], c
 
 
+def test_messages_lead_on():
+    p = run("01", "--check", "interval", "--", REFERENCE)
+    assert p.returncode == 2 and b"did you mean 'intervals'?" in p.stderr, p.stderr
+    # the compiler's warnings about the learner's file, with any seed; none about the reference
+    text = on_top(reference("percentile.c"), "static int unused_helper(int a) { return a; }\n")
+    folder = submission("warns", percentile_c=text)
+    assert "percentile.c:" in grade(folder, "--check", "slo.few")["warnings"]
+    shown = run("01", "--check", "slo.few", "--", folder).stdout.decode()
+    assert "The compiler warns" in shown and "'unused_helper' defined but not used" in shown, shown
+    assert "warnings" not in grade(REFERENCE, "--check", "slo.few")
+    # the smallest failing case with its input, also among many checks; a long list keeps its end
+    wrong = reference("intervals.c").replace("ev->tokens < 1) continue;\n        if (!*first)", "ev->tokens < 0) continue;\n        if (!*first)")
+    assert wrong != reference("intervals.c")
+    folder = submission("smallest", intervals_c=wrong)
+    shown = run("01", "--seed", "5", "--", folder).stdout.decode()
+    assert "input   intervals_compute, output_tokens" in shown, shown
+    v = grade(folder, "--check", "intervals.tpot")
+    events = check(v, "intervals.tpot")["input"].count("\n")
+    assert events <= 16, check(v, "intervals.tpot")["input"]
+
+
 def test_hints_come_in_steps():
     folder = submission("hints", percentile_c=wrong_percentile())
     seen = []

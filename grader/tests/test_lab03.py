@@ -144,6 +144,14 @@ def check_unwritten():
             report(p.returncode == 0 and not p.stdout, f"--unwritten finds nothing in the reference's {kernel}", p.stdout + p.stderr)
 
 
+def check_slow():
+    slow = reference("copy").replace("    // BEGIN SOLUTION\n    //| LAB_TODO_KERNEL", "    volatile float waste = 0;\n"
+                                     "    for (int k = 0; k < 40000; k++) waste = waste + 1;\n    // BEGIN SOLUTION\n    //| LAB_TODO_KERNEL")
+    with Submission({"copy.cu": slow}, only=["launch.json", "copy.cu"]) as s:
+        p = subprocess.run([SERVELAB, "grade", "03", s.path, "--check", "quality.copy"], capture_output=True, text=True, check=False)
+    report(re.search(r"Took longer than a second: quality.copy \d+\.\d s", p.stdout), "a check that took long says so", p.stdout + p.stderr)
+
+
 # ---- starters -------------------------------------------------------------------------------------------------------------
 
 
@@ -324,6 +332,7 @@ def main():
     check_annotate()
     check_worked_kernel()
     check_unwritten()
+    check_slow()
     check_starters()
     check_versions(everything)
     check_honest()

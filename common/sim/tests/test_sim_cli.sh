@@ -63,4 +63,13 @@ ok "a run of more than 146 years is bad input, and says so" says 2 "more than 14
     --rate-rps 100 --requests 60 --setup-ms 1e6 --per-request-ms 1e6 --output-tokens 100000
 ok "also within one answer" says 2 "more than 146 years" run --arrivals-ms 0 --setup-ms 1e6 --per-request-ms 1e6 \
     --output-tokens 20000000
+plans=(run --arrivals-ms 0,1,2 --model llama-2-7b --gpu a100 --prompt-tokens 200 --output-tokens 40 --kv-blocks 30 --policy chunked --plans)
+ok "--plans shows who runs, with tokens and blocks" says 0 "run     0: prefill 200 tokens, 0 of 200 in the cache, 0 blocks and 13 more" "${plans[@]}"
+ok "who decodes, and who waits" says 0 "waits   2: prompt 200, at most 40 more" "${plans[@]}"
+same_result() { # seeing the plans changes nothing
+    [ "$("$servelab" sim "${plans[@]}" | sed '/^plan /d; /^  \(run\|waits\|pauses\|preempt\|reject\) /d; /policy calls/d')" = \
+        "$("$servelab" sim "${plans[@]::${#plans[@]}-1}" | sed '/policy calls/d')" ]
+}
+ok "the result is that of a run without" same_result
+ok "--plans with --json is refused" says 2 "--plans" "${plans[@]}" --json
 echo "1..$count"
