@@ -102,7 +102,7 @@ static bool describe_finding(const struct session *s, char *out, size_t cap) {
         }
         finding_place(s, place, sizeof place);
         if (!s->g->practice && i == 1) /* this text quotes values of the case */
-            snprintf(what, sizeof what, "undefined behaviour");
+            snprintf(what, sizeof what, "undefined behaviour, or memory that isn't given back");
         else
             text_first_line(what, sizeof what, at, n);
         out[0] = '\0';

@@ -23,6 +23,10 @@ def in_milliseconds(text):
     return re.sub(r'"t_ns": (\d+)', lambda m: f'"t_ns": {int(m[1]) // 1000000}', text)
 
 
+def leaking_time(text):
+    return "#include <stdlib.h>\n" + re.sub(r"(\nint64_t kernel_time_ns\([^{]*\{)", r"\1\n    if (!malloc(64)) abort();", text)
+
+
 MISTAKES = [
     Mistake("start and end swapped", "01", "intervals.c",
             [("interval_between(r, accepted, record_event(r, EV_REQUEST_ADMITTED))",
@@ -86,6 +90,8 @@ MISTAKES = [
     Mistake("create() takes any argument", "02", "policy.c",
             [("if (!arg[0]) return state;", "if (arg) return state;")],
             "quality.create_arguments", ["learner:", "a state is returned 1", "a state is returned 0"]),
+    Mistake("a copy for sorting that isn't freed", "03", "kernel_time.c", leaking_time,
+            "safety.memory", ["kernel_time_ns", "doesn't give back", "kernel_time.c"]),
     Mistake("an array that was never written, in a kernel", "03", "gemv.cu",
             [("float sum[ROWS] = {0, 0, 0, 0};", "float sum[ROWS];")],
             "quality.gemv", ["gemv.cu:", "'sum", "is read before anything was written to it"]),
