@@ -99,8 +99,7 @@ static void judge_clean(const struct trial *t, struct check_result *r) {
         snprintf(r->message, sizeof r->message, "%.310s", t->finding);
     } else if (!t->right) {
         r->outcome = OUTCOME_NOT_RUN;
-        snprintf(r->message, sizeof r->message,
-                 "counts once the kernel is right: one that does nothing is clean, too");
+        snprintf(r->message, sizeof r->message, "locked until the kernel is right for every size");
     } else {
         r->outcome = OUTCOME_EARNED;
     }
@@ -123,13 +122,12 @@ static void judge_version(const struct check_def *def, const struct kernel_spec 
     int wanted = def->maker - JUDGE_KERNEL_VERSION;
     if (!t->right || !t->counted) {
         r->outcome = OUTCOME_NOT_RUN;
-        snprintf(r->message, sizeof r->message,
-                 "counts once the kernel is right: work that isn't done is fast, too");
+        snprintf(r->message, sizeof r->message, "locked until the kernel is right for every size");
         return;
     }
     if (t->finding[0]) {
         r->outcome = OUTCOME_LOST;
-        snprintf(r->message, sizeof r->message, "counts once the kernel is clean: %.280s",
+        snprintf(r->message, sizeof r->message, "locked until the kernel is clean: %.280s",
                  t->finding);
         return;
     }
