@@ -156,5 +156,6 @@ void lab01_describe(const struct lab01_case *c, char *text, size_t cap) {
         for (size_t i = 0; i < c->n_rec; i++) say_outcome(&o, &c->rec[i], c->truncation);
     if (c->fn == FN_GOOD) say_good(&o, c);
     if (c->fn == FN_RANK) say_population(&o, c);
-    if (c->fn >= FN_LIMIT) say_counts(&o, c);
+    if (c->fn == FN_LIMIT) say_limits(&o, c);
+    if (c->fn > FN_LIMIT) say_counts(&o, c);
 }

@@ -254,8 +254,8 @@ static void tell_missing_scalar(struct trial *t, struct kernel_case *c, int para
             kernel_case_compute(c);
             if (!fits) continue;
             text_append(t->wrong, sizeof t->wrong,
-                        ". This is what you get as if %s were %g (here it is %g): is it used?",
-                        neutral[i].name, (double)neutral[i].value, (double)kept);
+                        ". It is as if %s were %g (here it is %g): is it used?", neutral[i].name,
+                        (double)neutral[i].value, (double)kept);
             return;
         }
 }
