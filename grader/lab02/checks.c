@@ -97,10 +97,10 @@ static void make_view_case(struct lab02_making *m) {
 /* Good and bad arguments in turn. No argument that a reader could take either way. */
 static void make_create_case(struct lab02_making *m) {
     static const char *const batch[] = {"4", "", "1", "0", "37", "-2", "4x", "two", "1000", "4,8"};
-    static const char *const plain[] = {"", "4", "x"};
+    static const char *const plain[] = {"4", "", "x"};
     m->c->fn = FN_CREATE;
-    m->c->batch = m->k % 4 != 3;
-    const char *arg = m->c->batch ? batch[(m->k - m->k / 4) % 10] : plain[m->k / 4 % 3];
+    m->c->batch = m->k % 2 == 0;
+    const char *arg = m->c->batch ? batch[m->k / 2 % 10] : plain[m->k / 2 % 3];
     snprintf(m->c->arg, sizeof m->c->arg, "%s", arg);
     lab02_make_kind(m, "%s%s%s", m->c->batch ? "learner-batch" : "learner", *arg ? ":" : "", arg);
 }
