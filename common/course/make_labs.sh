@@ -2,7 +2,7 @@
 # make_labs.sh [--to FOLDER]: generates labs/ from solutions/, or into FOLDER, which must be empty.
 #
 # strip.awk cuts the marked regions out of a source. A data file X that has X.starter beside it is replaced by that.
-# Folders named instructor/ or steps/ (earlier versions of an answer) are left out, and so is a lab without a README.md:
+# Folders named instructor/, steps/ (earlier versions of an answer) or runs/ (measurements) are left out, and so is a lab without a README.md:
 # its sources may have no regions yet.
 # labs/.generated holds the digest of every file as it was generated. A file with another digest was edited. Then
 # nothing is overwritten and the edited files are named; FORCE=1 saves them under build/labs-saved/ and goes on.
@@ -20,7 +20,7 @@ die() { # die STATUS MESSAGE
 }
 
 sources() { # every file below solutions/ that takes part, as LAB/FILE
-    (cd solutions && find */ -type f ! -name '.*' ! -name '*~' ! -name '*.o' ! -path '*/instructor/*' ! -path '*/steps/*' | sort) |
+    (cd solutions && find */ -type f ! -name '.*' ! -name '*~' ! -name '*.o' ! -path '*/instructor/*' ! -path '*/steps/*' ! -path '*/runs/*' | sort) |
         while IFS= read -r f; do
             [ ! -f "solutions/${f%%/*}/README.md" ] || printf '%s\n' "$f"
         done

@@ -11,6 +11,7 @@
 #include "serve/stamps.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,23 +25,27 @@ struct call {
     const struct report_window *window;
 };
 
+static void *lend(const struct lab04_case *c, const void *from, size_t n) {
+    if (c->memory == MEMORY_REDZONES) return place(false, from, n);
+    return place_at_end(c->memory == MEMORY_READ_ONLY, from, n);
+}
+
 static void call_prepare(struct call *k, struct lab04_case *c) {
-    bool read_only = c->memory == MEMORY_READ_ONLY;
     *k = (struct call){.c = c};
     if (c->fn <= FN_ENGINE) return;
     if (c->fn == FN_ATTEMPT) {
-        c->rec.events = place(read_only, c->events, c->rec.n_events * sizeof *c->events);
-        k->rec = place(read_only, &c->rec, sizeof c->rec);
+        c->rec.events = lend(c, c->events, c->rec.n_events * sizeof *c->events);
+        k->rec = lend(c, &c->rec, sizeof c->rec);
         return;
     }
-    k->o = place(read_only, &c->o, sizeof c->o);
-    k->window = place(read_only, &c->window, sizeof c->window);
-    k->attempts = place(read_only, c->attempts, c->n_attempts * sizeof *c->attempts);
+    k->o = lend(c, &c->o, sizeof c->o);
+    k->window = lend(c, &c->window, sizeof c->window);
+    k->attempts = lend(c, c->attempts, c->n_attempts * sizeof *c->attempts);
     for (size_t i = 0; c->fn == FN_MEASURE && i < c->n_attempts; i++)
         c->requests[i].deciding = &k->attempts[i];
     if (c->fn == FN_MEASURE)
-        k->requests = place(read_only, c->requests, c->n_attempts * sizeof *c->requests);
-    k->points = place(read_only, c->points, c->n_points * sizeof *c->points);
+        k->requests = lend(c, c->requests, c->n_attempts * sizeof *c->requests);
+    k->points = lend(c, c->points, c->n_points * sizeof *c->points);
 }
 
 /* ---- stamps.c -------------------------------------------------------------------------------- */
@@ -300,6 +305,12 @@ static void call_once(struct call *k, struct answer *a) {
     }
 }
 
+/* Allocated, in large blocks too. */
+static int64_t heap_bytes(void) {
+    struct mallinfo2 m = mallinfo2();
+    return (int64_t)(m.uordblks + m.hblkhd);
+}
+
 /* What each of many calls left on the heap, in pieces of 16 bytes: the least of some rounds. A leak
  * is in every round. Less than that is not counted: the C library caches freed blocks, counts them
  * as in use, and fills its caches slowly where calls allocate blocks of many sizes. */
@@ -308,12 +319,12 @@ static int64_t heap_growth(struct call *k, struct answer *a) {
     int64_t least = INT64_MAX;
     size_t n = a->n;
     for (int round = 0; round < ROUNDS && least > 0; round++) {
-        size_t before = mallinfo2().uordblks;
+        int64_t before = heap_bytes();
         for (int i = 0; i < CALLS; i++) {
             a->n = n;
             call_once(k, a);
         }
-        int64_t each = ((int64_t)mallinfo2().uordblks - (int64_t)before) / (CALLS * 16);
+        int64_t each = (heap_bytes() - before) / (CALLS * 16);
         if (each < least) least = each;
     }
     return least > 0 ? least : 0;
@@ -329,11 +340,17 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
     call_prepare(&k, &c);
     if (c.memory == MEMORY_REPEAT)
         growth = heap_growth(&k, &a);
+    else if (c.memory == MEMORY_LONG)
+        growth = lab04_call_engine_long(&c);
     else
         call_once(&k, &a);
+    if (c.memory == MEMORY_COMPARED && !place_unchanged()) {
+        fprintf(stderr, "an input was changed\n");
+        abort();
+    }
     while (a.n < c.n_slots) put(&a, 0);
     a.cap++;
-    if (c.memory == MEMORY_REPEAT) put(&a, growth);
+    if (c.memory == MEMORY_REPEAT || c.memory == MEMORY_LONG) put(&a, growth);
     place_release();
     return (int)a.n;
 }

@@ -7,12 +7,15 @@
  */
 #include "child/lab04_engine.h"
 #include "child/child.h"
+#include "child/lab04_lock.h"
 
 #include "backend/paced.h"
 #include "base/buffer.h"
 #include "serve/engine.h"
 #include "serve/stamps.h"
 
+#include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +92,7 @@ struct flight {
     int64_t fresh[MACHINE_MAX_OUTPUT]; /* delivered since the last query */
     int32_t n_fresh;
     bool submitted, told; /* its end is in a query */
+    size_t unread;        /* bytes that were in the stream before the answer: see fill */
     bool left;
 };
 
@@ -102,7 +106,7 @@ struct run {
     struct engine *engine;
     struct flight flights[MACHINE_MAX_REQUESTS];
     int32_t arrived, steps;
-    int64_t faults, locked;
+    int64_t faults;
     int64_t query[MACHINE_MAX_QUERY];
     size_t n;
 };
@@ -160,7 +164,9 @@ static int step(struct backend *b, const struct backend_batch *batch, float *log
                 struct err *e) {
     struct run *r = (struct run *)b;
     int64_t reply[MACHINE_MAX_REPLY];
+    bool locked = lab04_lock_held(&r->engine->lock); /* nobody could submit or cancel meanwhile */
     begin_query(r, MACHINE_STEP, 0);
+    add(r, locked);
     add(r, batch->n_seqs);
     for (int32_t i = 0; i < batch->n_seqs; i++) {
         const struct backend_seq *s = &batch->seqs[i];
@@ -171,24 +177,32 @@ static int step(struct backend *b, const struct backend_batch *batch, float *log
         for (int32_t k = 0; k < s->n_tokens; k++) add(r, s->tokens[k]);
         for (int32_t k = 0; k < s->n_blocks; k++) add(r, s->block_table[k]);
     }
-    if (pthread_mutex_trylock(&r->engine->lock))
-        r->locked++; /* nobody can submit or cancel while it computes */
-    else
-        pthread_mutex_unlock(&r->engine->lock);
-    if (r->steps++ == r->c->cancel_step && r->locked == 0 && r->c->cancel_id >= 0 &&
+    if (r->steps++ == r->c->cancel_step && !locked && r->c->cancel_id >= 0 &&
         r->flights[r->c->cancel_id].submitted)
         engine_cancel(r->engine, r->flights[r->c->cancel_id].id);
     size_t n = send_query(r, reply);
     if (reply[0]) return err_set(e, "the machine failed");
     for (size_t i = 2; i < n; i++, logits += MACHINE_VOCAB) {
         memset(logits, 0, MACHINE_VOCAB * sizeof *logits);
-        logits[reply[i]] = 9;
+        if (reply[i] < 0) /* one of them is not finite */
+            logits[(r->steps * 7) % MACHINE_VOCAB] = reply[i] == MACHINE_NAN ? NAN : INFINITY;
+        else
+            logits[reply[i]] = 9;
     }
     return 0;
 }
 
 static void free_nothing(struct backend *b) {
     (void)b;
+}
+
+/* A client that reads nothing: the stream holds all that it may, but for the text of `room` tokens.
+ */
+static void fill(struct flight *f, int32_t room) {
+    f->unread = (size_t)(STREAM_MAX_BYTES - room);
+    char *text = calloc(1, f->unread);
+    if (!text || stream_push(f->stream, text, f->unread, 0)) abort();
+    free(text);
 }
 
 static void submit_due(struct run *r) {
@@ -198,6 +212,7 @@ static void submit_due(struct run *r) {
         if (q->arrival_ns > r->time.now_ns) return;
         f->stream = stream_create(NULL);
         if (!f->stream) abort();
+        if (q->reads >= 0) fill(f, q->reads);
         record_init(&f->live.record);
         pthread_mutex_init(&f->live.lock, NULL);
         struct virtual_clock then = {q->arrival_ns};
@@ -228,13 +243,15 @@ static void deliver(struct run *r) {
         struct flight *f = &r->flights[i];
         int32_t tokens;
         if (f->state != STREAM_OPEN) continue;
+        struct stream_end end = stream_end_of(f->stream);
+        if (f->unread > 0 && end.state == STREAM_OPEN) continue;
         text.n = 0;
         while (stream_take(f->stream, &text, &tokens) == 1) {
         }
-        for (size_t k = 0; k < text.n && f->n_fresh < MACHINE_MAX_OUTPUT; k++)
+        if (text.n < f->unread) abort();
+        for (size_t k = f->unread; k < text.n && f->n_fresh < MACHINE_MAX_OUTPUT; k++)
             f->fresh[f->n_fresh++] = text.bytes[k] - ' ';
-        f->delivered += (int32_t)text.n;
-        struct stream_end end = stream_end_of(f->stream);
+        f->delivered += (int32_t)(text.n - f->unread);
         f->state = (int32_t)end.state;
         f->finish = !strcmp(end.finish_reason, "stop") ? 1 : !strcmp(end.finish_reason, "length");
         if (!strcmp(end.finish_reason, "length")) f->finish = 2;
@@ -287,7 +304,6 @@ static void put_run(struct run *r, int64_t *slots, size_t cap) {
     memset(slots, 0, n * sizeof *slots);
     slots[ENGINE_FREE] = kv_pool_free_blocks(r->engine->kv);
     slots[ENGINE_FAULTS] = r->faults;
-    slots[ENGINE_LOCKED] = r->locked;
     for (int32_t i = 0; i < r->c->n_requests; i++) {
         const struct flight *f = &r->flights[i];
         int64_t *at = slots + ENGINE_HEAD + i * REQ_SLOTS;
@@ -298,46 +314,91 @@ static void put_run(struct run *r, int64_t *slots, size_t cap) {
     }
 }
 
-void lab04_call_engine(const struct lab04_case *c, int64_t *slots, size_t cap) {
+/* ---- from a case to an engine ------------------------------------------------------------------
+ */
+
+static struct run *begin(const struct lab04_case *c, struct machine_config *config,
+                         struct machine *machine) {
     static const struct backend_ops ops = {step, free_nothing};
-    static struct machine_config config;
-    static struct machine machine;
     struct run *r = calloc(1, sizeof *r);
     char group[16] = "";
     struct err e;
-    if (!r || !machine_config_read(&config, c->v, c->n)) abort();
-    if (config.local) machine_init(&machine, &config);
-    r->c = &config;
-    r->local = config.local ? &machine : NULL;
+    if (!r || !machine_config_read(config, c->v, c->n)) abort();
+    if (config->local) machine_init(machine, config);
+    r->c = config;
+    r->local = config->local ? machine : NULL;
     r->clock = clock_virtual(&r->time);
     for (int32_t i = 0; i < MACHINE_VOCAB; i++) r->tokenizer.text[i] = (char)(' ' + i);
     r->backend.ops = &ops;
     r->backend.info = (struct backend_info){.name = "graded",
                                             .vocab_size = MACHINE_VOCAB,
                                             .max_seq_tokens = MACHINE_MAX_SEQ,
-                                            .max_step_tokens = config.token_budget,
-                                            .max_seqs = config.max_running,
-                                            .kv_blocks = config.kv_blocks};
-    if (config.group) snprintf(group, sizeof group, "%d", config.group);
+                                            .max_step_tokens = config->token_budget,
+                                            .max_seqs = config->max_running,
+                                            .kv_blocks = config->kv_blocks};
+    if (config->group) snprintf(group, sizeof group, "%d", config->group);
     struct engine_options o = {.backend = &r->backend,
                                .tokenizer = &r->tokenizer,
-                               .policy = config.group == MACHINE_KEEN ? lab04_keen_policy()
-                                         : config.group               ? policy_learner_batch()
-                                                                      : policy_learner(),
+                               .policy = config->group == MACHINE_KEEN ? lab04_keen_policy()
+                                         : config->group               ? policy_learner_batch()
+                                                                       : policy_learner(),
                                .policy_arg = group,
                                .clock = r->clock,
                                .max_waiting = MACHINE_MAX_REQUESTS + 1,
-                               .prefix_cache = config.prefix_cache};
+                               .prefix_cache = config->prefix_cache};
     r->engine = engine_create(&o, &e);
     if (!r->engine) abort();
-    loop(r);
-    put_run(r, slots, cap);
-    for (int32_t i = 0; i < config.n_requests; i++) {
+    return r;
+}
+
+static void release_flights(struct run *r) {
+    for (int32_t i = 0; i < r->c->n_requests; i++) {
         struct flight *f = &r->flights[i];
         if (f->stream) stream_release(f->stream);
         if (f->submitted) record_release(&f->live.record);
     }
+    memset(r->flights, 0, sizeof r->flights);
+}
+
+static void end(struct run *r) {
+    release_flights(r);
     /* not engine_free with requests left: they would be ended into released records */
     if (r->engine->n_waiting + r->engine->n_running == 0) engine_free(r->engine);
     free(r);
+}
+
+void lab04_call_engine(const struct lab04_case *c, int64_t *slots, size_t cap) {
+    static struct machine_config config;
+    static struct machine machine;
+    struct run *r = begin(c, &config, &machine);
+    loop(r);
+    put_run(r, slots, cap);
+    end(r);
+}
+
+static int64_t heap_bytes(void) { /* large blocks too */
+    struct mallinfo2 m = mallinfo2();
+    return (int64_t)(m.uordblks + m.hblkhd);
+}
+
+int64_t lab04_call_engine_long(const struct lab04_case *c) {
+    enum { WARM = 2000, ALL = 10000 };
+    static struct machine_config config;
+    static struct machine machine;
+    int64_t served = 0, before = -1;
+    struct run *r = begin(c, &config, &machine);
+    for (; served < ALL; served = r->engine->next_id) {
+        if (before < 0 && served >= WARM) before = heap_bytes();
+        machine_init(&machine, &config); /* its clock begins at 0 again, and so do the arrivals */
+        r->time.now_ns = 0;
+        r->arrived = r->steps = 0;
+        r->engine->draining = false;
+        loop(r);
+        if (r->engine->n_waiting + r->engine->n_running > 0) abort();
+        release_flights(r);
+    }
+    int64_t grown = heap_bytes() - before;
+    end(r);
+
+    return grown > 0 ? grown : 0;
 }

@@ -10,6 +10,10 @@
 /* Writes ENGINE_HEAD + REQ_SLOTS * requests slots (cases.h), at most cap. */
 void lab04_call_engine(const struct lab04_case *c, int64_t *slots, size_t cap);
 
+/* One engine serves the workload again and again, on a machine of this process: the bytes by which
+ * the heap grew from the 2,000th request to the 10,000th. */
+int64_t lab04_call_engine_long(const struct lab04_case *c);
+
 /* For workloads with group MACHINE_KEEN. */
 const struct policy_ops *lab04_keen_policy(void);
 

@@ -11,13 +11,17 @@ enum { MAX_PLACED = 32 };
 struct placed {
     void *base; /* for munmap or free */
     size_t mapped;
+    const void *at, *from; /* (n) place_at_end: to compare */
+    size_t n;
 };
 
 static struct placed placed[MAX_PLACED];
 static size_t n_placed;
 
-/* Right-aligned at the end of a mapping whose next page can't be accessed; then made read-only. */
-static void *place_read_only(const void *from, size_t n) {
+/* Right-aligned at the end of a mapping whose next page can't be accessed. */
+void *place_at_end(bool read_only, const void *from, size_t n) {
+    if (n == 0) return NULL;
+    if (n_placed == MAX_PLACED) abort();
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t room = (n + page - 1) / page * page;
     unsigned char *base =
@@ -25,19 +29,26 @@ static void *place_read_only(const void *from, size_t n) {
     if (base == MAP_FAILED) abort();
     unsigned char *at = base + room - (n + 7) / 8 * 8; /* the inputs' types need 8-byte alignment */
     memcpy(at, from, n);
-    if (mprotect(base, room, PROT_READ) || mprotect(base + room, page, PROT_NONE)) abort();
-    placed[n_placed++] = (struct placed){base, room + page};
+    if (read_only && mprotect(base, room, PROT_READ)) abort();
+    if (mprotect(base + room, page, PROT_NONE)) abort();
+    placed[n_placed++] = (struct placed){base, room + page, at, from, n};
     return at;
 }
 
+bool place_unchanged(void) {
+    for (size_t i = 0; i < n_placed; i++)
+        if (placed[i].from && memcmp(placed[i].at, placed[i].from, placed[i].n) != 0) return false;
+    return true;
+}
+
 void *place(bool read_only, const void *from, size_t n) {
+    if (read_only) return place_at_end(true, from, n);
     if (n == 0) return NULL;
     if (n_placed == MAX_PLACED) abort();
-    if (read_only) return place_read_only(from, n);
     void *at = malloc(n);
     if (!at) abort();
     memcpy(at, from, n);
-    placed[n_placed++] = (struct placed){at, 0};
+    placed[n_placed++] = (struct placed){.base = at};
     return at;
 }
 

@@ -10,6 +10,13 @@
 /* A copy of from[0..n); NULL when n is 0. Ends the process when out of memory. */
 void *place(bool read_only, const void *from, size_t n);
 
+/* The same at the end of a page that can be written, before one that can't be accessed. `from` must
+ * stay as it is until place_release. */
+void *place_at_end(bool read_only, const void *from, size_t n);
+
+/* Whether what place_at_end placed is still equal to `from`. */
+bool place_unchanged(void);
+
 /* Frees everything that was placed. */
 void place_release(void);
 

@@ -19,6 +19,7 @@
 enum {
     MAX_CODE_BYTES = 256 * 1024,      /* the longest lab file of the reference has 12 kB */
     MAX_DATA_BYTES = 4 * 1024 * 1024, /* a record of 256 tokens has about 40 kB */
+    MAX_LOG_BYTES = 16 * 1024 * 1024, /* a log of records: 2,000 of 8 kB */
     NOBODY = 65534
 };
 
@@ -184,7 +185,13 @@ static size_t normalise(char *text, size_t n) {
 static int write_file(const char *folder, const char *name, const char *text, size_t n,
                       struct err *e) {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    size_t start = (size_t)snprintf(path, sizeof path, "%s/%s", folder, name) - strlen(name);
+    for (char *p = path + start; (p = strchr(p, '/')); *p++ = '/') {
+        *p = '\0';
+        if (mkdir(path, 0755) && errno != EEXIST)
+            return err_set(e, "%s: %s", path, strerror(errno));
+        chmod(path, 0755); /* whatever the umask is */
+    }
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) return err_set(e, "%s: %s", path, strerror(errno));
     fchmod(fd, 0644);
@@ -207,13 +214,34 @@ static int refuse(struct collected *c, const char *name, const char *why, const 
     return 0;
 }
 
+/* Opens dir/name, where name may be in folders ("runs/0/run.json"). No part of it may be a link. */
+static int open_below(int dir, const char *name) {
+    int at = dup(dir);
+    for (const char *slash; at >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
+        char part[64];
+        snprintf(part, sizeof part, "%.*s", (int)(slash - name), name);
+        int below = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int error = errno;
+        close(at);
+        errno = error;
+        at = below;
+    }
+    int fd = at < 0 ? -1 : openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int error = errno;
+    if (at >= 0) close(at);
+    errno = error;
+    return fd;
+}
+
 static int copy_file(struct workplace *w, const struct lab_file *f, int dir, struct collected *c,
                      struct err *e) {
-    size_t cap = f->code ? MAX_CODE_BYTES : MAX_DATA_BYTES, n = 0;
+    bool log = strstr(f->name, ".jsonl") != NULL;
+    size_t cap = f->code ? MAX_CODE_BYTES : log ? MAX_LOG_BYTES : MAX_DATA_BYTES, n = 0;
     const char *why;
-    int fd = openat(dir, f->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = open_below(dir, f->name);
     if (fd < 0 && errno == ENOENT) {
         c->state = FILE_MISSING;
+        c->optional = strchr(f->name, '/') != NULL;
         snprintf(c->message, sizeof c->message, "%s is missing", f->name);
         return 0;
     }
@@ -225,6 +253,7 @@ static int copy_file(struct workplace *w, const struct lab_file *f, int dir, str
     if (!text)
         return refuse(c, f->name, why,
                       f->code                    ? "hand in a C file of at most 256 kB"
+                      : log                      ? "hand in a shorter run: a log of at most 16 MB"
                       : strstr(f->name, ".json") ? "hand in a JSON file of at most 4 MB"
                                                  : "hand in a text file of at most 4 MB");
     int rc = 0;

@@ -21,6 +21,7 @@ enum file_state {
 
 struct collected {
     enum file_state state;
+    bool optional; /* missing, and nobody has to hand it in */
     char message[480]; /* when not OK: what is wrong and the next step, clean */
 };
 

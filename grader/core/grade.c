@@ -267,7 +267,8 @@ static void list_problems(const struct lab *lab, const struct workplace *w,
                           struct grade_verdict *v) {
     for (size_t i = 0; i < lab->n_files; i++) {
         const struct collected *c = &w->file[i];
-        bool shown = c->state == FILE_REFUSED || (c->state == FILE_MISSING && v->attempted);
+        bool shown =
+            c->state == FILE_REFUSED || (c->state == FILE_MISSING && !c->optional && v->attempted);
         if (shown && !strstr(v->problem, c->message)) /* several files may have the same message */
             text_append(v->problem, sizeof v->problem, "%s%s", v->problem[0] ? "\n" : "",
                         c->message);

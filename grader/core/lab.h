@@ -86,8 +86,8 @@ struct check_def {
 };
 
 struct lab_file {
-    const char *name;             /* "intervals.c" */
-    bool code;                    /* compiled; otherwise data */
+    const char *name; /* "intervals.c"; "runs/0/run.json": a file in a folder may be missing */
+    bool code;        /* compiled; otherwise data */
     const char *const *functions; /* that it must define, NULL at the end; code only */
 };
 

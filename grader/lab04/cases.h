@@ -34,9 +34,14 @@ enum {
 };
 
 enum lab04_memory {
+    /* inputs end at a page that can't be read, in every check: a submission can't tell by them
+       which check it runs in */
     MEMORY_PLAIN,
-    MEMORY_READ_ONLY, /* inputs can't be written, and end at a page that can't be read */
-    MEMORY_REPEAT     /* many calls; the growth of the heap is one more slot */
+    MEMORY_COMPARED,  /* the same, and are compared after the call */
+    MEMORY_READ_ONLY, /* the same, and can't be written */
+    MEMORY_REDZONES,  /* each has an allocation of its own, for the sanitizers */
+    MEMORY_REPEAT,    /* many calls; the growth of the heap is one more slot */
+    MEMORY_LONG       /* FN_ENGINE: 10,000 requests of one engine; the same */
 };
 
 struct lab04_case {
@@ -64,7 +69,7 @@ struct lab04_case {
 int lab04_case_codec(struct wire *w, struct lab04_case *c);
 
 /* FN_ENGINE's answer. */
-enum { ENGINE_FREE, ENGINE_FAULTS, ENGINE_LOCKED, ENGINE_HEAD };
+enum { ENGINE_FREE, ENGINE_FAULTS, ENGINE_HEAD };
 enum { REQ_STATE, REQ_FINISH, REQ_OUTPUT, REQ_EVENTS, REQ_EVENT };
 enum { REQ_MAX_EVENTS = 14, REQ_SLOTS = REQ_EVENT + 4 * REQ_MAX_EVENTS };
 

@@ -27,11 +27,20 @@ static const char *const stamp_functions[] = {"stamp_accepted",
 static const char *const report_functions[] = {"report_attempt", "report_group",   "report_measure",
                                                "report_verdict", "report_regions", NULL};
 
+/* The files of one run, as `servelab load --out` writes them. */
+#define RUN(i)                                                                                     \
+    {"runs/" i "/run.json", false, NULL}, {                                                        \
+        "runs/" i "/records.jsonl", false, NULL                                                    \
+    }
+
+// clang-format off
 static const struct lab_file files[] = {
     {"kv_blocks.c", true, kv_functions}, {"engine_step.c", true, engine_functions},
     {"stamps.c", true, stamp_functions}, {"report.c", true, report_functions},
     {"objective.json", false, NULL},     {"choice.json", false, NULL},
+    RUN("0"), RUN("1"), RUN("2"), RUN("3"), RUN("4"), RUN("5"), RUN("6"), RUN("7"), /* LAB04_RUNS */
 };
+// clang-format on
 
 static const char *const given[] = {"record_event",
                                     "record_last_event",
@@ -166,7 +175,8 @@ static void make_script(struct lab04_making *m, enum lab04_maker which) {
         lab04_make_kv(&m->rng, JUDGE_KV_COUNT + m->k % 4, m->c);
         lab04_kind(m, "operations on a pool of KV blocks");
     } else {
-        lab04_make_workload(&m->rng, JUDGE_TOKENS + m->k % 7, &config);
+        lab04_make_workload(&m->rng, JUDGE_TOKENS + m->k % (JUDGE_EVENTS + 1 - JUDGE_TOKENS),
+                            &config);
         config.local = true;
         m->c->fn = FN_ENGINE;
         m->c->n = machine_config_write(&config, false, m->c->v);
@@ -191,6 +201,27 @@ static void make_any(struct lab04_making *m, enum lab04_maker which) {
         make_script(m, which);
 }
 
+/* One engine for many workloads. */
+static void make_long(struct lab04_making *m) {
+    m->k = JUDGE_CANCEL - JUDGE_TOKENS;
+    make_script(m, MAKE_ENGINE);
+    m->c->memory = MEMORY_LONG;
+}
+
+/* Case k in an order that follows the seed: the kind of a case does not follow from its place. */
+static int shuffled(uint64_t seed, const struct check_def *def, int k) {
+    int order[128], n = def->n_cases;
+    struct rng rng;
+    INVARIANT(n <= (int)(sizeof order / sizeof *order));
+    rng_seed(&rng, case_sequence(seed, def->id, -1));
+    for (int i = 0; i < n; i++) {
+        int j = (int)rng_below(&rng, (uint64_t)i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    return order[k];
+}
+
 /* The maker whose case a safety check uses: each maker in turn. */
 static enum lab04_maker borrowed(int maker, int *k) {
     static const int first[] = {MAKE_KV, MAKE_ENGINE, 0, MAKE_ATTEMPT_INTERVALS, 0};
@@ -204,19 +235,28 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
                 struct err *e) {
     static struct lab04_case c;
     static struct want wants[CASE_MAX_SLOTS];
-    struct lab04_making m = {.k = k, .c = &c, .kind = out->kind, .wants = wants};
+    struct lab04_making m = {.c = &c, .kind = out->kind, .wants = wants};
     enum lab04_maker which = (enum lab04_maker)def->maker;
+    m.k = k = shuffled(seed, def, k);
     rng_seed(&m.rng, case_sequence(seed, def->id, k));
     memset(&c, 0, sizeof c);
     memset(wants, 0, sizeof wants);
-    if (which >= MAKE_N) which = borrowed(def->maker, &m.k);
-    make_any(&m, which);
-    c.n_slots = m.n_wants;
-    if (def->kind == CHECK_READ_ONLY) c.memory = MEMORY_READ_ONLY;
-    if (def->kind == CHECK_HEAP) {
-        c.memory = MEMORY_REPEAT;
-        lab04_want(&m, "pieces of 16 bytes that each call left on the heap", 0);
+    if (which == MAKE_LONG) {
+        make_long(&m);
+    } else {
+        if (which >= MAKE_N) which = borrowed(def->maker, &m.k);
+        make_any(&m, which);
     }
+    c.n_slots = m.n_wants;
+    if (def->kind == CHECK_READ_ONLY) c.memory = k % 2 ? MEMORY_READ_ONLY : MEMORY_COMPARED;
+    if (def->kind == CHECK_HEAP && which != MAKE_LONG) c.memory = MEMORY_REPEAT;
+    if (def->kind == CHECK_HEAP)
+        lab04_want(&m,
+                   which == MAKE_LONG ? "bytes that 8,000 requests left on the heap"
+                                      : "pieces of 16 bytes that each call left on the heap",
+                   0);
+    if (def->kind == CHECK_SURVIVES) c.memory = MEMORY_REDZONES;
+    lab04_describe(&c, out->input, sizeof out->input);
     out->n_wants = m.n_wants;
     out->wants = malloc(m.n_wants * sizeof *wants);
     if (!out->wants) return err_set(e, "no memory for a case");

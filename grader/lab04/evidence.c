@@ -4,15 +4,17 @@
  * The checks, by what follows "evidence." in their id:
  *   objective       a serving objective with a population limit, a failure rate, a resource
  *   choice_valid    the form of choice.json, for this objective
+ *   choice_measured the figures of point i are those of the run in runs/i (evidence_runs.h)
  *   choice_points   the verdict of each point is the one that its figures give
  *   choice_follows  the chosen point is the valid one with the most useful completions a second;
  *                   every other point is refused for what is wrong with it
- * The last two are not run until the form is right. The figures are the learner's: that they were
- * measured is not checked here.
+ * choice_measured is not run until the form is right, the last two not until the figures are
+ * measured ones.
  */
 #include "lab04/lab04.h"
 
 #include "core/collect.h"
+#include "lab04/evidence_runs.h"
 
 #include "base/json.h"
 #include "base/lab_todo.h"
@@ -24,20 +26,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 256 * 1024, MAX_POINTS = 24, MAX_NOTES = 8 };
+enum { MAX_BYTES = 256 * 1024, MAX_POINTS = LAB04_RUNS, MAX_NOTES = 8 };
 
 /* What is wrong with a point; a refusal names one. In the order of enum fault. */
-static const char *const faults[] = {"unstable",   "latency",     "failures", "quality",
-                                     "throughput", "less_useful", NULL};
-enum fault { UNSTABLE, LATENCY, FAILURES, QUALITY, THROUGHPUT, LESS_USEFUL };
+static const char *const faults[] = {"unstable",   "latency",  "failures",    "quality",
+                                     "throughput", "recovery", "less_useful", NULL};
+enum fault { UNSTABLE, LATENCY, FAILURES, QUALITY, THROUGHPUT, RECOVERY, LESS_USEFUL };
 static const char *const verdicts[] = {"met", "missed", NULL};
 
 struct point {
     double offered_rps, window_s,
         limit_ms[OBJECTIVE_MAX_LIMITS]; /* INFINITY: not below any limit */
     int64_t requests, useful, failed, passed, evaluated;
-    bool stable;
-    int verdict, refused; /* refused: the fault that is named; -1: none */
+    bool stable, slow_recovery; /* the latter: as measured */
+    int verdict, refused;       /* refused: the fault that is named; -1: none */
 };
 
 struct choice {
@@ -139,6 +141,77 @@ static int read_choice(struct choice *c, const cJSON *doc, const struct objectiv
     return read_refusals(c, strict_at(doc, "refused"), e);
 }
 
+/* ---- what was measured ----------------------------------------------------------------------- */
+
+static bool near(double stated, double measured) { /* half a per cent, and the last digit */
+    return fabs(stated - measured) <= 0.005 * fabs(measured) + 0.05;
+}
+
+static int differs(struct err *e, int i, const char *what, double stated, double measured) {
+    char path[STRICT_PATH_BYTES];
+    strict_path(path, "points", NULL, i);
+    text_append(path, sizeof path, ".%s", what);
+    return err_at(e, 0, path, "is %.6g, and runs/%d has %.6g", stated, i, measured);
+}
+
+static int compare_limits(const struct objective *o, const struct point *p,
+                          const struct report_point *m, int i, struct err *e) {
+    for (int32_t k = 0, at = 0; k < o->n_latency; k++) {
+        const struct percentile *is = &m->limit[k];
+        double ms = is->infinite ? INFINITY : (double)is->ns / 1e6;
+        char what[32];
+        if (o->latency[k].scope != SCOPE_POPULATION) continue;
+        snprintf(what, sizeof what, "percentiles_ms[%d]", at);
+        double stated = p->limit_ms[at++];
+        if (!is->present)
+            return err_set(e, "runs/%d has no percentile of %s: its records lack it", i,
+                           interval_name(o->latency[k].interval));
+        if (isinf(stated) != isinf(ms) || (!isinf(ms) && !near(stated, ms)))
+            return differs(e, i, what, stated, ms);
+    }
+    return 0;
+}
+
+static int compare_point(const struct objective *o, struct point *p, const struct measured_run *run,
+                         int i, struct err *e) {
+    const struct report_point *m = &run->point;
+    const struct slo_counts *c = &m->counts;
+    const struct {
+        const char *name;
+        int64_t stated, measured;
+    } counts[] = {{"requests", p->requests, m->requests},
+                  {"useful", p->useful, c->useful},
+                  {"failed", p->failed, c->failed},
+                  {"quality_evaluated", p->evaluated, c->quality_evaluated},
+                  {"quality_passed", p->passed, c->quality_passed},
+                  {"stable", p->stable, m->load.stable}};
+    if (!near(p->window_s, c->interval_s))
+        return differs(e, i, "window_s", p->window_s, c->interval_s);
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        if (counts[k].stated != counts[k].measured)
+            return differs(e, i, counts[k].name, (double)counts[k].stated,
+                           (double)counts[k].measured);
+    if (run->verdict == SLO_NOT_COMPUTABLE)
+        return err_set(e,
+                       "runs/%d does not say whether the objective is met; `servelab report` "
+                       "says what is missing",
+                       i);
+    double limit_ns = o->reliability.max_recovery_s * 1e9; /* NaN: none */
+    p->slow_recovery =
+        !isnan(limit_ns) && (m->recovery.unended || !((double)m->recovery.longest_ns < limit_ns));
+    return compare_limits(o, p, m, i, e);
+}
+
+/* 0: each point's figures are those of its run. */
+static int compare_runs(const char *folder, const struct objective *o, struct choice *c,
+                        bool *missing, struct err *e) {
+    static struct measured_run runs[MAX_POINTS];
+    if (lab04_measure_runs(folder, o, c->n_points, runs, missing, e)) return -1;
+    for (int i = 0; i < c->n_points; i++)
+        if (compare_point(o, &c->point[i], &runs[i], i, e)) return -1;
+    return 0;
+}
+
 /* ---- what follows from it -------------------------------------------------------------------- */
 
 /* Does the point have this fault, under the objective? */
@@ -159,6 +232,8 @@ static bool has_fault(const struct objective *o, const struct point *p, int faul
         return (double)p->passed < o->quality.min_pass_rate * (double)p->evaluated;
     case THROUGHPUT:
         return (double)p->useful / p->window_s < o->throughput.min_rps;
+    case RECOVERY:
+        return p->slow_recovery;
     default:
         return false;
     }
@@ -258,6 +333,25 @@ static int check_objective(const struct objective *o, struct err *e) {
     return 0;
 }
 
+/* Of a choice.json in its form. */
+static void examine_choice(const char *which, const char *folder, const struct objective *o,
+                           struct choice *c, const char *text, size_t n, struct evidence *out) {
+    struct err e;
+    bool missing;
+    if (!strcmp(which, "choice_valid")) return;
+    int wrong = compare_runs(folder, o, c, &missing, &e);
+    if (wrong && strcmp(which, "choice_measured") != 0)
+        evidence_say(out, OUTCOME_NOT_RUN, "not run until the figures are those of the runs");
+    else if (wrong && (missing || !e.field[0]))
+        evidence_say(out, missing ? OUTCOME_NOT_RUN : OUTCOME_LOST, "%s", e.text);
+    else if (wrong)
+        lost_at(out, "choice.json", text, n, &e);
+    else if (!strcmp(which, "choice_points"))
+        check_points(o, c, out);
+    else if (!strcmp(which, "choice_follows"))
+        check_choice(o, c, out);
+}
+
 void lab04_examine(const struct check_def *def, const char *folder, struct evidence *out) {
     static struct choice c;
     const char *which = def->id + strlen("evidence.");
@@ -273,16 +367,12 @@ void lab04_examine(const struct check_def *def, const char *folder, struct evide
     if (odoc && (!read || check_objective(&o, &e))) {
         lost_at(out, "objective.json", otext, on, &e);
     } else if (odoc && !own && (cdoc = load(folder, "choice.json", true, &ctext, &cn, out))) {
-        if (read_choice(&c, cdoc, &o, &e)) {
-            if (!strcmp(which, "choice_valid"))
-                lost_at(out, "choice.json", ctext, cn, &e);
-            else
-                evidence_say(out, OUTCOME_NOT_RUN, "not run until choice.json has its form");
-        } else if (!strcmp(which, "choice_points")) {
-            check_points(&o, &c, out);
-        } else if (!strcmp(which, "choice_follows")) {
-            check_choice(&o, &c, out);
-        }
+        if (!read_choice(&c, cdoc, &o, &e))
+            examine_choice(which, folder, &o, &c, ctext, cn, out);
+        else if (!strcmp(which, "choice_valid"))
+            lost_at(out, "choice.json", ctext, cn, &e);
+        else
+            evidence_say(out, OUTCOME_NOT_RUN, "not run until choice.json has its form");
     }
     if (read) objective_release(&o);
     cJSON_Delete(odoc);

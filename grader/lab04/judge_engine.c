@@ -30,7 +30,7 @@ static void make_requests(struct rng *rng, struct machine_config *c, int64_t gap
     }
     for (int32_t i = 0; i < c->n_requests; i++) {
         struct machine_request *r = &c->request[i];
-        *r = (struct machine_request){.arrival_ns = at, .cancel_at = -1};
+        *r = (struct machine_request){.arrival_ns = at, .cancel_at = -1, .reads = -1};
         r->n_prompt = (int32_t)lab04_between(rng, 1, i % 3 ? 40 : 90);
         r->max_output = (int32_t)lab04_between(rng, 1, 34);
         r->ignore_end = lab04_chance(rng, 60);
@@ -62,7 +62,7 @@ static void share_prompts(struct rng *rng, struct machine_config *c) {
 void lab04_make_workload(struct rng *rng, int which, struct machine_config *c) {
     memset(c, 0, sizeof *c);
     c->key = (int64_t)rng_next(rng);
-    c->fail_at = c->cancel_step = c->cancel_id = -1;
+    c->fail_at = c->odd_at = c->cancel_step = c->cancel_id = -1;
     c->kv_blocks = (int32_t)lab04_between(rng, 100, 150);
     c->token_budget = (int32_t)lab04_between(rng, 64, 128);
     c->max_running = (int32_t)lab04_between(rng, 4, 12);
@@ -99,6 +99,10 @@ void lab04_make_workload(struct rng *rng, int which, struct machine_config *c) {
     }
     if (which == JUDGE_FAULT && lab04_chance(rng, 50)) c->group = MACHINE_KEEN;
     if (which == JUDGE_FAULT) c->fail_at = (int32_t)lab04_between(rng, 2, 20);
+    if (which == JUDGE_ODD) c->odd_at = (int32_t)lab04_between(rng, 0, 20);
+    for (int32_t i = 0; which == JUDGE_SLOW && i < c->n_requests; i++)
+        if (i == 1 || lab04_chance(rng, 30))
+            c->request[i].reads = (int32_t)lab04_between(rng, 0, 20);
     if (which == JUDGE_TOKENS && lab04_chance(rng, 50))
         c->group = (int32_t)lab04_between(rng, 1, 5);
 }
@@ -140,7 +144,13 @@ static bool ended_well(struct play *p, int32_t i) {
                     s->n_delivered);
     if (s->in_failed)
         return s->end == STREAM_FAILED ||
-               lose(p, "request %lld was in the batch that failed, and did not fail (state %lld)",
+               lose(p, "request %lld met the machine's fault, and did not fail (state %lld)", i,
+                    s->end);
+    if (r->reads >= 0 && p->m.n_answer[i] > r->reads)
+        return (s->end == STREAM_FAILED && s->n_delivered == r->reads) ||
+               lose(p,
+                    "request %lld: its client reads nothing; its stream takes no more text, and it "
+                    "did not fail (state %lld)",
                     i, s->end);
     if (leaves && s->end == STREAM_CANCELLED)
         return r->cancel_at < 0 || s->n_delivered <= r->cancel_at + 1 ||
@@ -164,9 +174,9 @@ static bool ran_well(struct play *p) {
     if (p->slots[ENGINE_FREE] != p->m.c.kv_blocks)
         return lose(p, "at the end %lld of %lld KV blocks are free", p->slots[ENGINE_FREE],
                     p->m.c.kv_blocks);
-    if (p->slots[ENGINE_LOCKED] != 0)
-        return lose(p, "the engine's lock is held while the backend computes (%lld steps, %lld)",
-                    p->slots[ENGINE_LOCKED], p->m.steps);
+    if (p->m.locked > 0)
+        return lose(p, "the engine's lock is held while the backend computes (%lld of %lld steps)",
+                    p->m.locked, p->m.steps);
     return p->slots[ENGINE_FAULTS] == p->m.failed ||
            lose(p, "engine_step reported %lld faults; the machine failed %lld times",
                 p->slots[ENGINE_FAULTS], p->m.failed);
@@ -298,6 +308,8 @@ static const char *kind_of(int which) {
                                         "prompts that begin alike, with prefix reuse",
                                         "clients that leave",
                                         "a machine that fails once",
+                                        "logits that are not finite, once",
+                                        "clients that do not read",
                                         "the events of records, in a small cache",
                                         "goodput of a busy server",
                                         "goodput of a busy server"};

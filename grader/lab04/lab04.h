@@ -1,7 +1,7 @@
 /* lab04.h: the declarations that the files of lab 04's grader share. make_*.c make a case and
- * compute its right answer, judge_*.c judge a run of the engine and of a KV pool, evidence.c
- * examines the data files, rubric.c lists the checks, checks.c joins them for the core. Only cases
- * leave the grader's process. */
+ * compute its right answer, describe.c shows a case as text, judge_*.c judge a run of the engine
+ * and of a KV pool, evidence*.c examine the data files and the runs, rubric.c lists the checks,
+ * checks.c joins them for the core. Only cases leave the grader's process. */
 #ifndef SERVELAB_GRADER_LAB04_LAB04_H
 #define SERVELAB_GRADER_LAB04_LAB04_H
 
@@ -48,6 +48,7 @@ enum lab04_maker {
     MAKE_ANY_STAMPS,
     MAKE_ANY_REPORT,
     MAKE_ANY,
+    MAKE_LONG, /* one engine, 10,000 requests */
     /* judge_kv.c */
     JUDGE_KV_COUNT,
     JUDGE_KV_ORDER,
@@ -60,6 +61,8 @@ enum lab04_maker {
     JUDGE_PREFIX,
     JUDGE_CANCEL,
     JUDGE_FAULT,
+    JUDGE_ODD,
+    JUDGE_SLOW,
     JUDGE_EVENTS,
     JUDGE_GOODPUT_ONE,
     JUDGE_GOODPUT_STATIC
@@ -86,6 +89,9 @@ void lab04_make_verdict(struct lab04_making *m, enum lab04_maker which);
 void lab04_make_kv(struct rng *rng, int which, struct lab04_case *c);
 void lab04_make_workload(struct rng *rng, int which, struct machine_config *c);
 
+/* Writes the case into text, for a practice seed: the call, and what the function gets. */
+void lab04_describe(const struct lab04_case *c, char *text, size_t cap);
+
 void lab04_judge_kv(const struct check_def *def, struct dialogue *d, struct check_result *r);
 void lab04_judge_engine(const struct check_def *def, struct dialogue *d, struct check_result *r);
 
@@ -102,7 +108,10 @@ unsigned char *lab04_encode(struct lab04_case *c, size_t *n, struct err *e);
 
 void lab04_examine(const struct check_def *def, const char *folder, struct evidence *out);
 
-enum { LAB04_CHECKS = 46 };
+enum {
+    LAB04_CHECKS = 50,
+    LAB04_RUNS = 8 /* run folders of a submission, at most */
+};
 extern const struct check_def lab04_checks[];
 
 #endif

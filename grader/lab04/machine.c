@@ -16,6 +16,7 @@ size_t machine_config_write(const struct machine_config *c, bool hide, int64_t *
     *at++ = c->group;
     *at++ = c->prefix_cache;
     *at++ = hide ? -1 : c->fail_at;
+    *at++ = hide ? -1 : c->odd_at;
     *at++ = c->cancel_step;
     *at++ = c->cancel_id;
     *at++ = c->setup_ns;
@@ -29,6 +30,7 @@ size_t machine_config_write(const struct machine_config *c, bool hide, int64_t *
         *at++ = r->ends_after;
         *at++ = r->ignore_end;
         *at++ = r->cancel_at;
+        *at++ = r->reads;
         for (int32_t k = 0; k < r->n_prompt; k++) *at++ = r->prompt[k];
     }
     return (size_t)(at - out);
@@ -64,6 +66,7 @@ bool machine_config_read(struct machine_config *c, const int64_t *v, size_t n) {
     c->group = next32(&r, 0, 64);
     c->prefix_cache = next(&r, 0, 1);
     c->fail_at = next32(&r, -1, 1 << 20);
+    c->odd_at = next32(&r, -1, 1 << 20);
     c->cancel_step = next32(&r, -1, 1 << 20);
     c->cancel_id = next32(&r, -1, MACHINE_MAX_REQUESTS - 1);
     c->setup_ns = next(&r, 0, INT64_C(1) << 40);
@@ -77,6 +80,7 @@ bool machine_config_read(struct machine_config *c, const int64_t *v, size_t n) {
         q->ends_after = next32(&r, 0, MACHINE_MAX_OUTPUT);
         q->ignore_end = next(&r, 0, 1);
         q->cancel_at = next32(&r, -1, MACHINE_MAX_OUTPUT);
+        q->reads = next32(&r, -1, MACHINE_MAX_OUTPUT);
         for (int32_t k = 0; k < q->n_prompt; k++) q->prompt[k] = next32(&r, 0, MACHINE_VOCAB - 1);
     }
     return !r.bad && r.n == 0;
@@ -202,8 +206,8 @@ static int32_t *slot(struct machine *m, const struct part *p, int32_t position) 
                   position % KV_BLOCK_TOKENS];
 }
 
-/* Reads the sequence back and answers it. */
-static int32_t run_part(struct machine *m, struct part *p, bool fails, int64_t start_ns) {
+/* Reads the sequence back and answers it. `odd`: the step's first row of logits is not finite. */
+static int32_t run_part(struct machine *m, struct part *p, bool fails, bool odd, int64_t start_ns) {
     int32_t n = p->pos0 + p->tokens;
     for (int32_t k = 0; k < n; k++) {
         p->seq[k] = *slot(m, p, k);
@@ -219,15 +223,17 @@ static int32_t run_part(struct machine *m, struct part *p, bool fails, int64_t s
                "a request has",
                n, p->pos0);
     if (id < 0) return 1;
-    note_part(m, id, p->pos0, n, fails, start_ns);
+    note_part(m, id, p->pos0, n, fails || odd, start_ns);
+    if (odd) return m->c.key & 1 ? MACHINE_NAN : MACHINE_INFINITE;
     return token_after(m->c.key, p->seq, n);
 }
 
 static size_t step(struct machine *m, struct reader *r, int64_t *reply) {
     static struct part parts[MACHINE_MAX_SEQS];
+    m->locked += next32(r, 0, 1);
     int32_t n = next32(r, 1, MACHINE_MAX_SEQS), total = 0;
     int64_t start_ns = m->now_ns;
-    bool fails = m->steps == m->c.fail_at;
+    bool fails = m->steps == m->c.fail_at, odd = m->c.odd_at >= 0 && m->steps >= m->c.odd_at;
     size_t n_reply = 2;
     for (int32_t i = 0; i < n && !r->bad; i++) {
         read_part(m, r, &parts[i]);
@@ -247,7 +253,9 @@ static size_t step(struct machine *m, struct reader *r, int64_t *reply) {
         for (int32_t k = 0; k < parts[i].tokens; k++)
             *slot(m, &parts[i], parts[i].pos0 + k) = parts[i].seq[parts[i].pos0 + k];
     for (int32_t i = 0; i < n; i++) {
-        int32_t id = run_part(m, &parts[i], fails, start_ns);
+        bool here = odd && parts[i].want;
+        int32_t id = run_part(m, &parts[i], fails, here, start_ns);
+        if (here) m->c.odd_at = -1, odd = false; /* once */
         if (parts[i].want) reply[n_reply++] = id;
     }
     reply[0] = fails;

@@ -37,6 +37,8 @@ struct machine_request {
     int32_t n_prompt, max_output, ends_after;
     bool ignore_end;
     int32_t cancel_at; /* the client leaves when so many tokens were delivered; -1: never */
+    int32_t reads;     /* -1: all of it. Otherwise its client reads nothing, and the stream has room
+                          for so many more tokens */
     int32_t prompt[MACHINE_MAX_PROMPT];
 };
 
@@ -46,6 +48,7 @@ struct machine_config {
     int32_t kv_blocks, token_budget, max_running, group; /* 0: continuous batching */
     bool prefix_cache;
     int32_t fail_at;     /* the step that fails; -1: none */
+    int32_t odd_at;      /* the step whose first row of logits is not finite; -1: none */
     int32_t cancel_step; /* during this step the client of request cancel_id leaves; -1: never */
     int32_t cancel_id;
     int64_t setup_ns, per_token_ns; /* a step of n tokens takes setup + n * per_token */
@@ -55,7 +58,7 @@ struct machine_config {
 
 /* What a case holds of it, as numbers: `out` has room for MACHINE_CONFIG_NUMBERS. Returns how many;
  * 0 when n numbers are not a configuration. With `hide`, the key is not written. */
-enum { MACHINE_CONFIG_NUMBERS = 16 + MACHINE_MAX_REQUESTS * (6 + MACHINE_MAX_PROMPT) };
+enum { MACHINE_CONFIG_NUMBERS = 16 + MACHINE_MAX_REQUESTS * (7 + MACHINE_MAX_PROMPT) };
 size_t machine_config_write(const struct machine_config *c, bool hide, int64_t *out);
 bool machine_config_read(struct machine_config *c, const int64_t *v, size_t n);
 
@@ -70,14 +73,14 @@ struct machine_seen {
     int64_t token_ns;         /* when its first token was computed; -1 */
     int64_t began_ns;         /* the start of the step that computed its first prompt tokens; -1 */
     int64_t begins;           /* steps that began it at position 0 */
-    bool in_failed;           /* it was in the batch that failed */
+    bool in_failed;           /* it was in the batch that failed, or got the odd logits */
     bool wrong;               /* what was delivered is not its answer */
 };
 
 struct machine {
     struct machine_config c;
-    int64_t now_ns, computed; /* tokens */
-    int32_t steps, failed;
+    int64_t now_ns, computed;      /* tokens */
+    int32_t steps, failed, locked; /* locked: of the steps, those during which nobody can submit */
     int32_t kv[MACHINE_MAX_BLOCKS * KV_BLOCK_TOKENS]; /* -1: nothing was written there */
     struct machine_seen seen[MACHINE_MAX_REQUESTS];
     int32_t answer[MACHINE_MAX_REQUESTS][MACHINE_MAX_OUTPUT], n_answer[MACHINE_MAX_REQUESTS];
@@ -91,8 +94,10 @@ void machine_init(struct machine *m, const struct machine_config *c);
 /* Runs one query, q[0..n), and writes the reply: returns its length, or 0 when it is not a query. A
  * query is
  *   kind, until_ns, deliveries, for each: request, end, tokens, ids...
- * and for a step: parts, for each: tokens, pos0, want_logits, blocks, ids..., block numbers...
- * The reply: failed, now_ns, ids of the parts that want one. */
+ * and for a step: whether the engine's lock is held, parts, for each: tokens, pos0, want_logits,
+ * blocks, ids..., block numbers... The reply: failed, now_ns, for each part that wants one an id,
+ * or what its logits are instead. */
+enum { MACHINE_NAN = -1, MACHINE_INFINITE = -2 };
 enum { MACHINE_STEP, MACHINE_IDLE, MACHINE_LAST };
 size_t machine_run(struct machine *m, const int64_t *q, size_t n, int64_t *reply);
 

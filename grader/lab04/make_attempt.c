@@ -209,8 +209,10 @@ void lab04_make_attempt(struct lab04_making *m, enum lab04_maker which) {
     }
     if (which == MAKE_ATTEMPT_RESOURCE) {
         if (m->k % 2) p.gpu_ns = lab04_between(rng, 3000, 2000000000);
-        if (m->k % 4 < 2) gpu = m->c->rec.resources.gpu_seconds = (double)(m->k + 3) / 7;
-        if (lab04_chance(rng, 50)) m->c->rec.resources.joules = (double)(m->k + 2) / 3;
+        if (m->k % 4 < 2)
+            gpu = m->c->rec.resources.gpu_seconds = (double)lab04_between(rng, 1, 70) / 7;
+        if (lab04_chance(rng, 50))
+            m->c->rec.resources.joules = (double)lab04_between(rng, 1, 300) / 3;
         if (p.gpu_ns >= 0 && isnan(gpu)) gpu = (double)p.gpu_ns / 1e9;
         lab04_kind(m, "with what the GPU spent on it %s", isnan(gpu) ? "unknown" : "known");
     }

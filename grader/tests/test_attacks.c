@@ -1,20 +1,18 @@
-/* test_attacks.c: grades every file of lab01/attacks and lab02/attacks. An attack that the
+/* test_attacks.c: grades every file of the attacks/ of labs 01, 02 and 04. An attack that the
  * examination of objects refuses is graded again with the examination switched off and without
  * bubblewrap, so that the limits of the process alone must hold. An attack that exhausts the
  * machine or writes to the channel runs a third time, in bubblewrap. Expected each time: no
  * unearned point, no hang, no crash, no process left behind, a message with the reason, and the
  * points of the other files kept.
  *
- * An attack is a file of the lab (percentile.c or policy.c, if it says nothing else) with a comment
- * on top:
- *   watch: ID           the check that it attacks (slo.percentile_rank, quality.keeps_rules)
- *   examined: OUTCOME; says: A|B    the check's outcome, and alternative parts of the message;
- *                       "refused" is not_run, with the file named among the problems
- *   trusted: earned     with the examination off, its answers are right; or "nothing"; or "fault":
- *                       code that runs before main looks like a program that could not be started
- *   trusted: nothing; also in bubblewrap    runs the third time, too
- * The line "//reference F G" is replaced by the reference file with its function F renamed to G, so
- * that an attack can give right answers first.
+ * An attack is a file of the lab (percentile.c, policy.c or engine_step.c, if it says nothing else)
+ * with a comment on top: watch: ID           the check that it attacks (slo.percentile_rank,
+ * quality.keeps_rules) examined: OUTCOME; says: A|B    the check's outcome, and alternative parts
+ * of the message; "refused" is not_run, with the file named among the problems trusted: earned with
+ * the examination off, its answers are right; or "nothing"; or "fault": code that runs before main
+ * looks like a program that could not be started trusted: nothing; also in bubblewrap    runs the
+ * third time, too The line "//reference F G" is replaced by the reference file with its function F
+ * renamed to G, so that an attack can give right answers first.
  */
 /* servelab-test: long */
 #include "core/collect.h"
@@ -44,6 +42,8 @@ static const struct target targets[] = {
      "intervals.rounding", "slo.strict", "slo.c"},
     {&lab02, REFERENCE02, "grader/tests/lab02/attacks", "policy.c", "quality.keeps_rules",
      "intervals.ttft", "slo.limits", "capacity.c"},
+    {&lab04, REFERENCE04, "grader/tests/lab04/attacks", "engine_step.c", "quality.tokens",
+     "intervals.stamp_kinds", "slo.regions", "report.c"},
 };
 
 static struct attack {
@@ -185,7 +185,7 @@ START_TEST(trusted_rlimits) {
 END_TEST
 
 START_TEST(there_are_attacks) {
-    ck_assert_int_gt(n_attacks, 80);
+    ck_assert_int_gt(n_attacks, 100);
 }
 END_TEST
 

@@ -11,6 +11,7 @@ import grading
 
 LAB = os.path.join(grading.TOP, "solutions/04_serving")
 FILES = ["kv_blocks.c", "engine_step.c", "stamps.c", "report.c", "objective.json", "choice.json"]
+RUNS = [f"runs/{i}/{f}" for i in range(3) for f in ("run.json", "records.jsonl")]
 ENGINE = "quality.tokens,quality.chunks,quality.preempt,quality.prefix,quality.cancel,quality.fault,intervals.engine_events"
 KV = "quality.kv_count,quality.kv_order,quality.kv_share,quality.kv_evict"
 
@@ -57,32 +58,64 @@ WRONG = [
     ("a queue that grows is no matter", "report.c", "!p->load.stable || slo", "slo", "slo.verdict", "slo.limits"),
     ("a printing report", "report.c", "    enum slo_answer slo = slo_verdict", '    printf("met\\n");\n    enum slo_answer slo = slo_verdict', "safety.quiet", "slo.verdict"),
     ("a leaking group", "report.c", "    free(sorted);\n    if (!rc)", "    if (!rc)", "safety.no_leak", "intervals.group_order"),
-    ("a verdict that its figures do not give", "choice.json", '"stable": true,\n     "verdict": "missed"', '"stable": true, "verdict": "met"', "evidence.choice_points", "evidence.choice_valid"),
-    ("the most useful point is refused", "choice.json", '"chosen": 2', '"chosen": 1', "evidence.choice_follows", "evidence.choice_points"),
+    ("a verdict that its figures do not give", "choice.json", '"stable": false,\n     "verdict": "missed"', '"stable": false, "verdict": "met"', "evidence.choice_points", "evidence.choice_measured"),
+    ("the most useful point is refused", "choice.json", '"chosen": 1', '"chosen": 0', "evidence.choice_follows", "evidence.choice_points"),
     ("refused for what it does not have", "choice.json", '"because": "latency"', '"because": "quality"', "evidence.choice_follows", "evidence.choice_points"),
+    ("a percentile better than measured", "choice.json", "710.5", "640.5", "evidence.choice_measured", "evidence.choice_valid"),
+    ("a finite percentile is called infinite", "choice.json", "6103", "null", "evidence.choice_measured", "evidence.choice_valid"),
+    ("more useful answers than measured", "choice.json", '"requests": 50, "useful": 49, "failed": 0,\n     "quality_evaluated": 50, "quality_passed": 49',
+     '"requests": 50, "useful": 50, "failed": 0,\n     "quality_evaluated": 50, "quality_passed": 50', "evidence.choice_measured", "evidence.choice_valid"),
+    ("a longer window than measured", "choice.json", '"window_s": 43.2', '"window_s": 47', "evidence.choice_measured", "evidence.choice_valid"),
+    ("a growing queue is called stable", "choice.json", '"stable": false', '"stable": true', "evidence.choice_measured", "evidence.choice_valid"),
+    ("a run that says it is not valid", "runs/1/run.json", '"valid":\ttrue', '"valid":\tfalse', "evidence.choice_measured", "evidence.choice_valid"),
+    ("a torn log", "runs/1/records.jsonl", '"statement":"client_ttft is what', "", "evidence.choice_measured", "evidence.choice_valid"),
+    ("a log without its slow requests", "runs/2/records.jsonl", '"attempt":1', '"attempt":2', "evidence.choice_measured", "evidence.choice_valid"),
+    ("simulated times", "runs/0/records.jsonl", '"clock":"browser"', '"clock":"sim"', "evidence.choice_measured", "evidence.choice_valid"),
 ]
 
-# Submissions that try to get points without the work: their message has this in it.
-ATTACKS = [
-    ("tokens without a machine", "engine_step.c", "    int32_t id = sampler_next(&s->sampler, logits, &e);", "    int32_t id = (s->tokens[s->n_prompt + s->n_generated - 1] * 7 + 3) % 90;\n    (void)logits;",
-     "quality.tokens", "wrong|none that"),
-    ("the clock is turned back", "engine_step.c", "    *wake_ns = INT64_MAX;\n", "    *wake_ns = INT64_MAX;\n    *(int64_t *)g->clock.ctx = 0;\n",
-     "intervals.engine_events", "request"),
-    ("exits in a step", "engine_step.c", "    *wake_ns = INT64_MAX;\n", "    *wake_ns = INT64_MAX;\n    exit(0);\n", "quality.tokens", "exit"),
-    ("never comes back", "engine_step.c", "    *wake_ns = INT64_MAX;\n", "    *wake_ns = INT64_MAX;\n    for (volatile int i = 0;; i++) {\n    }\n", "quality.tokens", "CPU|time|loop"),
-    ("a table of blocks that do not exist", "kv_blocks.c", "t->blocks[t->n_blocks++] = take(p);", "t->blocks[t->n_blocks++] = take(p) + 1000;", "quality.kv_order", "does not exist|SIGABRT"),
-]
+
+def test_figures_that_were_not_measured_earn_nothing():
+    v = verdict(make("figures from nowhere", "choice.json", "710.5", "640.5"), "--check", "evidence")
+    got = outcomes(v)
+    assert got["evidence.choice_points"] == got["evidence.choice_follows"] == "not_run", got
+    assert "percentiles_ms[0]" in grading.check(v, "evidence.choice_measured")["message"]
+
+
+def test_a_copied_run_is_no_second_measurement():
+    folder = make("copied run", "choice.json", "710.5", "710.6")
+    for f in ("run.json", "records.jsonl"):
+        shutil.copy(os.path.join(folder, "runs/0", f), os.path.join(folder, "runs/1", f))
+    c = grading.check(verdict(folder, "--check", "evidence"), "evidence.choice_measured")
+    assert c["outcome"] == "lost" and "copy of the other" in c["message"], c
+
+
+def test_a_missing_run_is_named():
+    folder = make("missing run", "choice.json", "710.5", "710.6")
+    shutil.rmtree(os.path.join(folder, "runs/2"))
+    v = verdict(folder, "--check", "evidence")
+    c = grading.check(v, "evidence.choice_measured")
+    assert c["outcome"] == "not_run" and "runs/2 is missing" in c["message"], c
+    assert not v.get("problem"), v["problem"]
+
+
+def test_a_run_is_not_read_through_a_link():
+    folder = make("linked run", "choice.json", "710.5", "710.6")
+    os.rename(os.path.join(folder, "runs/2"), os.path.join(folder, "elsewhere"))
+    os.symlink("../elsewhere", os.path.join(folder, "runs/2"))
+    c = grading.check(verdict(folder, "--check", "evidence"), "evidence.choice_measured")
+    assert c["outcome"] != "earned", c
 
 
 def make(name, file, old, new):
     folder = os.path.join(grading.TMP, name.replace(" ", "_"))
     os.mkdir(folder)
-    for f in FILES:
-        shutil.copy(os.path.join(LAB, f), folder)
+    for f in FILES + RUNS:
+        os.makedirs(os.path.dirname(os.path.join(folder, f)), exist_ok=True)
+        shutil.copy(os.path.join(LAB, f), os.path.join(folder, f))
     with open(os.path.join(folder, file), encoding="utf-8") as f:
         text = f.read()
     assert old in text, f"{name}: {file} has no longer: {old}"
-    text = text.replace(old, new, 1 if new else -1)  # what is dropped is dropped everywhere
+    text = text.replace(old, new, 1 if new and not file.startswith("runs/") else -1)  # what is dropped is dropped everywhere
     if file.endswith(".c") and ("printf(" in new or "exit(" in new):
         text = "#include <stdio.h>\n#include <stdlib.h>\n" + text
     with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
@@ -116,17 +149,6 @@ def wrong(name, file, old, new, lost, kept):
 
 for _i, _w in enumerate(WRONG):
     globals()[f"test_wrong_{_i:02}_{_w[0].replace(' ', '_')}"] = lambda w=_w: wrong(*w)
-
-
-def attack(name, file, old, new, watch, says):
-    v = verdict(make(name, file, old, new), "--check", watch + ",slo.verdict")
-    c = grading.check(v, watch)
-    assert c["outcome"] == "lost" and any(s in c["message"] for s in says.split("|")), c
-    assert outcomes(v)["slo.verdict"] == "earned" and v["exit_status"] == 1
-
-
-for _i, _a in enumerate(ATTACKS):
-    globals()[f"test_attack_{_i}_{_a[0].replace(' ', '_')}"] = lambda a=_a: attack(*a)
 
 
 def test_starter_is_not_attempted():

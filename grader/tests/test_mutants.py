@@ -32,10 +32,10 @@ LABS = {
             "policy.c": "quality.keeps_rules,quality.keeps_cache,quality.starves_nobody,"
                         "quality.refuses_impossible,quality.batch_promises,quality.create_arguments,slo.batch_margin,"
                         "slo.batch_waits,slo.batch_starts,slo.goodput_margin,slo.goodput_admission,slo.goodput_chunking"}),
-    "04": ("solutions/04_serving", 64,
+    "04": ("solutions/04_serving", 80,
            {"kv_blocks.c": "quality.kv_count,quality.kv_order,quality.kv_share,quality.kv_evict",
             "engine_step.c": "quality.tokens,quality.chunks,quality.preempt,quality.prefix,quality.cancel,"
-                             "quality.fault,intervals.engine_events,slo.goodput_one,slo.goodput_static",
+                             "quality.fault,quality.odd_logits,quality.slow_reader,intervals.engine_events,slo.goodput_one,slo.goodput_static",
             "stamps.c": "intervals.stamp_kinds,intervals.stamp_times,intervals.stamp_once",
             "report.c": "intervals.attempt_intervals,intervals.attempt_lag,intervals.attempt_ended,intervals.attempt_server,"
                         "intervals.attempt_negative,intervals.attempt_resource,intervals.group_order,intervals.group_retry,"
@@ -74,9 +74,7 @@ def try_mutant(lab, file, text, original):
     folder = tempfile.mkdtemp(prefix="servelab-mutant-")
     try:
         reference, _, looks_at = LABS[lab]
-        for f in os.listdir(os.path.join(TOP, reference)):
-            if f.endswith((".c", ".json")):
-                shutil.copy(os.path.join(TOP, reference, f), folder)
+        shutil.copytree(os.path.join(TOP, reference), folder, dirs_exist_ok=True)
         with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
             f.write(text)
         for checks in (looks_at[file], None):
