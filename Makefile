@@ -2,7 +2,7 @@
 #
 #   MODE=release|asan|tsan   how it is compiled (asan includes UBSan)
 #   IMPL=solutions|labs      whose lab files are linked into the system
-#   MINE=02                  the files of that one lab from labs/, for any IMPL (`make mine LAB=02`)
+#   MINE=02|all              the files of that lab, or of all, from labs/, for any IMPL (`make mine LAB=02`)
 #   CC=gcc|clang             WERROR=1 turns warnings into errors (CI does)
 #   ARCH=native              what -march= gets
 #
@@ -52,7 +52,7 @@ LDLIBS += -lcjson -lmicrohttpd -lcurl -lpcre2-8 -lm -ldl
 LAB_DIRS := 01_request_record 02_queue_sim 03_kernels 04_serving
 # A lab's files come from $(IMPL), or from labs/ when it is MINE; a lab that has no starter in labs/ yet comes from
 # solutions/.
-lab_tree = $(if $(filter $(MINE)_%,$(1)),labs,$(IMPL))
+lab_tree = $(if $(filter $(MINE)_% $(MINE:all=%),$(1)),labs,$(IMPL))
 lab_sources = $(or $(wildcard $(call lab_tree,$(1))/$(1)/*.c),$(wildcard solutions/$(1)/*.c))
 LAB_SRC := $(foreach l,$(LAB_DIRS),$(call lab_sources,$(l)))
 COMMON_SRC := $(filter-out common/cli/main.c common/testing/% common/backend/tests/%,$(wildcard common/*/*.c common/backend/*/*.c))

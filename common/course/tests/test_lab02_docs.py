@@ -135,6 +135,10 @@ def check_mine():
     report("solutions/01_request_record/slo.o" in product and "labs/01_request_record/slo.o" not in product
            and "labs/02_queue_sim/policy.o" in product and "solutions/02_queue_sim/policy.o" not in product,
            "and the reference's of the others", product[-600:])
+    asked = subprocess.run(["make", "-n", "-B", "MINE=all", "V=1", "build"], cwd=TOP, capture_output=True, text=True, timeout=120)
+    every = re.findall(r" -o build/obj/[\w-]+/(labs|solutions)/(0\d_\w+)/\w+\.o", asked.stdout)
+    report(asked.returncode == 0 and {tree for tree, _ in every} == {"labs"} and len({lab for _, lab in every}) == 4,
+           "`make mine LAB=all` compiles the learner's four labs and nothing of the reference's", asked.stderr or every)
     report("build/mine/simtcc" in made and "/libservelab.a" not in made,
            "and nothing of it needs the reference's library, which a fresh copy doesn't have", made[-600:])
 
