@@ -15,11 +15,13 @@ CHILD_lab02 := grader/child/lab02.c grader/child/lab02_stubs.c grader/lab02/case
 CHILD_lab04 := $(wildcard grader/child/lab04*.c) grader/lab04/cases.c grader/lab04/machine.c common/sched/policy_check.c \
                $(addprefix common/serve/,engine.c engine_queue.c answer.c stream.c) $(addprefix common/model/,sampler.c token_rules.c token_scores.c json_guide.c) \
                $(wildcard solutions/01_request_record/*.c) $(wildcard solutions/02_queue_sim/*.c) $(CHILD_BOTH)
+# The same on the learner's own labs 01 and 02: stubs in place of the reference's functions.
+CHILD_lab04_own := grader/child/lab01_stubs.c grader/child/lab02_stubs.c $(filter-out solutions/%,$(CHILD_lab04))
 CHILD_lab03 := grader/child/lab03.c grader/child/lab03_stubs.c grader/lab03/cases.c $(CHILD_BOTH)
 # A kernel needs less: it is device code, checked by simt's runtime.
 CHILD_lab03_kernel := grader/child/child.c grader/child/lab03_kernel.c grader/lab03/kernel_wire.c grader/core/wire.c
 CHILD_FLAGS := -std=gnu17 -O1 -Icommon -Igrader -Icommon/simt/include -D_GNU_SOURCE $(WARN) -Wno-format-truncation $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP
-CHILD_NAMES := lab01 lab02 lab03 lab03_kernel lab04
+CHILD_NAMES := lab01 lab02 lab03 lab03_kernel lab04 lab04_own
 CHILDREN := $(CHILD_NAMES:%=build/grader/%.a) $(CHILD_NAMES:%=build/grader/%.asan.a)
 EXTRA_PROGRAMS += $(CHILDREN)
 
@@ -43,10 +45,10 @@ $(CHILDREN):
 # folder.
 LAB ?= 01
 DEVICE ?= simt
-export LAB CHECK SEED HINT DIR KEEP DEVICE
-grade: build ## learner: grade a lab: LAB=01 [DIR=folder] [DEVICE=cuda] [CHECK=intervals] [SEED=n] [HINT=1] [KEEP=1]
+export LAB CHECK SEED HINT DIR KEEP DEVICE OWN
+grade: build ## learner: grade a lab: LAB=01 [DIR=folder] [DEVICE=cuda] [OWN=all] [CHECK=intervals] [SEED=n] [HINT=1] [KEEP=1]
 	@$(BIN)/servelab grade "$$LAB" $(if $(CHECK),--check "$$CHECK") $(if $(SEED),--seed "$$SEED") \
-	  --device "$$DEVICE" $(if $(HINT),--hint "$$HINT") $(if $(KEEP),--keep) $(if $(DIR),-- "$$DIR") || \
+	  --device "$$DEVICE" $(if $(OWN),--own "$$OWN") $(if $(HINT),--hint "$$HINT") $(if $(KEEP),--keep) $(if $(DIR),-- "$$DIR") || \
 	  case $$? in 1|3) ;; *) exit 2;; esac # points that are still to earn are no error of make
 
 check-mutants: build ## maintainer: does every mutant of the reference lose points? (all of them, some minutes)

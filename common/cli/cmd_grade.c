@@ -19,12 +19,13 @@
 struct options {
     const char *check, *seed_file, *formats;
     long long seed, hint;
-    int sandbox, device; /* indices in the choices below */
+    int sandbox, device, own; /* indices in the choices below */
     bool list, json, keep, seed_given;
     struct grade_options g; /* from the flags */
 };
 
 static const char *const SANDBOXES[] = {"auto", "rlimits", NULL};
+static const char *const OWNS[] = {"none", "all", NULL};
 static const char *const DEVICES[] = {"simt", "cuda", NULL};
 
 #define T struct options
@@ -48,6 +49,9 @@ static const struct option_flag flags[] = {
                   "nvcc; exit status 1 also when a kernel isn't written"),
     OPTION_CHOICE(T, sandbox, "sandbox", "MODE", SANDBOXES,
                   "auto (default): bubblewrap where it works; or rlimits"),
+    OPTION_CHOICE(T, own, "own", "LABS", OWNS,
+                  "lab 04: none (default): on the reference's labs 01 and 02; all: on those in the "
+                  "folders beside DIR"),
     OPTION_SWITCH(T, keep, "keep", "leave the work folder, and print where it is"),
     {0}};
 #undef T
@@ -193,8 +197,12 @@ static int run(int argc, char **argv) {
                                  .keep = o.keep,
                                  .lab = lab_find(words.args[0])};
     if (!o.g.lab)
-        return cli_usage("grade", "there is no lab '%s' here; there are 01, 02 and 03",
+        return cli_usage("grade", "there is no lab '%s' here; there are 01, 02, 03 and 04",
                          words.args[0]);
+    if (o.own && !lab_with_own(o.g.lab))
+        return cli_usage("grade", "--own all is for lab 04, which builds on labs 01 and 02");
+    if (o.own) o.g.lab = lab_with_own(o.g.lab);
+    o.g.own = o.own > 0;
     if (o.list) return list_checks(o.g.lab), CLI_DONE;
     if (o.g.cuda && !o.g.lab->on_card)
         return cli_usage("grade", "--device cuda is for lab 03, whose files are kernels");

@@ -216,7 +216,8 @@ static int refuse(struct collected *c, const char *name, const char *why, const 
 
 /* Opens dir/name, where name may be in folders ("runs/0/run.json"). No part of it may be a link. */
 static int open_below(int dir, const char *name) {
-    int at = dup(dir);
+    int at = dir < 0 ? -1 : dup(dir);
+    if (dir < 0) errno = ENOENT;
     for (const char *slash; at >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
         char part[64];
         snprintf(part, sizeof part, "%.*s", (int)(slash - name), name);
@@ -321,8 +322,15 @@ int collect(struct workplace *w, const struct lab *lab, const char *folder, stru
     close(top);
     if (dir < 0) return -1;
     int rc = 0;
-    for (size_t i = 0; i < lab->n_files && !rc; i++)
-        rc = copy_file(w, &lab->files[i], dir, &w->file[i], e);
+    for (size_t i = 0; i < lab->n_files && !rc; i++) {
+        const char *beside = lab->folders ? lab->folders[i] : NULL;
+        int from = beside ? openat(dir, beside, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : dup(dir);
+        rc = copy_file(w, &lab->files[i], from, &w->file[i], e);
+        if (from >= 0) close(from);
+        if (beside && w->file[i].state == FILE_MISSING)
+            snprintf(w->file[i].message, sizeof w->file[i].message, "%s/%s is missing", beside,
+                     lab->files[i].name);
+    }
     close(dir);
     return rc;
 }

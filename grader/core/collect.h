@@ -21,11 +21,11 @@ enum file_state {
 
 struct collected {
     enum file_state state;
-    bool optional; /* missing, and nobody has to hand it in */
+    bool optional;     /* missing, and nobody has to hand it in */
     char message[480]; /* when not OK: what is wrong and the next step, clean */
 };
 
-enum { COLLECT_MAX_FILES = 24 };
+enum { COLLECT_MAX_FILES = 32 };
 
 struct workplace {
     char root[256]; /* the work folder */

@@ -133,9 +133,9 @@ static void fill_rerun(const struct grade_options *o, struct check_result *r) {
     char folder[120] = "";
     if (!o->practice || r->outcome == OUTCOME_EARNED) return;
     if (o->rerun_folder && !shell_quote(folder, sizeof folder, o->rerun_folder)) return;
-    snprintf(r->rerun, sizeof r->rerun, "make grade LAB=%s %s%s%sCHECK=%s SEED=%llu",
-             o->lab->number, folder[0] ? "DIR=" : "", folder, folder[0] ? " " : "", r->id,
-             (unsigned long long)o->seed);
+    snprintf(r->rerun, sizeof r->rerun, "make grade LAB=%s %s%s%s%sCHECK=%s SEED=%llu",
+             o->lab->number, o->own ? "OWN=all " : "", folder[0] ? "DIR=" : "", folder,
+             folder[0] ? " " : "", r->id, (unsigned long long)o->seed);
 }
 
 static void fill_hint(const struct grade_options *o, const struct check_def *def,

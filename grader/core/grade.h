@@ -25,6 +25,7 @@ struct grade_options {
     bool force_rlimits;
     bool trust_objects; /* for tests only, no flag sets it: skips the examination of objects */
     const char *home;   /* NULL: found by build_find_home */
+    bool own;           /* lab is lab_with_own: for the printed command */
     const char *rerun_folder; /* DIR= of the printed command; NULL: the lab's own folder */
     void (*progress)(const char *what, size_t done, size_t total); /* may be NULL */
     char kept[256];                                                /* out */

@@ -113,6 +113,8 @@ struct lab {
     const char *first_check; /* the check that is earned by the first step alone */
     const struct lab_file *files;
     size_t n_files;
+    const char *const *folders; /* NULL, or for each file the folder that it is in, as seen from the
+                                   submission's ("../02_queue_sim"); NULL: the submission's own */
     const struct check_def *checks;
     size_t n_checks;
     const char *child; /* name of the prebuilt child: "lab01" */

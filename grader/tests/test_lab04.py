@@ -151,6 +151,46 @@ for _i, _w in enumerate(WRONG):
     globals()[f"test_wrong_{_i:02}_{_w[0].replace(' ', '_')}"] = lambda w=_w: wrong(*w)
 
 
+def own_labs(name):
+    """A folder with the references of labs 01, 02 and 04 beside each other."""
+    top = os.path.join(grading.TMP, name)
+    for lab in ("01_request_record", "02_queue_sim", "04_serving"):
+        shutil.copytree(os.path.join(grading.TOP, "solutions", lab), os.path.join(top, lab))
+    return top
+
+
+def test_own_labs_are_graded_on_one_another():
+    top = own_labs("own")
+    folder = os.path.join(top, "04_serving")
+    checks = ("--check", "slo.limits,slo.load,quality.prefix,intervals.stamp_kinds")
+    assert verdict(folder, *checks, "--own", "all")["exit_status"] == 0
+    with open(os.path.join(top, "01_request_record/percentile.c"), "w", encoding="utf-8") as f:
+        f.write(grading.wrong_percentile())
+    path = os.path.join(top, "02_queue_sim/policy.c")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text.replace("policy_learner(void) {", "policy_learner(void) {\n    for (volatile int i = 0;; i = 1 - i) {\n    }"))
+    got = outcomes(verdict(folder, *checks, "--own", "all"))
+    assert got == {"slo.limits": "lost", "slo.load": "earned", "quality.prefix": "lost", "intervals.stamp_kinds": "earned"}, got
+    assert verdict(folder, *checks)["exit_status"] == 0, "without --own all the reference's labs are under it"
+
+
+def test_a_missing_lab_takes_only_what_builds_on_it():
+    top = own_labs("half")
+    shutil.rmtree(os.path.join(top, "02_queue_sim"))
+    v = verdict(os.path.join(top, "04_serving"), "--own", "all", "--check", "slo.load,quality.tokens,slo.limits,intervals.attempt_lag")
+    got = outcomes(v)
+    assert got["quality.tokens"] == got["slo.load"] == "not_run" and got["intervals.attempt_lag"] == "earned", got
+    assert "../02_queue_sim/policy.c is missing" in v["problem"], v["problem"]
+    assert "policy_learner" in grading.check(v, "quality.tokens")["message"]
+
+
+def test_only_lab_04_has_labs_under_it():
+    p = grading.run("02", "--own", "all", "--", os.path.join(grading.TOP, "solutions/02_queue_sim"))
+    assert p.returncode == 2 and b"--own all is for lab 04" in p.stderr, p.stderr
+
+
 def test_starter_is_not_attempted():
     v = verdict(os.path.join(grading.TOP, "labs/04_serving"))
     assert v["exit_status"] == 3 and v["points_earned"] == 0
