@@ -39,6 +39,21 @@ $(foreach l,$(CHILD_NAMES),$(eval $(call child_archives,$(l))))
 $(CHILDREN):
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
+
+# The rest of the server, for a learner's four files of lab 04: the product's own objects, and the reference's earlier labs.
+SERVER_ARCHIVE := build/grader/lab04_server.a
+EXTRA_PROGRAMS += $(SERVER_ARCHIVE)
+ifeq ($(filter gcc-release-%,$(CONFIG)),)
+$(SERVER_ARCHIVE): FORCE
+	$(Q)$(MAKE) MODE=release CC=gcc IMPL=solutions MINE= $@
+FORCE:
+.PHONY: FORCE
+else
+$(SERVER_ARCHIVE): $(OBJ)/common/cli/main.o $(patsubst %.c,$(OBJ)/%.o,$(COMMON_SRC) $(GRADER_SRC)) \
+                   $(patsubst %.c,build/grader/plain/%.o,$(wildcard solutions/0[123]_*/*.c))
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^ && strip -g $@
+endif
 -include $(shell find build/grader -name '*.d' 2>/dev/null)
 
 # The learner's own files unless DIR says otherwise. HINT=1, 2 or 3 shows that many steps of help; KEEP=1 leaves the work

@@ -59,7 +59,8 @@ static const struct option_flag flags[] = {
                 "a GGUF file, or a Hugging Face folder (" HOME_DEFAULT_MODEL ")"),
     OPTION_TEXT(T, machine.synthetic, "synthetic-weights", "SHAPE[/N]", SYNTHETIC_HELP),
     OPTION_TEXT(T, name, "name", "NAME", "what clients call the model (the file's own name)"),
-    OPTION_TEXT(T, host, "host", "ADDRESS", "where to listen (127.0.0.1)"),
+    OPTION_TEXT(T, host, "host", "ADDRESS",
+                "where to listen (127.0.0.1); a path, from / on: a Unix socket"),
     OPTION_INT(T, port, "port", "N", 0, 65535, "0 takes a free one (8080)"),
     OPTION_FILE(T, port_file, "port-file", "FILE", "write the port there once the server is ready"),
     OPTION_FILE(T, web, "web", "DIR", "serve the page from a folder, not from the program"),
@@ -260,7 +261,10 @@ static void say_ready(const struct server *s) {
     const char *host = s->o.host;
     bool v6 = strchr(host, ':') != NULL;
     char url[300];
-    snprintf(url, sizeof url, v6 ? "http://[%s]:%d" : "http://%s:%d", host, http_port(s->http));
+    if (host[0] == '/')
+        snprintf(url, sizeof url, "unix:%s", host);
+    else
+        snprintf(url, sizeof url, v6 ? "http://[%s]:%d" : "http://%s:%d", host, http_port(s->http));
     const struct backend_info *info = &s->machine.backend->info;
     const char *paced = paced_label(s->machine.backend);
     fprintf(stderr, "servelab serve: %s is ready at %s/ (Ctrl-C drains and stops)\n", s->name, url);

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* Connections that wait to be accepted: a lecture hall that reloads at once. */
@@ -13,8 +14,11 @@ enum { BACKLOG = 1024 };
 
 static struct addrinfo *resolve(const char *host, int port, struct err *e);
 static int listen_at(const struct http_options *o, const struct addrinfo *at, struct err *e);
+static int listen_at_path(const char *path, struct err *e);
 
 int http_listen(const struct http_options *o, bool *ipv6, struct err *e) {
+    *ipv6 = false;
+    if (o->host[0] == '/') return listen_at_path(o->host, e);
     struct addrinfo *at = resolve(o->host, o->port, e);
     if (!at) return -1;
     *ipv6 = at->ai_family == AF_INET6;
@@ -63,4 +67,17 @@ static int listen_at(const struct http_options *o, const struct addrinfo *at, st
     int why = errno;
     if (fd >= 0) close(fd);
     return cannot_listen(o, why, e);
+}
+
+static int listen_at_path(const char *path, struct err *e) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof at.sun_path)
+        return err_at(e, 0, "--host", "the path of a socket has at most %zu bytes",
+                      sizeof at.sun_path - 1);
+    strcpy(at.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof at) && !listen(fd, BACKLOG)) return fd;
+    int why = errno;
+    if (fd >= 0) close(fd);
+    return err_at(e, 0, "--host", "'%s' can't be made: %s", path, strerror(why));
 }

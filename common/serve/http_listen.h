@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/* A non-blocking socket that listens on o->host and o->port, or -1 and *e, which names the flag. */
+/* A non-blocking socket that listens on o->host and o->port, or, where o->host begins with '/', on
+ * the Unix socket of that path, which must not exist. -1 and *e, which names the flag. */
 int http_listen(const struct http_options *o, bool *ipv6, struct err *e);
 
 #endif

@@ -1,0 +1,88 @@
+/* server_client.c: see server_client.h. */
+#include "lab04/server_client.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 1 << 20, TURN_MS = 10 };
+
+static bool alive(struct server_link *l) {
+    if (!sandbox_pump(l->run)) return true;
+    l->problem = "the server's process ended";
+    l->ended = true;
+    return false;
+}
+
+static int dial(const struct server_link *l) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (strlen(l->path) >= sizeof at.sun_path) return -1;
+    strcpy(at.sun_path, l->path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+bool server_wait(struct server_link *l, int ms) {
+    for (int64_t until = clock_monotonic_ns() + ms * NS_PER_MS; clock_monotonic_ns() < until;) {
+        int fd = dial(l);
+        if (fd >= 0) {
+            close(fd);
+            return true;
+        }
+        if (!alive(l)) return false;
+        usleep(TURN_MS * 1000);
+    }
+    l->problem = "the server does not listen on its socket";
+    return false;
+}
+
+int server_send(struct server_link *l, const char *bytes, size_t n) {
+    int fd = dial(l);
+    while (fd >= 0 && n > 0) { /* a request is far smaller than a socket's buffer */
+        ssize_t put = send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (put <= 0) {
+            close(fd);
+            return -1;
+        }
+        bytes += put;
+        n -= (size_t)put;
+    }
+    return fd;
+}
+
+char *server_receive(struct server_link *l, int fd, size_t least, int ms) {
+    char *got = fd >= 0 ? malloc(MOST_BYTES + 1) : NULL;
+    size_t n = 0;
+    bool whole = false;
+    l->problem = fd >= 0 ? "no answer came in time" : "it could not be sent";
+    for (int64_t until = clock_monotonic_ns() + ms * NS_PER_MS;
+         got && !whole && n < MOST_BYTES && clock_monotonic_ns() < until && alive(l);) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (poll(&p, 1, TURN_MS) <= 0) continue;
+        ssize_t more = recv(fd, got + n, MOST_BYTES - n, MSG_DONTWAIT);
+        if (more < 0 && errno == EAGAIN) continue;
+        if (more < 0) break;
+        n += (size_t)more;
+        if (more == 0 && n == 0) {
+            l->problem = "the connection was closed without an answer";
+            alive(l);
+            break;
+        }
+        whole = more == 0 || (least > 0 && n >= least);
+    }
+    if (fd >= 0) close(fd);
+    if (!whole) {
+        free(got);
+        return NULL;
+    }
+    got[n] = '\0';
+    return got;
+}
