@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "load/sweep.h"
+#include "report/report_tree.h"
 #include "report/run_read.h"
 
 #include <errno.h>
@@ -137,7 +138,7 @@ static int judge(struct sweep *s, struct probe *p) {
 static bool try_once(struct sweep *s, double rps, int number) {
     struct load_flags l = s->f->l;
     struct probe *p = &s->probes[s->n];
-    char again[16] = "";
+    char again[16] = "", label[40];
     *p = (struct probe){.rps = rps, .good_rps = NAN};
     if (number > 1) snprintf(again, sizeof again, "-try-%d", number);
     snprintf(p->folder, sizeof p->folder, "%.4000s/%.6g-rps%s", s->f->l.out, rps, again);
@@ -145,6 +146,9 @@ static bool try_once(struct sweep *s, double rps, int number) {
     l.out = p->folder;
     l.objective = NULL;
     l.quiet = true;
+    l.command = "load sweep";
+    snprintf(label, sizeof label, "%.4g requests/s, ", rps);
+    l.label = label;
     s->status = load_run(&l, s->command_line);
     if (s->status == CLI_DONE) s->status = judge(s, p);
     if (s->status != CLI_DONE) return false;
@@ -214,6 +218,8 @@ static void print_text(const struct sweep *s, const struct sweep_result *r, cons
         printf("no load meets the objective\n");
     else
         printf("no load could be measured: every run is invalid\n");
+    if (!report_states_limit(&s->o))
+        printf("no limit stated: the objective is met wherever the queue keeps up\n");
     printf("report: %s/report.html\n", folder);
 }
 
@@ -262,11 +268,14 @@ static int run(int argc, char **argv) {
     status = CLI_USAGE;
     if (f.from_rps > f.to_rps)
         cli_usage("load sweep", "--from-rps is above --to-rps: no load is left");
-    else if (mkdir(f.l.out, 0777) && errno != EEXIST)
-        cli_usage("load sweep", "--out %.200s can't be made: %s", f.l.out, strerror(errno));
     else if (objective_read(&s.o, f.l.objective, &e))
         cli_input_error("load sweep", f.l.objective, &e, f.l.json);
-    else if ((s.probes = calloc(MOST_RUNS, sizeof *s.probes)) != NULL) {
+    else if (mkdir(f.l.out, 0777) && errno != EEXIST) {
+        err_at(&e, 0, "--out", "%.200s can't be made: %s", f.l.out, strerror(errno));
+        cli_input_error("load sweep", NULL, &e, f.l.json);
+        status = CLI_FAULT;
+        objective_release(&s.o);
+    } else if ((s.probes = calloc(MOST_RUNS, sizeof *s.probes)) != NULL) {
         struct sigaction action = {.sa_handler = on_signal};
         sigaction(SIGINT, &action, NULL);
         sigaction(SIGTERM, &action, NULL);

@@ -29,6 +29,8 @@ struct load_flags {
     bool completions, ignore_eos, json, no_join, force;
     bool has_seed, has_requests, has_salt; /* given */
     bool quiet;                            /* of a workload: show nothing of the run */
+    const char *command;                   /* the command's name in messages; NULL: "load" */
+    const char *label;                     /* in front of the lines about progress; NULL: nothing */
 };
 
 extern const char *const load_wordings[]; /* "auto", then GET /v1/presets' wordings */

@@ -41,6 +41,7 @@ struct session {
     struct check_prompt *checks;
     struct objective objective;
     bool has_objective;
+    bool unwritten; /* --out can't be written */
 };
 
 static volatile sig_atomic_t stops;
@@ -246,6 +247,7 @@ static int fill_job(struct session *s, struct err *e) {
     if (f->no_join) j->joins = false;
     j->live = stderr;
     j->live_is_tty = isatty(STDERR_FILENO);
+    j->live_label = s->f->label;
     j->stop = &stops;
     s->run.route = j->ids || !j->chat ? "/v1/completions" : "/v1/chat/completions";
     return find_streams(f, &j->max_streams, e);
@@ -268,7 +270,8 @@ static int open_folder(struct session *s, struct err *e) {
         if (s->job.log) return 0;
         return err_at(e, 0, "TMPDIR", "%.200s can't be written: %s", s->log_path, strerror(errno));
     }
-    if (mkdir(out, 0777) && errno != EEXIST)
+    s->unwritten = mkdir(out, 0777) && errno != EEXIST;
+    if (s->unwritten)
         return err_at(e, 0, "--out", "%.200s can't be made: %s", out, strerror(errno));
     if (snprintf(s->log_path, sizeof s->log_path, "%s/records.jsonl", out) >=
             (int)sizeof s->log_path ||
@@ -282,6 +285,7 @@ static int open_folder(struct session *s, struct err *e) {
     unlink(s->run_path); /* of an old run: it says nothing about the records that begin now */
     s->job.log = fopen(s->log_path, "we");
     if (s->job.log) return 0;
+    s->unwritten = true;
     return err_at(e, 0, "--out", "%.200s can't be written: %s", s->log_path, strerror(errno));
 }
 
@@ -389,7 +393,8 @@ int load_run(const struct load_flags *f, const char *command_line) {
     int bad = prepare(s, &input, &e), status = bad ? CLI_USAGE : CLI_DONE;
     if (!bad && generate(s, &e)) bad = -1, status = CLI_FAULT;
     if (!bad && (status = show(s, &e)) < 0) bad = -1, status = CLI_USAGE, input = s->log_path;
-    if (bad) cli_input_error("load", input ? input : NULL, &e, f->json);
+    if (s->unwritten) status = CLI_FAULT;
+    if (bad) cli_input_error(f->command ? f->command : "load", input ? input : NULL, &e, f->json);
     release(s);
     free(s);
     return status;

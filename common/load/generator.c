@@ -359,7 +359,8 @@ static int start(struct generator *g, struct err *e) {
         return -1;
     }
     g->r->first_ns = clock_monotonic_ns() + HEAD_START_MS * NS_PER_MS;
-    live_init(&g->live, j->live, j->live_is_tty, g->r->first_ns);
+    live_init(&g->live, j->live, j->live_is_tty, j->live_label ? j->live_label : "",
+              g->r->first_ns);
     g->cpu_ns = thread_cpu_ns();
     g->waited_ns = thread_waited_ns();
     return 0;

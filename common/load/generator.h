@@ -61,6 +61,7 @@ struct load_job {
     FILE *log;
     FILE *live; /* the live line; NULL: none */
     bool live_is_tty;
+    const char *live_label;      /* in front of each line; NULL: nothing */
     int max_streams;             /* open at once */
     volatile sig_atomic_t *stop; /* how many signals came: 1 stops sending and cuts off what runs,
                                     2 doesn't ask the server for its records either */

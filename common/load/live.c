@@ -9,8 +9,9 @@
 
 enum { TTY_EVERY_MS = 250, LINE_EVERY_MS = 2000 };
 
-void live_init(struct live *l, FILE *out, bool tty, int64_t first_ns) {
-    *l = (struct live){.out = out, .tty = tty, .first_ns = first_ns, .recent_ns = first_ns};
+void live_init(struct live *l, FILE *out, bool tty, const char *label, int64_t first_ns) {
+    *l = (struct live){
+        .out = out, .label = label, .tty = tty, .first_ns = first_ns, .recent_ns = first_ns};
     l->left_s = NAN;
     l->next_ns = out ? first_ns + (tty ? TTY_EVERY_MS : LINE_EVERY_MS) * NS_PER_MS : INT64_MAX;
 }
@@ -43,8 +44,8 @@ void live_show(struct live *l, int64_t now_ns) {
     double since_s = (double)(now_ns - l->recent_ns) / 1e9;
     double rate = since_s > 0 ? (double)(l->sent - l->recent_sent) / since_s : 0;
     if (since_s >= 1 || !l->tty) l->recent_ns = now_ns, l->recent_sent = l->sent;
-    fprintf(l->out, "%s%.0f s: %.1f sent/s, %lld in flight, %lld ended, %lld failed",
-            l->tty ? "\r\033[K" : "", (double)(now_ns - l->first_ns) / 1e9, rate,
+    fprintf(l->out, "%s%s%.0f s: %.1f sent/s, %lld in flight, %lld ended, %lld failed",
+            l->tty ? "\r\033[K" : "", l->label, (double)(now_ns - l->first_ns) / 1e9, rate,
             (long long)l->in_flight, (long long)l->ended, (long long)l->failed);
     print_percentiles(l, "TTFT", l->ttft_ns, l->n_ttft);
     print_percentiles(l, "e2e", l->e2e_ns, l->n_e2e);

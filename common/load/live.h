@@ -11,7 +11,8 @@
 enum { LIVE_RECENT = 512 }; /* the percentiles are of so many last answers: sorted in 30 us */
 
 struct live {
-    FILE *out; /* NULL: nothing is shown */
+    FILE *out;         /* NULL: nothing is shown */
+    const char *label; /* in front of the line: which load; "" */
     bool tty, shown;
     int64_t first_ns, next_ns;
     int64_t sent, ended, failed, in_flight;
@@ -22,7 +23,7 @@ struct live {
     int64_t n_ttft, n_e2e;
 };
 
-void live_init(struct live *l, FILE *out, bool tty, int64_t first_ns);
+void live_init(struct live *l, FILE *out, bool tty, const char *label, int64_t first_ns);
 /* An answer came whole. */
 void live_add(struct live *l, int64_t ttft_ns, int64_t e2e_ns);
 /* Shows the line if it is time; sets next_ns. */

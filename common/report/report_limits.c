@@ -63,8 +63,8 @@ static void say_of_run(cJSON *list, const struct objective *o, const struct repo
             run->name, (long long)run->first_missing);
     if (!run->run_file)
         say(list,
-            "%s: no run file. The window goes from the first arrival to the last, and nothing says "
-            "whether the client kept up.",
+            "%s: no run file. The window goes from the first arrival to the last and a mean gap "
+            "beyond, and nothing says whether the client kept up.",
             run->name);
     if (run->closed_loop)
         say(list,
@@ -107,6 +107,8 @@ cJSON *report_cannot_say(const struct report_input *in) {
             "%zu operating point%s no curve: knee and saturation are those of the loads that "
             "were measured.",
             in->n, in->n == 1 ? " is" : "s are");
+    if (!report_states_limit(in->o))
+        say(list, "The objective states no limit: it is met wherever the queue keeps up.");
     if (in->o->resource.primary[0] == '\0')
         say(list, "The objective names no resource, so there is no value per resource.");
     say(list, "Confidence intervals take requests as independent. A queue delays neighbours "

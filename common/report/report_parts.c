@@ -112,10 +112,21 @@ static void add_hard_limits(cJSON *list, const struct objective *o, const struct
         add_part(list, "energy", SLO_NOT_COMPUTABLE, "%s",
                  isnan(p->joules) ? "not every record states its joules"
                                   : "there is no useful completion to divide by");
+    else if (isinf(p->joules))
+        add_part(list, "energy", SLO_MISSED,
+                 "the joules add up to more than a number can hold; the limit is below %g", joules);
     else
         add_part(list, "energy", yes(p->joules / (double)p->useful < joules),
                  "%.4g joules a useful completion; the limit is below %g",
                  p->joules / (double)p->useful, joules);
+}
+
+bool report_states_limit(const struct objective *o) {
+    for (int32_t i = 0; i < o->n_latency; i++)
+        if (o->latency[i].scope == SCOPE_POPULATION) return true;
+    return !isnan(o->quality.min_pass_rate) || !isnan(o->throughput.min_rps) ||
+           !isnan(o->reliability.max_failure_rate) || !isnan(o->reliability.max_recovery_s) ||
+           !isnan(o->hard_limits.gpu_memory_gib) || !isnan(o->hard_limits.joules_per_response);
 }
 
 cJSON *report_parts(const struct objective *o, const struct report_point *p) {
@@ -131,5 +142,6 @@ cJSON *report_parts(const struct objective *o, const struct report_point *p) {
     add_rates(list, o, p);
     add_recovery(list, o, p);
     add_hard_limits(list, o, p);
+    if (!report_states_limit(o)) add_part(list, "limits", SLO_MET, "no limit stated");
     return list;
 }

@@ -93,6 +93,14 @@ static bool rests_on_few(const cJSON *point) {
     return false;
 }
 
+static bool lacks_limits(const cJSON *point) {
+    const cJSON *part;
+    cJSON_ArrayForEach(part, report_at(point, "parts")) {
+        if (!strcmp(report_string(part, "part"), "limits")) return true;
+    }
+    return false;
+}
+
 void report_headline(struct buffer *b, const cJSON *tree) {
     const cJSON *points = report_at(tree, "points");
     double at = report_number(tree, "curve.chosen");
@@ -112,6 +120,7 @@ void report_headline(struct buffer *b, const cJSON *tree) {
                           !strcmp(report_string(p, "arrivals_seen_by"), "server")
                               ? "no client says which answers arrived"
                               : "no answer was checked");
+        if (lacks_limits(p)) buffer_puts(b, " The objective states no limit.");
         if (rests_on_few(p)) buffer_puts(b, " A limit's percentile rests on too few requests.");
     } else if (count_verdicts(tree, NULL) == 0) {
         buffer_puts(b, "Whether the objective is met is not known: every run is invalid.");

@@ -42,6 +42,9 @@ cJSON *report_timelines(const struct report_run *run, const struct report_point 
 
 /* report_parts.c: [{"part", "answer", "text"}]: each part of the verdict. */
 cJSON *report_parts(const struct objective *o, const struct report_point *p);
+/* Does the objective state a limit of the whole population? Without one it is met wherever the
+ * queue keeps up, and a report says so. */
+bool report_states_limit(const struct objective *o);
 
 /* report_limits.c: what the measurement can't say: a list of sentences. */
 cJSON *report_cannot_say(const struct report_input *in);

@@ -224,7 +224,13 @@ static int group(struct report_run *run, const struct objective *o, const struct
     if (run->run_file) return 0;
     run->window.from_ns = run->requests[0].arrival_ns;
     run->window.to_ns = run->requests[run->n_requests - 1].arrival_ns;
-    if (run->window.from_ns < run->window.to_ns) return 0;
+    if (run->window.from_ns < run->window.to_ns) {
+        /* n arrivals have n - 1 gaps between them: with one more, the rate is one arrival a gap */
+        if (!run->source.tool)
+            run->window.to_ns +=
+                (run->window.to_ns - run->window.from_ns) / (int64_t)(run->n_requests - 1);
+        return 0;
+    }
     return err_set(e, "all its requests arrive at one instant, and no run.json states a measured "
                       "window: there are no rates");
 }

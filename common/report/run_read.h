@@ -6,7 +6,8 @@
  *
  * With a run file, the measured window is the one it states, and its records must be of that run:
  * as many user requests as were sent, each submitted within the schedule, at one pace. Of a log
- * alone, the window goes from the first arrival to the last.
+ * alone, the window goes from the first arrival to the last and a mean gap beyond it: n arrivals
+ * have n - 1 gaps between them, and would make too high a rate.
  *
  * Arrivals are on the client's clock. If no record of a run has the client's half, they are on the
  * server's: request_accepted stands for the submission, and what a client would have seen is

@@ -102,9 +102,24 @@ def bad_usage():
     equal(done.returncode, 2)
 
 
+def an_output_that_cant_be_written_is_named():
+    with FakeServer() as s:
+        with open(path("file"), "w"):
+            pass
+        done = sweep(s.port, 1, "--from-rps", "4", out="file/below")
+        equal(done.returncode, 4, done.stderr)
+        assert done.stderr.startswith("servelab load sweep: --out: ") and "can't be made" in done.stderr, done.stderr
+        os.mkdir(path("full"))
+        with open(path("full", "4-rps"), "w"):
+            pass
+        done = sweep(s.port, 1, "--from-rps", "4", out="full")
+        equal(done.returncode, 4, done.stderr)
+        assert done.stderr.startswith("servelab load sweep: --out: ") and "4-rps" in done.stderr, done.stderr
+
+
 work = tempfile.mkdtemp(prefix="servelab-sweep-")
 status = run_tests([a_sweep_keeps_every_run_and_reports_on_all, loads_that_lie_close_have_folders_of_their_own,
                     a_sweep_that_measures_nothing_says_so, a_sweep_says_what_it_found_and_writes_over_nothing,
-                    an_interrupted_sweep_keeps_what_it_has, bad_usage])
+                    an_interrupted_sweep_keeps_what_it_has, an_output_that_cant_be_written_is_named, bad_usage])
 subprocess.run(["rm", "-rf", work], check=True)
 sys.exit(status)

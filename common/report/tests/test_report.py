@@ -166,11 +166,30 @@ def answers_without_a_check_follow_the_runs_fixed_length():
         equal(tree([folder], objective())["points"][0]["counts"]["completed"], completed)
 
 
-def a_log_alone_goes_from_the_first_arrival_to_the_last():
+def a_log_alone_goes_a_mean_gap_beyond_its_last_arrival():
     made = tree([write_log(path("log.jsonl"), steady())], objective())
     point = made["points"][0]
-    equal((point["window"]["seconds"], point["counts"]["requests"]), (3.9, 40))
+    # 40 arrivals, one each 0.1 s: with 39 gaps alone it would be 10.26 a second
+    equal((point["window"]["seconds"], point["counts"]["requests"], point["rates"]["offered_rps"]), (4, 40, 10))
     assert any("no run file" in line for line in made["cannot_say"])
+
+
+def an_objective_without_a_limit_is_not_met_in_silence():
+    bare = {"schema": "servelab.objective.v1", "name": "bare", "kind": "serving"}
+    with open(path("bare.json"), "w") as f:
+        json.dump(bare, f)
+    log = write_log(path("bare.jsonl"), steady())
+    done = subprocess.run([SERVELAB, "report", log, "--objective", path("bare.json")], capture_output=True, text=True, timeout=PATIENCE_S)
+    equal(done.returncode, 0, done.stderr)
+    assert done.stdout.count("no limit") == 3, done.stdout  # the headline, the point, what can't be said
+    assert "no limit" not in json.dumps(tree([log], objective(latency=[E2E_P99])))
+
+
+def a_sum_beyond_every_number_is_said():
+    records = [record(f"r-{i}", i * S, 20 * MS, 80 * MS, joules=1e308) for i in range(40)]
+    made = tree([write_log(path("joules.jsonl"), records)], objective(hard_limits={"joules_per_response": 5}))
+    text = json.dumps(made["points"][0]["parts"])
+    assert "more than a number can hold" in text and "inf " not in text, text
 
 
 def a_log_of_the_server_alone_is_measured_at_the_server():
@@ -470,7 +489,8 @@ def a_served_run():
 work = tempfile.mkdtemp(prefix="servelab-report-")
 TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
          a_retry_is_one_request_and_every_try_is_resource, a_run_whose_client_lagged_is_shown_and_never_chosen,
-         answers_without_a_check_follow_the_runs_fixed_length, a_log_alone_goes_from_the_first_arrival_to_the_last,
+         answers_without_a_check_follow_the_runs_fixed_length, a_log_alone_goes_a_mean_gap_beyond_its_last_arrival, an_objective_without_a_limit_is_not_met_in_silence,
+         a_sum_beyond_every_number_is_said,
          a_log_of_the_server_alone_is_measured_at_the_server, a_paced_run_says_so_everywhere,
          a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, invalid_runs_alone_answer_nothing, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
          the_page_stands_alone_and_shows_text_as_text, a_run_with_a_hostile_name_is_text_everywhere,
