@@ -15,6 +15,17 @@ CHILD_lab02 := grader/child/lab02.c grader/child/lab02_stubs.c grader/lab02/case
 CHILD_lab04 := $(wildcard grader/child/lab04*.c) grader/lab04/cases.c grader/lab04/machine.c common/sched/policy_check.c \
                $(addprefix common/serve/,engine.c engine_queue.c answer.c stream.c) $(addprefix common/model/,sampler.c token_rules.c token_scores.c json_guide.c) \
                $(wildcard solutions/01_request_record/*.c) $(wildcard solutions/02_queue_sim/*.c) $(CHILD_BOTH)
+# The engine with real threads, under ThreadSanitizer. A program of its own: child.c and the locks of one thread are not in it.
+CHILD_threads := $(filter-out grader/child/lab04.c grader/child/lab04_engine.c grader/child/lab04_lock.c grader/child/lab04_stubs.c \
+                 grader/child/child%.c grader/child/place.c grader/lab04/%.c grader/core/%.c,$(CHILD_lab04)) common/base/lab_todo.c
+CHILD_lab04 := $(filter-out %/lab04_threads.c,$(CHILD_lab04))
+EXTRA_PROGRAMS += build/grader/lab04_threads.a
+build/grader/lab04_threads.a: $(CHILD_threads:%.c=build/grader/tsan/%.o)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+build/grader/tsan/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,cc,$< for the grader)$(GRADER_CC) $(CHILD_FLAGS) -g1 -fsanitize=thread -c $< -o $@
 # The same on the learner's own labs 01 and 02: stubs in place of the reference's functions.
 CHILD_lab04_own := grader/child/lab01_stubs.c grader/child/lab02_stubs.c $(filter-out solutions/%,$(CHILD_lab04))
 CHILD_lab03 := grader/child/lab03.c grader/child/lab03_stubs.c grader/lab03/cases.c $(CHILD_BOTH)

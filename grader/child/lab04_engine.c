@@ -9,7 +9,6 @@
 #include "child/child.h"
 #include "child/lab04_lock.h"
 
-#include "backend/paced.h"
 #include "base/buffer.h"
 #include "serve/engine.h"
 #include "serve/stamps.h"
@@ -19,68 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- what the engine's other files need ------------------------------------------------------ */
-
-struct tokenizer {
-    char text[MACHINE_VOCAB];
-};
-
-bool tokenizer_ends(const struct tokenizer *t, int32_t id) {
-    (void)t;
-    return id == MACHINE_END;
-}
-
-int32_t tokenizer_vocab_size(const struct tokenizer *t) {
-    (void)t;
-    return MACHINE_VOCAB;
-}
-
-const char *tokenizer_token_bytes(const struct tokenizer *t, int32_t id, bool special, size_t *n) {
-    (void)special;
-    *n = id >= 0 && id < MACHINE_VOCAB;
-    return *n ? &t->text[id] : "";
-}
-
-size_t detokenize(const struct tokenizer *t, struct detokenizer *d, int32_t id, char *out) {
-    (void)d;
-    if (id < 0 || id >= MACHINE_VOCAB) return 0;
-    *out = t->text[id];
-    return 1;
-}
-
-size_t detokenize_end(struct detokenizer *d, char *out) {
-    (void)d;
-    (void)out;
-    return 0;
-}
-
-/* No connection and no log: nothing here is ever called with one. */
-void MHD_suspend_connection(struct MHD_Connection *c);
-void MHD_resume_connection(struct MHD_Connection *c);
-void MHD_suspend_connection(struct MHD_Connection *c) {
-    (void)c;
-}
-void MHD_resume_connection(struct MHD_Connection *c) {
-    (void)c;
-}
-void live_share(struct records *rs, struct live_record *l) {
-    (void)rs;
-    (void)l;
-}
-void live_end(struct records *rs, struct live_record *l) {
-    (void)rs;
-    (void)l;
-}
-struct sim_work backend_work(const struct backend_batch *batch) {
-    (void)batch;
-    abort();
-}
-void step_log_add(struct step_log *log, const struct step *s) {
-    (void)log;
-    (void)s;
-    abort();
-}
 
 /* ---- the run --------------------------------------------------------------------------------- */
 

@@ -7,6 +7,11 @@
 
 #include "sched/policy.h"
 
+/* Token id i is the character text[i]. */
+struct tokenizer {
+    char text[MACHINE_VOCAB];
+};
+
 /* Writes ENGINE_HEAD + REQ_SLOTS * requests slots (cases.h), at most cap. */
 void lab04_call_engine(const struct lab04_case *c, int64_t *slots, size_t cap);
 

@@ -1,6 +1,6 @@
 /* checks.c: lab 04's struct lab, and the cases of a check for a seed. rubric.c lists the checks. */
 #include "lab04/lab04.h"
-#include "lab04/server.h"
+#include "lab04/programs.h"
 #include "labs.h"
 
 #include <math.h>
@@ -119,9 +119,9 @@ const struct lab lab04 = {
     .headers = headers,
     .make = make,
     .judge = judge,
-    .prepare = lab04_server_prepare,
-    .run = lab04_server_run,
-    .release = lab04_server_release,
+    .prepare = lab04_prepare,
+    .run = lab04_run,
+    .release = lab04_release,
     .examine = lab04_examine,
 };
 

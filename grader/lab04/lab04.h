@@ -109,7 +109,7 @@ unsigned char *lab04_encode(struct lab04_case *c, size_t *n, struct err *e);
 void lab04_examine(const struct check_def *def, const char *folder, struct evidence *out);
 
 enum {
-    LAB04_CHECKS = 51,
+    LAB04_CHECKS = 52,
     LAB04_RUNS = 8 /* run folders of a submission, at most */
 };
 extern const struct check_def lab04_checks[];

@@ -37,12 +37,6 @@ enum {
     ANSWER_MS = 20000
 };
 
-/* What prepare leaves for run. */
-struct server {
-    char program[320], model[400];
-    char problem[240]; /* why there is no program */
-};
-
 struct prompt {
     int32_t ids[LONGEST], n, max_tokens;
     char text[16 * MOST_TOKENS]; /* the right answer */
@@ -50,37 +44,18 @@ struct prompt {
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-int lab04_server_prepare(const struct sandbox *sb, struct workplace *w, const char *home,
-                         const bool *wanted, void **own, struct err *e) {
+int lab04_server_build(const struct sandbox *sb, struct workplace *w, const char *home,
+                       struct err *e) {
     char from[1100], script[2600];
-    struct server *s = calloc(1, sizeof *s);
-    (void)wanted;
-    if (!s) return err_set(e, "no memory");
-    *own = s;
-    for (int i = 0; i < 4; i++) /* the lab's own code files come first */
-        if (w->file[i].state != FILE_OK && !s->problem[0])
-            snprintf(s->problem, sizeof s->problem, "a server needs all four files: %.180s",
-                     w->file[i].message);
-    if (s->problem[0]) return 0;
     snprintf(from, sizeof from, "%s/build/grader", home);
     if (build_give(from, "lab04_server.a", w->given, false, e)) return -1;
     snprintf(from, sizeof from, "%s/common/model/embedded", home);
     if (build_give(from, "servelab-tiny.gguf", w->given, false, e)) return -1;
-    snprintf(s->model, sizeof s->model, "%s/servelab-tiny.gguf", w->given);
-    snprintf(s->program, sizeof s->program, "%s/server", w->out);
     snprintf(script, sizeof script,
-             ": >'%s/started'\ngcc -o '%s' '%s/all.o' '%s/lab04_server.a' -lcjson -lmicrohttpd "
-             "-lcurl -lpcre2-8 -lm -ldl -pthread && chmod 755 '%s'\n",
-             w->out, s->program, w->out, w->given, s->program);
-    if (build_script(sb, w, script, e)) return -1;
-    if (access(s->program, X_OK))
-        snprintf(s->problem, sizeof s->problem,
-                 "a server needs all functions of the four files; one is missing");
-    return 0;
-}
-
-void lab04_server_release(void *own) {
-    free(own);
+             "O='%s'\n: >$O/started\ngcc -o $O/server $O/all.o '%s/lab04_server.a' -lcjson "
+             "-lmicrohttpd -lcurl -lpcre2-8 -lm -ldl -pthread && chmod 755 $O/server\n",
+             w->out, w->given);
+    return build_script(sb, w, script, e);
 }
 
 /* ---- the right answers ----------------------------------------------------------------------- */
@@ -246,13 +221,13 @@ static bool drive(struct server_link *link, const struct prompt *prompts, char *
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-static int start(const struct grading *g, const struct server *s, const char *socket,
-                 const char *folder, struct sandbox_run *run, struct err *e) {
+static int start(const struct grading *g, const char *program, const char *model,
+                 const char *socket, const char *folder, struct sandbox_run *run, struct err *e) {
     char blocks[16];
     snprintf(blocks, sizeof blocks, "%d", KV_BLOCKS);
-    const char *argv[] = {s->program, "serve",         "--host",      socket,      "--model",
-                          s->model,   "--backend",     "cpu",         "--threads", "1",
-                          "--name",   "servelab-tiny", "--kv-blocks", blocks,      NULL};
+    const char *argv[] = {program,  "serve",         "--host",      socket,      "--model",
+                          model,    "--backend",     "cpu",         "--threads", "1",
+                          "--name", "servelab-tiny", "--kv-blocks", blocks,      NULL};
     const char *env[] = {"PATH=/nowhere", "LC_ALL=C", NULL};
     struct sandbox_job job = {
         .argv = argv,
@@ -272,20 +247,22 @@ static int start(const struct grading *g, const struct server *s, const char *so
 void lab04_server_run(const struct check_def *def, const struct grading *g,
                       struct check_result *r) {
     static struct prompt prompts[PROMPTS];
-    const struct server *s = g->own;
     struct sandbox_run run = {.output_fd = -1};
-    char folder[300], socket[320], why[200] = "", shown[200];
+    char program[320], model[400], folder[300], socket[320], why[200] = "", shown[200];
     struct err e;
+    snprintf(program, sizeof program, "%s/server", g->place->out);
+    snprintf(model, sizeof model, "%s/servelab-tiny.gguf", g->place->given);
     r->outcome = OUTCOME_NOT_RUN;
-    if (s->problem[0]) {
-        snprintf(r->message, sizeof r->message, "%s", s->problem);
+    if (access(program, X_OK)) {
+        snprintf(r->message, sizeof r->message,
+                 "a server needs all functions of the four files; one is missing");
         return;
     }
     memset(prompts, 0, sizeof prompts);
     snprintf(folder, sizeof folder, "%s/socket", g->place->root);
     snprintf(socket, sizeof socket, "%s/s", folder);
-    if (make_prompts(g->seed, def->id, s->model, prompts, &e) || mkdir(folder, 0777) ||
-        chmod(folder, 0777) || start(g, s, socket, folder, &run, &e)) {
+    if (make_prompts(g->seed, def->id, model, prompts, &e) || mkdir(folder, 0777) ||
+        chmod(folder, 0777) || start(g, program, model, socket, folder, &run, &e)) {
         r->outcome = OUTCOME_GRADER_FAULT;
         snprintf(r->message, sizeof r->message, "the server could not be run");
         return;

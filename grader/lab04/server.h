@@ -5,10 +5,11 @@
 
 #include "core/grading.h"
 
-/* The members of struct lab (lab.h) for the checks that run it. */
-int lab04_server_prepare(const struct sandbox *sb, struct workplace *w, const char *home,
-                         const bool *wanted, void **own, struct err *e);
+/* Builds w->out/server from the four files, all of which were accepted. -1 with *e: the grader's
+ * fault. */
+int lab04_server_build(const struct sandbox *sb, struct workplace *w, const char *home,
+                       struct err *e);
+/* Runs it. */
 void lab04_server_run(const struct check_def *def, const struct grading *g, struct check_result *r);
-void lab04_server_release(void *own);
 
 #endif
