@@ -267,7 +267,7 @@ static struct run *begin(const struct lab04_case *c, struct machine_config *conf
     r->clock = clock_virtual(&r->time);
     for (int32_t i = 0; i < MACHINE_VOCAB; i++) r->tokenizer.text[i] = (char)(' ' + i);
     r->backend.ops = &ops;
-    r->backend.info = (struct backend_info){.name = "graded",
+    r->backend.info = (struct backend_info){.name = "cpu",
                                             .vocab_size = MACHINE_VOCAB,
                                             .max_seq_tokens = MACHINE_MAX_SEQ,
                                             .max_step_tokens = config->token_budget,

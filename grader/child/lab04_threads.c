@@ -1,7 +1,8 @@
 /* child/lab04_threads.c: a program of its own, under ThreadSanitizer: the engine with the learner's
  * files in its thread, and clients in theirs, as in a server. Clients submit, read, look at their
- * record, and some leave; one more thread asks for the load. Prints how many answers came whole.
- * A race is ThreadSanitizer's to report (exit status 66). */
+ * record, and some leave; one more thread asks for the load. Prints its first argument, which the
+ * submission can't know, and how many answers came whole. A race is ThreadSanitizer's to report
+ * (exit status 66). */
 #include "child/lab04_engine.h"
 
 #include "base/buffer.h"
@@ -101,11 +102,11 @@ static void *watcher(void *ctx) {
     return NULL;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static const struct backend_ops ops = {step, free_nothing};
     static struct tokenizer tokenizer;
     struct backend backend = {&ops,
-                              {.name = "threads",
+                              {.name = "cpu",
                                .vocab_size = MACHINE_VOCAB,
                                .max_seq_tokens = PROMPT + OUTPUT,
                                .max_step_tokens = BUDGET,
@@ -132,6 +133,6 @@ int main(void) {
     for (int i = 0; i < CLIENTS; i++) pthread_join(clients[i], NULL);
     pthread_join(watching, NULL);
     engine_free(engine);
-    printf("whole answers: %d\n", (int)whole);
+    printf("%s %d\n", argc > 1 ? argv[1] : "", (int)whole);
     return 0;
 }
