@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "report/run_read.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,38 @@ static int remember(struct all_seen *all, const struct report_run *run, int numb
     return 0;
 }
 
+static double number_at(const cJSON *file, const char *object, const char *key) {
+    const cJSON *o = cJSON_GetObjectItemCaseSensitive(file, object);
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(o, key)); /* NaN: not there */
+}
+
+/* The parts of the run file agree: a window that was moved afterwards, or a run that was called
+ * valid, shows. */
+static int check_run_file(const struct report_run *run, struct err *e) {
+    const cJSON *f = run->run_file;
+    const struct report_window *w = &run->window;
+    double first = number_at(f, "schedule", "first_t_ns"), last, in_window = 0;
+    double warm_up = number_at(f, "schedule", "warm_up_s");
+    double duration = number_at(f, "schedule", "duration_s");
+    double cool_down = number_at(f, "schedule", "cool_down_s");
+    if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(f, "invalid_reasons")) > 0)
+        return err_at(e, 0, "valid", "is true in run.json, and invalid_reasons says why it is not");
+    last = duration > 0 ? first + duration * 1e9 : number_at(f, "schedule", "last_t_ns");
+    if (!(fabs((double)w->from_ns - first - warm_up * 1e9) < 1e6) ||
+        !(fabs((double)w->to_ns - last + cool_down * 1e9) < 1e6))
+        return err_at(e, 0, "schedule",
+                      "in run.json, the window is not the one that warm_up_s, "
+                      "duration_s and cool_down_s give");
+    for (size_t i = 0; i < run->n_requests; i++)
+        in_window +=
+            run->requests[i].arrival_ns >= w->from_ns && run->requests[i].arrival_ns <= w->to_ns;
+    if (number_at(f, "counts", "in_window") != in_window)
+        return err_at(e, 0, "counts.in_window",
+                      "in run.json is not the number of requests that "
+                      "arrived in its window");
+    return 0;
+}
+
 static int check_run(const struct report_run *run, struct err *e) {
     if (run->kind == RUN_SIMULATED)
         return err_set(e, "its times are a simulator's; this exercise wants a server that ran");
@@ -73,7 +106,7 @@ static int check_run(const struct report_run *run, struct err *e) {
         return err_set(e, "no record has the client's half: nobody knows what users waited for");
     for (size_t i = 0; i < run->n_attempts; i++)
         if (check_times(&run->attempts[i], e)) return -1;
-    return 0;
+    return check_run_file(run, e);
 }
 
 static int measure(const char *folder, const struct objective *o, int number,

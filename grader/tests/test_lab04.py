@@ -78,6 +78,8 @@ WRONG = [
     ("a longer window than measured", "choice.json", '"window_s": 43.2', '"window_s": 47', "evidence.choice_measured", "evidence.choice_valid"),
     ("a growing queue is called stable", "choice.json", '"stable": false', '"stable": true', "evidence.choice_measured", "evidence.choice_valid"),
     ("a run that says it is not valid", "runs/1/run.json", '"valid":\ttrue', '"valid":\tfalse', "evidence.choice_measured", "evidence.choice_valid"),
+    ("a run is called valid against its reasons", "runs/1/run.json", '"invalid_reasons":\t[]', '"invalid_reasons":\t["the client lagged"]', "evidence.choice_measured", "evidence.choice_valid"),
+    ("a window that was moved", "runs/2/run.json", '"warm_up_s":\t0.8', '"warm_up_s":\t0.7', "evidence.choice_measured", "evidence.choice_valid"),
     ("a torn log", "runs/1/records.jsonl", '"statement":"client_ttft is what', "", "evidence.choice_measured", "evidence.choice_valid"),
     ("a log without its slow requests", "runs/2/records.jsonl", '"attempt":1', '"attempt":2', "evidence.choice_measured", "evidence.choice_valid"),
     ("simulated times", "runs/0/records.jsonl", '"clock":"browser"', '"clock":"sim"', "evidence.choice_measured", "evidence.choice_valid"),
