@@ -11,16 +11,13 @@ client's lag, HTTP, tokenizing, waking threads) is a constant: its median in the
 TTFT. Prints mean and p99 (nearest rank) of both, and predicted / measured - 1; with `parts` as last word also where the
 time of the mean TTFT went. Requests of the first 2 s (at most a quarter of the run) are left out of both.
 
-Beside each run a process that only sleeps, at the highest priority, notes how late it wakes. A row says so when that is
-3 ms or more: something outside of this system stopped it, and no model of the server knows of it.
-
-Each server first answers a few requests that are not measured, and its threads besides the engine's get a higher real-time
+Each server first answers requests that are not measured, until every block of its KV cache was used once: the system gives
+memory when it is touched, 2 MiB at a time, and on a virtual machine that takes up to 25 ms in the middle of a step. Its threads besides the engine's get a higher real-time
 priority: at an equal one, the HTTP thread waits until a step ends, because such threads don't interrupt each other.
 """
 import json
 import math
 import os
-import signal
 import statistics
 import subprocess
 import sys
@@ -34,7 +31,7 @@ CASES = {  # the server, the lengths, the rates: two below the knee and one abov
               ("--prompt-tokens", "16:1024", "--output-tokens", "16:96"), (4, 7, 25), 160, 4),
     "native": (("--threads", "1"), ("--prompt-tokens", "16:400", "--output-tokens", "16:96"), (10, 30, 150), 120, 60)}
 SEED = 7
-STALL_MS = 3  # as long as a step
+WARM_UP = (60, 120)  # requests/s, requests: every block of the native cache is used once
 
 
 def real_time():
@@ -60,7 +57,7 @@ class Server:
             time.sleep(0.05)
         with open(port_file) as f:
             self.url = f"http://127.0.0.1:{int(f.read())}"
-        measure(self.url, self.log + ".warm", arrivals(30, 20, ("--prompt-tokens", "16:400", "--output-tokens", "16:96"), SEED + 2))
+        measure(self.url, self.log + ".warm", arrivals(*WARM_UP, ("--prompt-tokens", "16:400", "--output-tokens", "16:96"), SEED + 2))
         self.raise_all_but_the_engine()
         return self
 
@@ -79,44 +76,6 @@ class Server:
     def __exit__(self, *exc):
         self.process.terminate()
         self.process.wait()
-
-
-class Probe:
-    """A process for each core that only sleeps, with a priority above all others: how late it wakes is the machine's doing."""
-
-    def __enter__(self):
-        self.readers, self.pids = [], []
-        for core in os.sched_getaffinity(0):
-            reader, writer = os.pipe()
-            pid = os.fork()
-            if pid == 0:
-                self.sleep(core, writer)
-            os.close(writer)
-            self.readers.append(reader)
-            self.pids.append(pid)
-        return self
-
-    @staticmethod
-    def sleep(core, writer):
-        latest = 0
-        os.sched_setaffinity(0, {core})
-        try:
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(3))
-        except PermissionError:
-            os._exit(0)
-        signal.signal(signal.SIGTERM, lambda *_: (os.write(writer, f"{latest:.6f}".encode()), os._exit(0)))
-        while True:
-            began = time.monotonic()
-            time.sleep(0.001)
-            latest = max(latest, time.monotonic() - began - 0.001)
-
-    def __exit__(self, *exc):
-        self.latest_ms = 0
-        for pid, reader in zip(self.pids, self.readers):
-            os.kill(pid, signal.SIGTERM)
-            os.waitpid(pid, 0)
-            self.latest_ms = max(self.latest_ms, 1000 * float(os.read(reader, 64) or 0))
-            os.close(reader)
 
 
 def arrivals(rate, requests, lengths, seed):
@@ -175,10 +134,7 @@ def compare(case, policy, rate, work, around, show_parts):
     load = arrivals(rate, requests, lengths, SEED)
     out, simulated = os.path.join(work, "run"), os.path.join(work, "sim.jsonl")
     with Server((*flags, "--policy", policy), os.path.join(work, "steps.jsonl")) as server:
-        with Probe() as probe:
-            note = measure(server.url, out, load)
-    if probe.latest_ms >= STALL_MS:
-        note += f"  (the machine stalled for {probe.latest_ms:.0f} ms)"
+        note = measure(server.url, out, load)
     subprocess.run([SERVELAB, "sim", "run", *load, "--policy", policy, "--cost", os.path.join(work, "cost"), "--records", simulated],
                    check=True, stdout=subprocess.DEVNULL)
     got, want, cells = rows_of(out + "/records.jsonl"), rows_of(simulated), []
