@@ -12,8 +12,9 @@ TTFT. Prints mean and p99 (nearest rank) of both, and predicted / measured - 1; 
 time of the mean TTFT went. Requests of the first 2 s (at most a quarter of the run) are left out of both.
 
 Each server first answers requests that are not measured, until every block of its KV cache was used once: the system gives
-memory when it is touched, 2 MiB at a time, and on a virtual machine that takes up to 25 ms in the middle of a step. Its threads besides the engine's get a higher real-time
-priority: at an equal one, the HTTP thread waits until a step ends, because such threads don't interrupt each other.
+memory when it is touched, 2 MiB at a time, and on a virtual machine that takes up to 25 ms in the middle of a step. Its
+threads besides the engine's get a higher real-time priority: at an equal one, the HTTP thread waits until a step ends, because
+such threads don't interrupt each other.
 """
 import json
 import math
