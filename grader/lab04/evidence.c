@@ -202,11 +202,24 @@ static int compare_point(const struct objective *o, struct point *p, const struc
     return compare_limits(o, p, m, i, e);
 }
 
-/* 0: each point's figures are those of its run. */
+/* 0: each point's figures are those of its run. Three checks ask; the runs of one submission (its
+ * work folder has a name of its own) are measured once. */
 static int compare_runs(const char *folder, const struct objective *o, struct choice *c,
                         bool *missing, struct err *e) {
     static struct measured_run runs[MAX_POINTS];
-    if (lab04_measure_runs(folder, o, c->n_points, runs, missing, e)) return -1;
+    static struct {
+        char folder[400];
+        int rc;
+        bool missing;
+        struct err e;
+    } last;
+    if (strcmp(last.folder, folder) != 0) {
+        snprintf(last.folder, sizeof last.folder, "%s", folder);
+        last.rc = lab04_measure_runs(folder, o, c->n_points, runs, &last.missing, &last.e);
+    }
+    *missing = last.missing;
+    *e = last.e;
+    if (last.rc) return -1;
     for (int i = 0; i < c->n_points; i++)
         if (compare_point(o, &c->point[i], &runs[i], i, e)) return -1;
     return 0;

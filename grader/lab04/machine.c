@@ -223,6 +223,8 @@ static int32_t run_part(struct machine *m, struct part *p, bool fails, bool odd,
                "a request has",
                n, p->pos0);
     if (id < 0) return 1;
+    if (start_ns < m->c.request[id].arrival_ns)
+        broken(m, "request %lld is computed before it arrives, at %lld ns", id, start_ns);
     note_part(m, id, p->pos0, n, fails || odd, start_ns);
     if (odd) return m->c.key & 1 ? MACHINE_NAN : MACHINE_INFINITE;
     return token_after(m->c.key, p->seq, n);
