@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,20 @@ def port_in_use():
         r = run("--model", MODEL_FILE, "--port", str(s.port))
         equal(r.returncode, 2)
         assert "--port" in r.stderr and "in use" in r.stderr, r.stderr
+
+
+def a_path_is_a_unix_socket():
+    with tempfile.TemporaryDirectory() as folder, RealServer("--host", os.path.join(folder, "s")) as s:
+        equal(s.ready["url"], f"unix:{folder}/s")
+        with socket.socket(socket.AF_UNIX) as c:
+            c.connect(os.path.join(folder, "s"))
+            c.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            reply = b"".join(iter(lambda: c.recv(4096), b""))
+        assert reply.startswith(b"HTTP/1.1 200") and b'"status":"ok"' in reply, reply
+        again = run("--host", os.path.join(folder, "s"))
+        assert again.returncode == 2 and "--host" in again.stderr and "in use" in again.stderr, again.stderr
+    far = run("--host", "/" + 120 * "x")
+    assert far.returncode == 2 and "at most 107 bytes" in far.stderr, far.stderr
 
 
 def ready_line():
@@ -319,7 +334,7 @@ def two_thousand_and_forty_eight_tokens_exactly():
         equal(again.json()["choices"], r.json()["choices"])
 
 
-TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_name, help_has_an_example, port_in_use, ready_line,
+TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_name, help_has_an_example, port_in_use, a_path_is_a_unix_socket, ready_line,
          precision_is_stated, kv_bytes_hold_twice_as_many_halves, page_from_a_folder,
          more_connections_than_the_usual_limit, any_name_finds_its_model, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
