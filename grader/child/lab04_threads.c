@@ -105,13 +105,13 @@ static void *watcher(void *ctx) {
 int main(int argc, char **argv) {
     static const struct backend_ops ops = {step, free_nothing};
     static struct tokenizer tokenizer;
-    struct backend backend = {&ops,
-                              {.name = "cpu",
-                               .vocab_size = MACHINE_VOCAB,
-                               .max_seq_tokens = PROMPT + OUTPUT,
-                               .max_step_tokens = BUDGET,
-                               .max_seqs = SEQS,
-                               .kv_blocks = BLOCKS}};
+    struct backend backend = {.ops = &ops,
+                              .info = {.name = "cpu",
+                                       .vocab_size = MACHINE_VOCAB,
+                                       .max_seq_tokens = PROMPT + OUTPUT,
+                                       .max_step_tokens = BUDGET,
+                                       .max_seqs = SEQS,
+                                       .kv_blocks = BLOCKS}};
     struct engine_options o = {.backend = &backend,
                                .tokenizer = &tokenizer,
                                .policy = policy_learner(),
