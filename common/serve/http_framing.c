@@ -148,7 +148,8 @@ static const char length_name[] = "Content-Length", encoding_name[] = "Transfer-
 static struct framing_fault read_length(struct framing *f, const char *value) {
     size_t digits = strspn(value, "0123456789");
     if (digits == 0 || value[digits])
-        return fault(400, length_name, "Content-Length must be one decimal number");
+        return fault(400, length_name,
+                     "Content-Length must be one decimal number, with no blank behind it");
     if (digits > 18) return fault(413, length_name, "Content-Length is too large for any body");
     f->left = 0;
     for (; *value; value++) f->left = 10 * f->left + (uint64_t)(*value - '0');
@@ -159,18 +160,18 @@ static struct framing_fault read_length(struct framing *f, const char *value) {
 static struct framing_fault read_encoding(struct framing *f, const char *value) {
     if (strcasecmp(value, "chunked"))
         return fault(400, encoding_name,
-                     "Transfer-Encoding must be chunked, which is the only one here");
+                     "Transfer-Encoding must be chunked, the only one here, with no blank behind "
+                     "it");
     f->encodings++;
     return none;
 }
 
-/* The value without spaces around it. */
-static char *trimmed(char *value) {
-    value += strspn(value, " \t");
-    size_t n = strlen(value);
-    while (n > 0 && (value[n - 1] == ' ' || value[n - 1] == '\t')) n--;
-    value[n] = '\0';
-    return value;
+static struct framing_fault read_host(struct framing *f, const char *value) {
+    value += strspn(value, "-._~%!$&'()*+,;=:[]0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                           "abcdefghijklmnopqrstuvwxyz");
+    if (value[strspn(value, " \t")] || ++f->hosts > 1)
+        return fault(400, "Host", "send one Host header, with one host and perhaps a port");
+    return none;
 }
 
 static struct framing_fault field_line(struct framing *f, char *line, size_t n) {
@@ -185,9 +186,9 @@ static struct framing_fault field_line(struct framing *f, char *line, size_t n) 
                      "a header name may have letters, digits and !#$%&'*+-.^_`|~ only, directly "
                      "followed by a colon, on one line");
     line[name] = '\0';
-    char *value = trimmed(line + name + 1);
+    const char *value = line + name + 1 + strspn(line + name + 1, " \t");
     if (f->part == FRAMING_TRAILER) return none; /* it says nothing about the body's end */
-    f->hosts += !strcasecmp(line, "Host");
+    if (!strcasecmp(line, "Host")) return read_host(f, value);
     if (!strcasecmp(line, "Connection") && strcasestr(value, "close")) f->closes = true;
     if (length) return read_length(f, value);
     return encoding ? read_encoding(f, value) : none;
@@ -200,7 +201,6 @@ static struct framing_fault header_ended(struct framing *f, int *complete) {
                      "than once where the body ends");
     if (f->encodings && !f->http_1_1)
         return fault(400, encoding_name, "Transfer-Encoding needs HTTP/1.1");
-    if (f->hosts > 1) return fault(400, "Host", "send one Host header, not several");
     if (f->hosts == 0 && f->http_1_1) return fault(400, "Host", "the Host header is missing");
     f->part = f->encodings ? FRAMING_CHUNK_SIZE : FRAMING_BODY;
     if (f->part == FRAMING_BODY && f->left == 0) message_ended(f, complete);

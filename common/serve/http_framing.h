@@ -7,7 +7,9 @@
  * reader forgives nothing, and http_gate.h asks it before the library gets the bytes.
  *
  * It takes what RFC 9112 allows a sender to write: lines that end in CR LF, one Host, and one
- * Content-Length or the Transfer-Encoding "chunked". Empty lines before a request are allowed.
+ * Content-Length or the Transfer-Encoding "chunked". Empty lines before a request are allowed. It
+ * refuses one thing that the RFC allows: a blank behind the value of these two, because the library
+ * would read "chunked " as a body that ends with the connection.
  */
 #ifndef SERVELAB_SERVE_HTTP_FRAMING_H
 #define SERVELAB_SERVE_HTTP_FRAMING_H
