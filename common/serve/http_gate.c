@@ -16,10 +16,11 @@ struct gate {
     struct http *h;
     int fd;
     struct framing framing;
-    bool read;            /* some bytes */
-    int64_t passed, over; /* requests that the library has got whole; whose exchange is over */
-    struct framing_fault fault; /* no byte passes any more */
-    bool ended;                 /* with that fault */
+    bool read;      /* some bytes */
+    int64_t passed; /* requests of which the library has every byte */
+    int64_t over;   /* those of them that it has answered. Fewer than passed: a fault waits */
+    struct framing_fault fault; /* found; no byte passes any more */
+    bool ended;                 /* with that fault, because its turn has come */
     atomic_int answered;        /* the status that was sent here, with which the connection ends */
 };
 
@@ -89,14 +90,18 @@ static size_t pass(struct gate *g, const char *bytes, size_t n) {
 
 static ssize_t gate_recv(int fd, void *to, size_t n, int flags) {
     struct gate *g = gate_of(fd);
-    if (!g || (flags & MSG_PEEK)) return recvfrom(fd, to, n, flags, NULL, NULL);
-    ssize_t got = g->ended || g->answered ? 0 : -1;
-    errno = EAGAIN;
-    if (got < 0 && !g->fault.status) got = recvfrom(fd, to, n, flags, NULL, NULL);
-    if (got <= 0) return got;
-    size_t passes = pass(g, to, (size_t)got);
-    errno = EAGAIN;
-    return passes > 0 || g->ended ? (ssize_t)passes : -1;
+    if (!g || (flags & MSG_PEEK)) /* not ours; or it takes no bytes, and comes again for them */
+        return recvfrom(fd, to, n, flags, NULL, NULL);
+    if (g->ended || g->answered) return 0; /* to the library, the client has closed */
+    size_t passes = 0;
+    if (!g->fault.status) {
+        ssize_t got = recvfrom(fd, to, n, flags, NULL, NULL);
+        if (got <= 0) return got;
+        passes = pass(g, to, (size_t)got);
+    }
+    if (passes > 0 || g->ended) return (ssize_t)passes;
+    errno = EAGAIN; /* the library reads on when end_with_fault has shut the socket down */
+    return -1;
 }
 
 int gate_exchange_over(int fd) {

@@ -4,8 +4,11 @@
  *   bench_serve [ANSWERS [STEP_US]]   one client, ANSWERS of 200 tokens each (200), each step
  * taking STEP_US (0: the model outruns the connection, and pieces are joined; 200: every token is a
  * separate chunk)
+ *   bench_serve requests KIND N       N short requests on one connection: "get", GET /health;
+ * "post", a POST with ten headers and 2 kB to no route, so that HTTP alone is measured; "chunked",
+ * the same in chunks of 16 bytes
  *
- * Prints tokens a second, and processor time a token of server and client together.
+ * Prints tokens a second, and processor time a token or request of server and client together.
  */
 #include "serve/http.h"
 #include "serve/tests/fake.h"
@@ -27,8 +30,8 @@ static int connect_to(int port) {
     return fd;
 }
 
-/* Sends one request and reads to the end of its stream. */
-static void ask(int fd, const char *request) {
+/* Sends one request and reads to the end of its reply, which is `end`. */
+static void ask(int fd, const char *request, const char *end) {
     char part[65536];
     size_t kept = 0;
     INVARIANT(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
@@ -36,7 +39,7 @@ static void ask(int fd, const char *request) {
         ssize_t n = read(fd, part + kept, sizeof part - 1 - kept);
         INVARIANT(n > 0);
         part[kept + (size_t)n] = '\0';
-        if (strstr(part, "[DONE]\n\n\r\n0\r\n\r\n")) return;
+        if (strstr(part, end)) return;
         size_t all = kept + (size_t)n; /* the mark may be cut in two */
         kept = all < 32 ? all : 32;
         memmove(part, part + all - kept, kept);
@@ -50,8 +53,62 @@ static double cpu_s(void) {
            (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e-6;
 }
 
+static const char stream_end[] = "[DONE]\n\n\r\n0\r\n\r\n";
+
+/* As a client library writes it. */
+static void post(struct buffer *b, bool chunked) {
+    char body[2048];
+    memset(body, 'x', sizeof body);
+    memcpy(body, "{\"prompt\":\"", 11);
+    memcpy(body + sizeof body - 2, "\"}", 2);
+    buffer_puts(
+        b, "POST /nope HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nAccept: application/json\r\n"
+           "Accept-Encoding: gzip, deflate\r\nUser-Agent: OpenAI/Python 1.99.0\r\n"
+           "Authorization: Bearer EMPTY\r\nContent-Type: application/json\r\n"
+           "X-Stainless-Lang: python\r\nX-Stainless-OS: Linux\r\nX-Stainless-Async: false\r\n");
+    if (chunked) {
+        buffer_puts(b, "Transfer-Encoding: chunked\r\n\r\n");
+        for (size_t at = 0; at < sizeof body; at += 16) {
+            buffer_puts(b, "10\r\n");
+            buffer_add(b, body + at, 16);
+            buffer_puts(b, "\r\n");
+        }
+        buffer_puts(b, "0\r\n\r\n");
+    } else {
+        buffer_printf(b, "Content-Length: %zu\r\n\r\n", sizeof body);
+        buffer_add(b, body, sizeof body);
+    }
+}
+
+static void bench_requests(int fd, const char *kind, int n) {
+    struct buffer b = {0};
+    if (!strcmp(kind, "get"))
+        buffer_puts(&b, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
+    else
+        post(&b, !strcmp(kind, "chunked"));
+    buffer_add(&b, "", 1);
+    INVARIANT(!b.failed);
+    ask(fd, b.bytes, "}\n");
+    double cpu = cpu_s();
+    for (int i = 0; i < n; i++) ask(fd, b.bytes, "}\n");
+    printf("%d of %s: processor %.2f us a request\n", n, kind, (cpu_s() - cpu) / n * 1e6);
+    buffer_release(&b);
+}
+
+static void bench_answers(int fd, const char *request, int answers) {
+    ask(fd, request, stream_end); /* the first one makes what the others find */
+    double cpu = cpu_s();
+    int64_t began = clock_monotonic_ns();
+    for (int i = 0; i < answers; i++) ask(fd, request, stream_end);
+    double s = (double)(clock_monotonic_ns() - began) * 1e-9, n = (double)answers * TOKENS;
+    printf("%d answers of %d tokens: %.0f tokens/s, %.1f us a token, of which processor %.1f us\n",
+           answers, TOKENS, n / s, s / n * 1e6, (cpu_s() - cpu) / n * 1e6);
+}
+
 int main(int argc, char **argv) {
-    int answers = argc > 1 ? atoi(argv[1]) : 200, step_us = argc > 2 ? atoi(argv[2]) : 0;
+    bool requests = argc > 3 && !strcmp(argv[1], "requests");
+    int answers = argc > 1 ? atoi(argv[1]) : 200,
+        step_us = argc > 2 && !requests ? atoi(argv[2]) : 0;
     struct err e;
     struct fake *fake = fake_create(1, 32, 256, 256);
     struct tokenizer *t = fake_tokenizer();
@@ -88,13 +145,10 @@ int main(int argc, char **argv) {
     fake_say(fake, text);
     fake->delay_ns = step_us * 1000;
     int fd = connect_to(http_port(h));
-    ask(fd, request); /* the first one makes what the others find */
-    double cpu = cpu_s();
-    int64_t began = clock_monotonic_ns();
-    for (int i = 0; i < answers; i++) ask(fd, request);
-    double s = (double)(clock_monotonic_ns() - began) * 1e-9, n = (double)answers * TOKENS;
-    printf("%d answers of %d tokens: %.0f tokens/s, %.1f us a token, of which processor %.1f us\n",
-           answers, TOKENS, n / s, s / n * 1e6, (cpu_s() - cpu) / n * 1e6);
+    if (requests)
+        bench_requests(fd, argv[2], atoi(argv[3]));
+    else
+        bench_answers(fd, request, answers);
     close(fd);
     engine_stop(g);
     engine_join(g);

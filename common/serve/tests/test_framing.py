@@ -13,7 +13,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import FakeServer, equal, names, read_to_end, run_tests, wait_until  # noqa: E402
+from harness import FakeServer, equal, names, read_to_end, readable, run_tests, wait_until  # noqa: E402
 
 BODY = '{"model":"fake","prompt":"x"}'
 HIDDEN = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: $ID\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
@@ -149,6 +149,24 @@ def lines_without_end():
         equal(s.complete().status, 200)
 
 
+def a_descriptor_that_is_used_again_starts_clean():
+    """The server's next connection has the descriptor of the one that ended, but nothing of what it sent."""
+    chunked = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5"
+    with FakeServer() as s:
+        wait_until(lambda: s.counters()["active"] == 0, "the server is idle")
+        folder = f"/proc/{s.process.pid}/fd"
+        quiet = len(os.listdir(folder))
+        for half in ("GE", "\r", NEXT[:-2], HIDDEN[:-3], chunked, chunked + "\r\nab", "GET / HTTP/9.9\r\n\r\n"):
+            sock = s.connect()
+            sock.sendall(half.encode())
+            wait_until(lambda: len(os.listdir(folder)) > quiet or readable(sock, 0), "the connection is open or refused")
+            sock.close()
+            wait_until(lambda: len(os.listdir(folder)) == quiet, "the descriptor is closed")
+            reply = exchange(s, NEXT.encode(), False)
+            assert reply.startswith(b"HTTP/1.1 200 ") and reply.count(b"HTTP/1.1 ") == 1, (half, reply)
+            wait_until(lambda: len(os.listdir(folder)) == quiet, "the descriptor is closed")
+
+
 def a_fault_in_a_body_is_in_the_record():
     with FakeServer() as s:
         sock = s.connect()
@@ -163,7 +181,7 @@ def a_fault_in_a_body_is_in_the_record():
 
 TESTS = [every_shape_in_one_piece, every_shape_byte_by_byte, a_refusal_is_our_json_with_one_header,
          a_refusal_is_for_its_own_connection, what_came_before_is_answered_first, lines_without_end,
-         a_fault_in_a_body_is_in_the_record]
+         a_descriptor_that_is_used_again_starts_clean, a_fault_in_a_body_is_in_the_record]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))
