@@ -138,6 +138,8 @@ static struct framing_fault request_line(struct framing *f, const char *line, si
     f->head = method == 4 && !memcmp(line, "HEAD", 4);
     f->http_1_1 = version[7] != '0';
     f->closes = !f->http_1_1;
+    if (memmem(target, strcspn(target, "? "), "%00", 3)) /* the library's path would end there */
+        return fault(404, NULL, "there is no path with a NUL byte (%00)");
     return none;
 }
 

@@ -9,7 +9,8 @@
  * It takes what RFC 9112 allows a sender to write: lines that end in CR LF, one Host, and one
  * Content-Length or the Transfer-Encoding "chunked". Empty lines before a request are allowed. It
  * refuses one thing that the RFC allows: a blank behind the value of these two, because the library
- * would read "chunked " as a body that ends with the connection.
+ * would read "chunked " as a body that ends with the connection. A path with %00 is no path: the
+ * library would cut it there, and a proxy with rules for paths would not.
  */
 #ifndef SERVELAB_SERVE_HTTP_FRAMING_H
 #define SERVELAB_SERVE_HTTP_FRAMING_H
@@ -45,7 +46,7 @@ struct framing {
 };
 
 struct framing_fault {
-    int status;        /* 400, 413, 431 or 505; 0: no fault */
+    int status;        /* 400, 404, 413, 431 or 505; 0: no fault */
     const char *field; /* the header at fault, or NULL */
     const char *text;  /* for the client */
 };

@@ -3,7 +3,7 @@
 
 A shape is a header, a body and what must happen. In both, $BODY is a good completion request's body, $HIDDEN a whole
 request, $N the number of bytes in the body, and $X the number of bytes in $BODY, in hexadecimal.
-    400, 413, 505 this error, then the connection is closed
+    4xx, 505      this error, then the connection is closed
     200           the request is served, and so is a GET /health that follows it on the connection
     "400 open"    this error, because the body is no JSON; the GET /health that follows is served
 """
