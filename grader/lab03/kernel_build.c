@@ -21,6 +21,7 @@ enum {
     SCRIPT_BYTES = 32768,
     MAX_SOURCE = 4 << 20,
     MAX_INTERMEDIATE = 32 << 20,
+    MAX_OBJECT = 16 << 20, /* half of what may be written: the runtime is linked to it */
     LANES = 2 /* compilers at a time: more would only wait for each other on a laptop */
 };
 
@@ -189,8 +190,9 @@ static void compile_line(char *script, const struct kernel_program *p) {
     const char *k = p->spec->name;
     append(script,
            "if [ -e $O/" OFFICIAL " ]; then HOW='%s --kernel=%s'; else HOW='%s'; fi\n"
-           "$G/simtcc $HOW -c -I $G -include backend/kernels.h %s.cu -o $O/%s.o 2>$O/%s.err\n",
-           official_flags, k, practice_flags, k, k, k);
+           "$G/simtcc $HOW -c -I $G -include backend/kernels.h %s.cu -o $O/%s.o 2>$O/%s.err "
+           "|| rm -f $O/%s.o\n",
+           official_flags, k, practice_flags, k, k, k, k);
 }
 
 int lab03_kernel_unwritten(const struct sandbox *sb, const struct workplace *w, const char *kernel,
@@ -271,6 +273,10 @@ static void examine(const struct lab *lab, struct workplace *w, struct kernel_pr
         if (strstr(c->message, "_Float16"))
             text_append(c->message, sizeof c->message, "; a half is CUDA's __half, of cuda_fp16.h");
         refuse(p, c, strdupa(c->message));
+    } else if (n_elf > MAX_OBJECT) {
+        snprintf(why.text, sizeof why.text, "%s compiles to more than %d MB", name,
+                 MAX_OBJECT >> 20);
+        refuse(p, c, why.text);
     } else if ((text && lab03_kernel_check_assembly(name, text, n_text, &why)) ||
                lab03_kernel_check_symbols(name, p->spec->name, (unsigned char *)elf, n_elf, source,
                                           n_source, &why)) {

@@ -246,6 +246,15 @@ def check_messages():
         report("rows=" not in text and not one.get("got") and not one.get("input") and not one.get("rerun"),
                "with an instructor's seed neither sizes nor values are shown", text)
 
+        tells = "    if (i == 0) switch (__float_as_uint(in[0]) >> 20 & 3) {\n" + "".join(
+            f"    case {k}: out[n + 100000] = {k}; break;\n" for k in range(4)) + "    }\n"
+        text = read(TOP, "grader/tests/lab03/attacks/runtime_name_taken.cu")
+        text = text[:text.index("    void __CONCAT")] + tells + "    out[i] = in[i];\n}\n"
+        one, v = message_of("copy", lambda t: text, "quality.copy", seed_file=f.name,
+                            launch={"copy": {"grid": ["ceil(n, 256)"], "block": [256]}})
+        report("a finding of the checks" in one["message"] and not re.search(r"\d|bounds", one["message"]),
+               "with an instructor's seed a finding has no line and no kind", one)
+
     one, v = message_of("copy", None, "slo.copy.v3", hooks="compiler")
     report(one["outcome"] == "earned" and v["counting"].startswith("for practice"),
            "without clang the counts are for practice, and the verdict says so", v)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const built_in[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
-enum { BUILT_IN_BYTES = 12 };
+enum { BUILT_IN_BYTES = 12, WORD = 4 };
 
 /* A constant, whose reads nobody counts: of this file, or one of the four variables of CUDA. */
 static bool is_constant(struct ir *ir, LLVMValueRef at, struct ir_origin *o, bool write) {
@@ -22,8 +22,9 @@ static bool is_constant(struct ir *ir, LLVMValueRef at, struct ir_origin *o, boo
 
 static void call_for_range(struct ir *ir, struct ir_access a) {
     LLVMValueRef arguments[] = {ir_freeze(ir, a.at, a.operand),
-                                a.count ? a.count : ir_number(ir, a.bytes), ir_site(ir)};
-    ir_call(ir, a.write ? "simt_ir_write_range" : "simt_ir_read_range", arguments, 3);
+                                a.count ? a.count : ir_number(ir, a.bytes),
+                                ir_number(ir, a.piece ? a.piece : WORD), ir_site(ir)};
+    ir_call(ir, a.write ? "simt_ir_write_range" : "simt_ir_read_range", arguments, 4);
 }
 
 LLVMValueRef ir_freeze(struct ir *ir, LLVMValueRef at, unsigned operand) {
@@ -38,13 +39,18 @@ LLVMValueRef ir_freeze(struct ir *ir, LLVMValueRef at, unsigned operand) {
 
 void ir_access(struct ir *ir, struct ir_access a) {
     struct ir_origin o = ir_origin_of(ir, LLVMGetOperand(a.at, a.operand));
+    if (LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(a.at, a.operand))))
+        ir_refuse(ir, a.at, "an address space of the compiler's; a plain pointer, please");
     bool one = a.bytes == 1 || a.bytes == 2 || a.bytes == 4 || a.bytes == 8 || a.bytes == 16;
     if (ir_is_local(o) || is_constant(ir, a.at, &o, a.write)) {
-        if (!a.count && o.exact && o.offset >= 0 && (uint64_t)o.offset + a.bytes <= o.bytes) return;
+        bool counted = ir->locals_in_memory && ir_is_local(o);
+        if (!counted && !a.count && o.exact && o.offset >= 0 &&
+            (uint64_t)o.offset + a.bytes <= o.bytes)
+            return;
         LLVMValueRef arguments[] = {o.base, ir_number(ir, o.bytes), ir_freeze(ir, a.at, a.operand),
                                     a.count ? a.count : ir_number(ir, a.bytes), ir_site(ir)};
         ir_call(ir, "simt_ir_local", arguments, 5);
-    } else if (a.count || a.words || !one) {
+    } else if (a.count || a.piece || !one) {
         call_for_range(ir, a);
     } else {
         char name[48];
@@ -70,7 +76,9 @@ static void moves(struct ir *ir, LLVMValueRef v, LLVMTypeRef type, bool write) {
                                      .bytes = bytes,
                                      .write = write,
                                      .is_volatile = LLVMGetVolatile(v),
-                                     .words = alignment >= 4 && alignment < bytes});
+                                     .piece = alignment >= bytes ? 0
+                                              : alignment < WORD ? alignment
+                                                                 : WORD});
 }
 
 static bool only_computes(int op) {

@@ -215,7 +215,7 @@ static void by_value_operands(struct ir *ir, LLVMValueRef call) {
         LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, i + 1, ir->byval);
         if (!a) continue;
         uint64_t bytes = LLVMABISizeOfType(ir->layout, LLVMGetTypeAttributeValue(a));
-        ir_access(ir, (struct ir_access){.at = call, .operand = i, .bytes = bytes, .words = true});
+        ir_access(ir, (struct ir_access){.at = call, .operand = i, .bytes = bytes, .piece = 4});
     }
 }
 
@@ -290,7 +290,7 @@ static void block_copy(struct ir *ir, LLVMValueRef call, bool copies) {
     for (unsigned side = copies ? 2 : 1; side >= 1; side--) {
         LLVMAttributeRef known = LLVMGetCallSiteEnumAttribute(call, side, ir->align);
         uint64_t alignment = known ? LLVMGetEnumAttributeValue(known) : 1;
-        a.words |= a.bytes % 4 == 0 && alignment < a.bytes;
+        if (a.bytes % 4 == 0 && alignment < a.bytes) a.piece = 4;
     }
     if (constant && !a.bytes) return;
     a.operand = 1;

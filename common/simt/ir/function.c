@@ -136,6 +136,14 @@ static bool escapes(LLVMValueRef p) {
     return false;
 }
 
+uint64_t ir_local_bytes(const struct ir *ir, LLVMValueRef f) {
+    uint64_t bytes = 0;
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(f);
+    for (LLVMValueRef v = LLVMGetFirstInstruction(entry); v; v = LLVMGetNextInstruction(v))
+        if (is_fixed(v)) bytes += ir_origin_of(ir, v).bytes;
+    return bytes;
+}
+
 static void enter(struct ir *ir, LLVMValueRef variable, uint64_t bytes, unsigned *count) {
     LLVMValueRef arguments[] = {variable, ir_number(ir, bytes)};
     if (!escapes(variable)) return;

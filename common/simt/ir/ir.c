@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REGISTER_BYTES = 255 * 4 }; /* of a thread */
+
 static int read_module(struct ir *ir, const char *bitcode);
 static void passes(struct ir *ir, const char *pipeline);
 static void functions(struct ir *ir);
@@ -68,6 +70,10 @@ static void functions(struct ir *ir) {
     if (!list) exit(INSTRUMENT_FAILED);
     n = 0;
     for (f = LLVMGetFirstFunction(ir->module); f; f = LLVMGetNextFunction(f)) list[n++] = f;
+    uint64_t local = 0;
+    for (size_t i = 0; i < n; i++)
+        if (LLVMCountBasicBlocks(list[i])) local += ir_local_bytes(ir, list[i]);
+    ir->locals_in_memory = ir->kernel && local > REGISTER_BYTES;
     for (size_t i = 0; i < n && !ir->refused; i++)
         if (LLVMCountBasicBlocks(list[i])) ir_function(ir, list[i]);
     free(list);

@@ -27,6 +27,7 @@ struct ir {
     struct ir_place last; /* whose file's name is last_file */
     LLVMValueRef last_file;
     bool refused, broken;
+    bool locals_in_memory; /* they are more than a thread has registers */
 };
 
 /* ir.c */
@@ -66,12 +67,14 @@ LLVMTypeRef ir_by_value(const struct ir *ir, LLVMValueRef parameter);
 
 /* access.c */
 /* An access of `bytes`, or of `count` where that isn't NULL, through that operand of an
- * instruction. words: less aligned than it is large, so that a GPU moves it in words. */
+ * instruction. piece: where it is less aligned than it is large, the bytes that a GPU moves at a
+ * time, at most 4; else 0. */
 struct ir_access {
     LLVMValueRef at, count;
     unsigned operand;
     uint64_t bytes;
-    bool write, is_volatile, words;
+    unsigned piece;
+    bool write, is_volatile;
 };
 void ir_access(struct ir *ir, struct ir_access a);
 /* That operand, made one value. What nobody computed (undef) may be another value at each use: the
@@ -84,6 +87,7 @@ void ir_calls(struct ir *ir, LLVMValueRef call);
 
 /* function.c: one function: its locals, its instructions, its blocks */
 void ir_function(struct ir *ir, LLVMValueRef f);
+uint64_t ir_local_bytes(const struct ir *ir, LLVMValueRef f); /* of its variables */
 
 /* module.c: what concerns the file as a whole */
 void ir_module_prepare(struct ir *ir); /* what is kept */

@@ -149,6 +149,7 @@ enum {
     F(LLVMTypeRef, LLVMStructTypeInContext, (LLVMContextRef, LLVMTypeRef *, unsigned, LLVMBool))   \
     F(LLVMTypeRef, LLVMFunctionType, (LLVMTypeRef, LLVMTypeRef *, unsigned, LLVMBool))             \
     F(int, LLVMGetTypeKind, (LLVMTypeRef))                                                         \
+    F(unsigned, LLVMGetPointerAddressSpace, (LLVMTypeRef))                                         \
     F(unsigned, LLVMGetIntTypeWidth, (LLVMTypeRef))                                                \
     F(LLVMTypeRef, LLVMGetElementType, (LLVMTypeRef))                                              \
     F(LLVMTypeRef, LLVMStructGetTypeAtIndex, (LLVMTypeRef, unsigned))                              \

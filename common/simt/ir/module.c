@@ -80,9 +80,62 @@ static bool in_order(LLVMValueRef g) {
     return s && strcmp(s, "simt_device") == 0;
 }
 
+/* The address of a function of others would be a name that nothing has looked at: calls are looked
+ * at one by one. */
+static void check_functions(struct ir *ir) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(ir->module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMCountBasicBlocks(f)) continue;
+        for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+            LLVMValueRef user = LLVMGetUser(u);
+            if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != f)
+                ir_refuse(ir, NULL, "%s is a function of others, which can be called only",
+                          ir_name(f));
+        }
+    }
+}
+
+static bool calls_one_of(LLVMValueRef f, const LLVMValueRef *list, size_t n) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef v = LLVMGetFirstInstruction(b); v; v = LLVMGetNextInstruction(v)) {
+            if (!LLVMIsACallInst(v)) continue;
+            for (size_t i = 0; i < n; i++)
+                if (LLVMGetCalledValue(v) == list[i]) return true;
+        }
+    return false;
+}
+
+/* Takes functions away that call none of those left, until there is no such one. */
+static void check_recursion(struct ir *ir) {
+    enum { MOST_FUNCTIONS = 1000 };
+    static LLVMValueRef left[MOST_FUNCTIONS];
+    size_t n = 0, before;
+    for (LLVMValueRef f = LLVMGetFirstFunction(ir->module); f; f = LLVMGetNextFunction(f)) {
+        if (n == MOST_FUNCTIONS) ir_refuse(ir, f, "more functions than a kernel has");
+        if (LLVMCountBasicBlocks(f) && n < MOST_FUNCTIONS) left[n++] = f;
+    }
+    do {
+        before = n;
+        for (size_t i = n; i-- > 0;)
+            if (!calls_one_of(left[i], left, n)) left[i] = left[--n];
+    } while (n && n < before);
+    size_t shown = 0;
+    while (shown + 1 < n && !calls_one_of(left[shown], &left[shown], 1)) shown++;
+    if (n)
+        ir_refuse(ir, left[shown],
+                  "a recursion: what it keeps in each step lies in memory that nobody counts; a "
+                  "loop, please");
+}
+
 void ir_module_check(struct ir *ir) {
+    enum { LARGEST = 1 << 24 };
+    uint64_t bytes = 0;
     if (!ir->kernel) return;
+    check_functions(ir);
+    check_recursion(ir);
     for (LLVMValueRef g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g)) {
+        uint64_t more = LLVMABISizeOfType(ir->layout, LLVMGlobalGetValueType(g));
+        if (!LLVMIsDeclaration(g) && ((bytes += more) > LARGEST || more > LARGEST))
+            ir_refuse(ir, NULL, "the variables of this file take more than 16 MiB");
         if (LLVMIsThreadLocal(g))
             ir_refuse(ir, NULL, "%s: a kernel's thread has its local variables", ir_name(g));
         if (strncmp(ir_name(g), "llvm.", 5) != 0 && !in_order(g)) LLVMSetSection(g, "");
@@ -230,6 +283,7 @@ void ir_module_register(struct ir *ir, LLVMValueRef kernel) {
     LLVMSetCurrentDebugLocation2(ir->builder, NULL);
     LLVMPositionBuilderBefore(ir->builder, LLVMBuildRetVoid(ir->builder));
     register_variables(ir);
+    if (ir->locals_in_memory) ir_call(ir, "simt_ir_locals_in_memory", NULL, 0);
     register_kernel(ir, kernel, run);
     LLVMValueRef fields[] = {LLVMConstInt(ir->i32, LAST, 0), f, LLVMConstNull(ir->byte_pointer)};
     LLVMValueRef one = LLVMConstStructInContext(ir->context, fields, 3, 0);

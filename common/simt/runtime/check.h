@@ -124,6 +124,7 @@ void count_json(void *file); /* FILE *; "kernels": [...] */
 /* check_local.c: an access to the stack of code that simtcc --hooks=ir has instrumented. Ends the
  * launch unless a local variable that is alive holds all of it. */
 void local_touch(uintptr_t a, size_t n, int access, uintptr_t pc);
+void access_local(uintptr_t a, size_t n, uintptr_t pc); /* counts it where it lies in memory */
 void place_bad_local(size_t n, int access, uintptr_t pc) __attribute__((noreturn));
 
 /* check_site.c: a return address in the checked code, as an offset of 24 bits */

@@ -259,6 +259,26 @@ static inline __attribute__((always_inline)) void ir_access(uintptr_t a, unsigne
     }
 }
 
+/* Local variables that are more than a thread's registers lie in global memory on a GPU, the lanes'
+ * words side by side. Here they get addresses that nothing else has. */
+static bool local_in_memory;
+void simt_ir_locals_in_memory(void);
+void simt_ir_locals_in_memory(void) {
+    local_in_memory = true;
+}
+
+void access_local(uintptr_t a, size_t n, uintptr_t pc) {
+    const uintptr_t away = (uintptr_t)1 << 44;
+    const struct worker *w = check.worker;
+    uintptr_t at = a - (uintptr_t)w->current->low, lane = (uintptr_t)w->thread % WARP;
+    if (!local_in_memory || at >= FIBER_STACK_BYTES) return;
+    for (size_t piece; n; n -= piece, at += piece) {
+        piece = n >= 16 && at % 16 == 0 ? 16 : n >= 8 && at % 8 == 0 ? 8 : n >= 4 ? 4 : n;
+        note(away + at / piece * piece * WARP + lane * piece, (unsigned)piece, ACCESS_READ, false,
+             site_of(pc));
+    }
+}
+
 #define IR_HOOK(name, n, access)                                                                   \
     void name(void *a, const struct simt_site *site);                                              \
     void name(void *a, const struct simt_site *site) {                                             \
@@ -275,20 +295,22 @@ IR_HOOKS(simt_ir_write, ACCESS_WRITE)
 IR_HOOKS(simt_ir_volatile_read, ACCESS_READ | ACCESS_VOLATILE)
 IR_HOOKS(simt_ir_volatile_write, ACCESS_WRITE | ACCESS_VOLATILE)
 
-static void ir_range(uintptr_t a, size_t n, int access, const struct simt_site *site) {
+/* In pieces of 1, 2 or 4 bytes, as far as the address allows. */
+static void ir_range(uintptr_t a, size_t n, size_t piece, int access,
+                     const struct simt_site *site) {
     while (n) {
-        unsigned k = n >= 4 && a % 4 == 0 ? 4 : 1;
+        unsigned k = n >= piece && a % piece == 0 ? (unsigned)piece : 1;
         ir_access(a, k, access | ACCESS_COPY, site);
         a += k, n -= k;
     }
 }
-void simt_ir_read_range(void *a, size_t n, const struct simt_site *site);
-void simt_ir_read_range(void *a, size_t n, const struct simt_site *site) {
-    ir_range((uintptr_t)a, n, ACCESS_READ, site);
+void simt_ir_read_range(void *a, size_t n, size_t piece, const struct simt_site *site);
+void simt_ir_read_range(void *a, size_t n, size_t piece, const struct simt_site *site) {
+    ir_range((uintptr_t)a, n, piece, ACCESS_READ, site);
 }
-void simt_ir_write_range(void *a, size_t n, const struct simt_site *site);
-void simt_ir_write_range(void *a, size_t n, const struct simt_site *site) {
-    ir_range((uintptr_t)a, n, ACCESS_WRITE, site);
+void simt_ir_write_range(void *a, size_t n, size_t piece, const struct simt_site *site);
+void simt_ir_write_range(void *a, size_t n, size_t piece, const struct simt_site *site) {
+    ir_range((uintptr_t)a, n, piece, ACCESS_WRITE, site);
 }
 
 /* Comes before simt_atomic_load. */

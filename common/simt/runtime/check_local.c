@@ -43,16 +43,20 @@ void simt_ir_leave(size_t count) {
 
 void local_touch(uintptr_t a, size_t n, int access, uintptr_t pc) {
     const struct locals *l = mine();
-    for (uint32_t i = l->count; i-- > 0;)
-        if (a - l->of[i].start < l->of[i].bytes && n <= l->of[i].bytes - (a - l->of[i].start))
-            return;
-    place_bad_local(n, access, pc);
+    uint32_t i = l->count;
+    for (; i > 0; i--)
+        if (a - l->of[i - 1].start < l->of[i - 1].bytes &&
+            n <= l->of[i - 1].bytes - (a - l->of[i - 1].start))
+            break;
+    if (i == 0) place_bad_local(n, access, pc);
+    access_local(a, n, pc);
 }
 
 /* An access of n bytes at a place of a known variable, or constant, that is computed. */
 void simt_ir_local(void *variable, size_t bytes, void *at, size_t n, const struct simt_site *site);
 void simt_ir_local(void *variable, size_t bytes, void *at, size_t n, const struct simt_site *site) {
     size_t offset = (size_t)((char *)at - (char *)variable);
-    if (check.active && (n > bytes || offset > bytes - n))
-        place_bad_local(n, ACCESS_READ, (uintptr_t)site);
+    if (!check.active) return;
+    if (n > bytes || offset > bytes - n) place_bad_local(n, ACCESS_READ, (uintptr_t)site);
+    access_local((uintptr_t)at, n, (uintptr_t)site);
 }
