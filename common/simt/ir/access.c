@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const built_in[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
-enum { BUILT_IN_BYTES = 12, WORD = 4 };
+enum { BUILT_IN_BYTES = 12, WORD = 4, LARGEST_VALUE = 64 };
 
 /* A constant, whose reads nobody counts: of this file, or one of the four variables of CUDA. */
 static bool is_constant(struct ir *ir, LLVMValueRef at, struct ir_origin *o, bool write) {
@@ -136,6 +136,9 @@ static bool only_computes(int op) {
 void ir_instruction(struct ir *ir, LLVMValueRef v) {
     int op = LLVMGetInstructionOpcode(v);
     ir_go_before(ir, v);
+    if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVoidTypeKind &&
+        LLVMABISizeOfType(ir->layout, LLVMTypeOf(v)) > LARGEST_VALUE)
+        ir_refuse(ir, v, "a value of more than 64 bytes; a local array, please");
     if (op == LLVMLoad)
         moves(ir, v, LLVMTypeOf(v), false);
     else if (op == LLVMStore)

@@ -141,6 +141,9 @@ uint64_t ir_local_bytes(const struct ir *ir, LLVMValueRef f) {
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(f);
     for (LLVMValueRef v = LLVMGetFirstInstruction(entry); v; v = LLVMGetNextInstruction(v))
         if (is_fixed(v)) bytes += ir_origin_of(ir, v).bytes;
+    for (unsigned i = 0; i < LLVMCountParams(f); i++)
+        if (ir_by_value(ir, LLVMGetParam(f, i)))
+            bytes += ir_origin_of(ir, LLVMGetParam(f, i)).bytes;
     return bytes;
 }
 
