@@ -7,11 +7,13 @@
  * and each of them gets its call. Each call carries its own place in the text, so that no later
  * step of the compiler can make two accesses one.
  *
- *   simt_ir_*        what is called: runtime/check_ir.c
+ *   simt_ir_*        what is called: runtime/check_access.c
  *   local variables  An access that provably stays inside its variable needs no call. Any other
  *                    access to the stack must hit a local variable that is alive (check_local.c).
  *                    On entry a function's locals are filled with 0xff: NaN where nobody wrote.
  *                    A kernel's values in registers that nobody computed are NaN or all ones, too.
+ *                    More of them than a thread's registers hold (1,020 bytes) count as global
+ *                    memory; a recursion and a value of more than 64 bytes are refused.
  *   basic blocks     each calls the runtime too, which brings diverged lanes together by them
  *
  * With a kernel's name the file is one kernel for the grader, and everything is refused that isn't
