@@ -244,12 +244,14 @@ int launch_rule_read(const char *path, const char *kernel, struct launch_rule *o
 }
 
 static int bounded(const char *text, const struct launch_names *names, const char *field,
-                   int64_t lo, int64_t hi, uint32_t *out, struct err *e) {
+                   int64_t lo, int64_t hi, const char *unit, uint32_t *out, struct err *e) {
     int64_t v;
     if (launch_eval(text, names, field, &v, e)) return -1;
+    bool plain = !text[strspn(text, "0123456789")];
     if (v < lo || v > hi)
-        return err_at(e, 0, field, "\"%.100s\" is %lld here; it must be between %lld and %lld",
-                      text, (long long)v, (long long)lo, (long long)hi);
+        return err_at(e, 0, field, "%s%.100s%s%lld %s; it may have %lld to %lld", plain ? "" : "\"",
+                      plain ? "" : text, plain ? "" : "\" is here ", (long long)v, unit,
+                      (long long)lo, (long long)hi);
     *out = (uint32_t)v;
     return 0;
 }
@@ -261,13 +263,15 @@ int launch_shape_of(const struct launch_rule *rule, const struct launch_names *n
     static const int64_t grid_max[3] = {INT32_MAX, 65535, 65535};
     static const int64_t block_max[3] = {LAUNCH_MAX_THREADS, LAUNCH_MAX_THREADS, 64};
     for (int i = 0; i < 3; i++)
-        if (bounded(rule->grid[i], names, grid_field[i], 1, grid_max[i], &out->grid[i], e) ||
-            bounded(rule->block[i], names, block_field[i], 1, block_max[i], &out->block[i], e))
+        if (bounded(rule->grid[i], names, grid_field[i], 1, grid_max[i], "blocks", &out->grid[i],
+                    e) ||
+            bounded(rule->block[i], names, block_field[i], 1, block_max[i], "threads",
+                    &out->block[i], e))
             return -1;
     int64_t threads = (int64_t)out->block[0] * out->block[1] * out->block[2];
     if (threads > LAUNCH_MAX_THREADS)
         return err_at(e, 0, "block", "%lld threads; a block has at most %d", (long long)threads,
                       LAUNCH_MAX_THREADS);
-    return bounded(rule->shared_bytes, names, "shared_bytes", 0, LAUNCH_MAX_SHARED,
+    return bounded(rule->shared_bytes, names, "shared_bytes", 0, LAUNCH_MAX_SHARED, "bytes",
                    &out->shared_bytes, e);
 }

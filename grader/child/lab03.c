@@ -83,8 +83,10 @@ static void watch_heap(const struct lab03_case *c, int64_t *slots) {
     for (int i = 0; i < CALLS; i++) answer(c, slots);
     size_t after = __sanitizer_get_current_allocated_bytes();
     if (after <= before) return;
-    fprintf(stderr, "runtime error: %s doesn't give back what it allocates, in %s.c\n",
-            names[c->fn], c->fn == FN_COMPARE ? "kernel_compare" : "kernel_time");
+    fprintf(stderr,
+            "runtime error: %s in %s.c doesn't give back what it allocates: %zu bytes a call\n",
+            names[c->fn], c->fn == FN_COMPARE ? "kernel_compare" : "kernel_time",
+            (after - before) / CALLS);
     _exit(86); /* as ASAN_OPTIONS exitcode */
 #else
     (void)c, (void)slots;

@@ -193,7 +193,8 @@ static int make_plan(const struct grade_options *o, struct plan *p, struct err *
         p->run[i] = grade_chosen(o->check, &lab->checks[i]);
         if (!p->run[i]) continue;
         needed |= lab->checks[i].needs;
-        if (lab->checks[i].kind == CHECK_SURVIVES) p->sanitised = true;
+        enum check_kind kind = lab->checks[i].kind;
+        if (kind == CHECK_SURVIVES || kind == CHECK_READ_ONLY) p->sanitised = true;
     }
     for (size_t i = 0; i < lab->n_checks; i++) {
         if (needed & 1u << lab->checks[i].dimension) p->run[i] = true;
@@ -211,7 +212,8 @@ static void fill_cause(struct check_result *all, size_t i) {
     if (r->outcome != OUTCOME_LOST || !r->wrong[0]) return;
     for (size_t k = 0; k < i; k++) {
         if (all[k].outcome != OUTCOME_LOST || strcmp(all[k].wrong, r->wrong)) continue;
-        snprintf(text, sizeof text, "follows from %s, most likely: %s is wrong there, too. %.180s",
+        snprintf(text, sizeof text,
+                 "follows from %s, most likely: %s is wrong in that check already. %.180s",
                  all[k].id, r->wrong, r->message);
         memcpy(r->message, text, sizeof text);
         return;

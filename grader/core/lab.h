@@ -55,6 +55,7 @@ struct hidden_case {
                                    token" */
     char input[1200];           /* the case's values; shown with a practice seed only */
     const char *function;       /* of the submission that is asked; NULL: the first word of input */
+    const char *calls; /* what is called, if it isn't that function: "create() of "; or NULL */
 };
 void hidden_case_release(struct hidden_case *h);
 

@@ -39,10 +39,10 @@ static void print_dimensions(const struct grade_verdict *v, const struct style *
 /* Prints a text of one or more lines, indented. */
 static void print_block(const char *label, const char *text, FILE *out) {
     if (!text[0]) return;
-    fprintf(out, "      %-8s", label);
+    fprintf(out, "      %-9s", label);
     for (const char *p = text; *p; p++) {
         fputc(*p, out);
-        if (*p == '\n' && p[1]) fprintf(out, "      %-8s", "");
+        if (*p == '\n' && p[1]) fprintf(out, "      %-9s", "");
     }
     fputc('\n', out);
 }
@@ -61,8 +61,8 @@ static void print_failure(const struct check_result *c, bool detailed, bool in_f
     if (!detailed) return;
     print_block("case", c->kind, out);
     if (in_full || count_lines(c->input) <= FEW_LINES) print_block("input", c->input, out);
-    print_block("got", c->got, out);
-    print_block("want", c->want, out);
+    print_block("yours", c->got, out);
+    print_block("expected", c->want, out);
     if (in_full) print_block("printed", c->printed, out);
     print_block("read", c->section ? c->section : "", out);
     print_block("hint", c->hint, out);

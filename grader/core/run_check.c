@@ -159,8 +159,9 @@ static void case_failed(struct session *s, const struct hidden_case *h) {
     if (s->g->practice) snprintf(s->r->input, sizeof s->r->input, "%s", h->input);
 }
 
-/* Whether case k also ends a process whose inputs can be written. */
-static bool ends_with_plain_inputs(const struct session *s, int k) {
+/* Whether case k also ends a process of this kind, whose inputs can be written; how: the end. */
+static bool ends_with_plain_inputs(const struct session *s, enum check_kind kind, int k, char *how,
+                                   size_t cap) {
     static int64_t got[MAX_SLOTS];
     struct check_def plain = *s->def;
     struct check_result scratch = *s->r;
@@ -168,7 +169,7 @@ static bool ends_with_plain_inputs(const struct session *s, int k) {
     struct hidden_case h = {0};
     struct err e;
     char todo[64];
-    plain.kind = CHECK_QUIET;
+    plain.kind = kind;
     if (s->g->lab->make(&plain, s->g->seed, k, &h, &e) || session_start(&twin, &e)) {
         hidden_case_release(&h);
         return false;
@@ -177,10 +178,23 @@ static bool ends_with_plain_inputs(const struct session *s, int k) {
         channel_ask(&twin.ch, &twin.run, h.bytes, h.n_bytes, got, h.n_wants, NULL, todo);
     channel_close(&twin.ch);
     sandbox_finish(&twin.run, a != CHANNEL_OK);
-    bool ends = a != CHANNEL_OK && twin.run.end == SANDBOX_SIGNAL;
+    bool ends = a != CHANNEL_OK && (twin.run.end == SANDBOX_SIGNAL || kind == CHECK_SURVIVES);
+    session_describe_end(&twin, how, cap);
     sandbox_release(&twin.run);
     hidden_case_release(&h);
     return ends;
+}
+
+/* Says so in `end` if a NULL pointer is followed, and where, if the sanitizers show it. */
+static void describe_null(const struct session *s, int k, char *end, size_t cap) {
+    char found[280];
+    if (!ends_with_plain_inputs(s, CHECK_QUIET, k, found, sizeof found)) return;
+    snprintf(end, cap, "it was ended by %s: most likely a NULL pointer is followed",
+             sandbox_signal_text(s->run.code));
+    if (s->g->built->sanitised[0] &&
+        ends_with_plain_inputs(s, CHECK_SURVIVES, k, found, sizeof found) &&
+        strstr(found, "null pointer"))
+        snprintf(end, cap, "it was ended by SIGSEGV: a NULL pointer is followed; %.200s", found);
 }
 
 /* Fills the result when the process gave no answer to case k. */
@@ -197,17 +211,15 @@ static void no_answer(struct session *s, const struct hidden_case *h, enum chann
         return;
     }
     session_describe_end(s, end, sizeof end);
-    if (s->def->kind == CHECK_READ_ONLY && s->run.end == SANDBOX_SIGNAL &&
-        ends_with_plain_inputs(s, k))
-        snprintf(end, sizeof end,
-                 "it was ended by %s, and also with inputs that can be written: most likely a NULL "
-                 "pointer is followed",
-                 sandbox_signal_text(s->run.code));
+    if (s->def->kind == CHECK_READ_ONLY && s->run.end == SANDBOX_SIGNAL)
+        describe_null(s, k, end, sizeof end);
     s->r->endless = a != CHANNEL_GARBAGE && s->run.end == SANDBOX_TIMEOUT;
     if (a == CHANNEL_GARBAGE) {
         check_lose(s->r, "something else than an answer came through the answer channel");
     } else {
-        snprintf(text, sizeof text, "no answer to case %d of %d: %s", k + 1, s->def->n_cases, end);
+        bool found = !strncmp(end, "the memory checks found", 23);
+        snprintf(text, sizeof text, "%s case %d of %d: %s", found ? "in" : "no answer to", k + 1,
+                 s->def->n_cases, end);
         check_lose(s->r, text);
     }
 }
@@ -237,8 +249,9 @@ static void lose_heap(struct session *s, const struct hidden_case *h, int64_t gr
     char name[120], text[320];
     name_function(s, h, name, sizeof name);
     snprintf(text, sizeof text,
-             "%s doesn't give back what it allocates: the heap grew by %lld bytes in 64 calls",
-             name, (long long)grown);
+             "%s%s doesn't give back all that it allocates: %lld bytes are left each time (%lld in "
+             "64)",
+             h->calls ? h->calls : "", name, (long long)grown / 64, (long long)grown);
     check_lose(s->r, text);
 }
 

@@ -131,6 +131,7 @@ static void say_counts(struct out *o, const struct lab01_case *c) {
             "reserve_fraction %g; cap %zu",
             b->resource.primary, b->resource.accelerators, b->resource.usd_per_accelerator_hour,
             b->resource.reserve_fraction, c->cap);
+    if (c->n_pct == 0) SAY(o, "\n  no latency limits, so percentiles is NULL");
     say_limits(o, c);
 }
 

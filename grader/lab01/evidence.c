@@ -115,14 +115,28 @@ static const struct {
      "30 layers of two kernels, one after the other, take 0.1 ms at the least"},
 };
 
+/* Whether all times are plausible if they are in a unit of this many nanoseconds. */
+static bool plausible_in(const int64_t t[3], int64_t unit_ns) {
+    for (int i = 0; i < 3; i++)
+        if (t[i] >= 0 && (t[i] < (plausible[i].least_ns + unit_ns - 1) / unit_ns ||
+                          t[i] > plausible[i].most_ns / unit_ns))
+            return false;
+    return true;
+}
+
+static const char *likely_unit(const int64_t t[3]) {
+    bool us = plausible_in(t, 1000), ms = plausible_in(t, 1000000);
+    return us == ms ? "milliseconds or microseconds" : us ? "microseconds" : "milliseconds";
+}
+
 static bool check_bounds(const int64_t ns[3], struct evidence *out) {
     for (int i = 0; i < 3; i++) {
         const char *what = plausible[i].what;
         if (ns[i] >= 0 && ns[i] < plausible[i].least_ns)
             lost(out,
                  "record.json: %s is %lld ns, and can't be: %s. t_ns is in nanoseconds; are these "
-                 "milliseconds or microseconds?",
-                 what, (long long)ns[i], plausible[i].least_because);
+                 "%s?",
+                 what, (long long)ns[i], plausible[i].least_because, likely_unit(ns));
         else if (ns[i] > plausible[i].most_ns)
             lost(out,
                  "record.json: %s is %lld ns, over %lld s: no client waits that long. t_ns is in "

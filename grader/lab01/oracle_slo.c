@@ -50,7 +50,10 @@ static void rank_mistakes(const struct lab01_case *c, struct want *ns) {
     size_t down = (size_t)((wide)c->n_ok * (wide)c->percentile_milli / 100000);
     want_as_if(ns, (int64_t)between, "the percentile is interpolated between two observations");
     size_t up = down + ((wide)down * 100000 < (wide)c->n_ok * (wide)c->percentile_milli);
-    if (up < c->n_ok) want_as_if(ns, v[up], "the rank is counted from 0");
+    if (up < c->n_ok)
+        want_as_if(
+            ns, v[up],
+            "the 1-based rank is used as an array index: the observation taken is one too high");
     want_as_if(ns, v[down > 0 ? down - 1 : 0], "the rank is rounded down");
     free(v);
 }

@@ -87,13 +87,35 @@ enum { N_BARS = sizeof bars / sizeof *bars };
 struct score {
     int64_t good;
     int64_t late, slow; /* requests that missed the limit on TTFT; those that missed only TPOT's */
-    int64_t preemptions;
+    int64_t preemptions, admissions, blind;
+    /* requests that came alone, when nothing ran, and were late; longest wait before the start */
+    int64_t alone, alone_wait_ns;
+    int64_t company; /* all of these started at the arrival of this many; 0: not so */
 };
 
 struct scores {
     int64_t all;
     struct score mine, rival[MAX_RIVALS], own;
 };
+
+/* Looks at late requests that came when nothing ran or waited: when did they start? */
+static void watch_alone(struct score *s, const struct bar *bar, const struct play *p,
+                        const struct play_result *out) {
+    int64_t last_end_ns = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct point_request *r = &out->record[i];
+        bool alone = last_end_ns <= r->arrival_ns;
+        size_t k = i; /* the last one that had come when this one started */
+        if (r->end_ns > last_end_ns) last_end_ns = r->end_ns;
+        if (!alone || r->first_token_ns - r->arrival_ns < bar->limits.ttft_below_ns) continue;
+        while (k + 1 < p->n && out->record[k + 1].arrival_ns <= r->admitted_ns) k++;
+        if (k + 1 == p->n) break; /* no more arrivals: a policy knows that, and need not wait */
+        int64_t n = k > i && out->record[k].arrival_ns == r->admitted_ns ? (int64_t)(k - i + 1) : 0;
+        s->company = s->alone++ == 0 || s->company == n ? n : 0;
+        if (r->admitted_ns - r->arrival_ns > s->alone_wait_ns)
+            s->alone_wait_ns = r->admitted_ns - r->arrival_ns;
+    }
+}
 
 static void add_score(struct score *s, const struct bar *bar, const struct play *p,
                       const struct play_result *out) {
@@ -102,6 +124,9 @@ static void add_score(struct score *s, const struct bar *bar, const struct play 
                          &point);
     s->good += point.good;
     s->preemptions += out->preemptions;
+    s->admissions += out->admissions;
+    s->blind += out->blind;
+    watch_alone(s, bar, p, out);
     for (size_t i = 0; i < p->n; i++) {
         struct point_intervals t;
         lab02_oracle_point_intervals(&out->record[i], &t);
@@ -152,36 +177,51 @@ static void list_scores(const struct bar *bar, const struct scores *s, char *out
         snprintf(out + n, cap - (size_t)n, ", the course's own %lld", (long long)s->own.good);
 }
 
-/* The likely cause, by what went wrong and for whom. */
-static const char *likely_cause(const struct bar *bar, const struct score *mine) {
+/* The likely cause, by what went wrong and for whom. "" when none shows. */
+static void likely_cause(const struct bar *bar, const struct score *mine, char *out, size_t cap) {
     bool slow = mine->slow > mine->late;
-    switch (bar->maker) {
-    case JUDGE_ADMISSION:
-        return mine->preemptions > 20 ? ": they are admitted into blocks that running ones need"
-                                      : "";
-    case JUDGE_CHUNKING:
-        return slow ? ": they wait while a whole prompt is processed at once" : "";
-    case JUDGE_BATCH_STARTS:
-        return mine->late > 0 ? ": a lone request waits for company that doesn't come" : "";
-    case JUDGE_BATCH_WAITS:
-        return mine->late > 0 ? ": the first of a burst starts alone, or waits for a full group"
-                              : "";
-    default:
-        return "";
-    }
+    long long wait_ms = (long long)(mine->alone_wait_ns / NS_PER_MS);
+    out[0] = '\0';
+    if (bar->maker == JUDGE_ADMISSION && mine->blind * 10 > mine->admissions)
+        snprintf(
+            out, cap,
+            ". Requests are admitted without checking the free KV blocks: %lld of %lld when too "
+            "few were free",
+            (long long)mine->blind, (long long)mine->admissions);
+    else if (bar->maker == JUDGE_ADMISSION && mine->preemptions > 20)
+        snprintf(out, cap, ": they are admitted into blocks that running ones need");
+    else if (bar->maker == JUDGE_CHUNKING && slow)
+        snprintf(out, cap, ": they wait while a whole prompt is processed at once");
+    else if (bar->maker == JUDGE_BATCH_STARTS && mine->alone > 0 && mine->company > 0)
+        snprintf(out, cap,
+                 ". A request that is alone was started only when %lld had come, up to %lld ms "
+                 "later, though nothing was running. Start with what is there, or wait for company "
+                 "a shorter time",
+                 (long long)mine->company, wait_ms);
+    else if (bar->maker == JUDGE_BATCH_STARTS && mine->alone > 0)
+        snprintf(
+            out, cap,
+            ". A request that is alone waited up to %lld ms before it was started, though "
+            "nothing was running. Start with what is there, or wait for company a shorter time",
+            wait_ms);
+    else if (bar->maker == JUDGE_BATCH_WAITS && mine->late > 0)
+        snprintf(out, cap, ": the first of a burst starts alone, or waits for a full group");
 }
 
 static void say_lost(const struct bar *bar, const struct scores *s, int64_t best,
                      struct check_result *r) {
+    char cause[200], preempted[80] = "";
+    likely_cause(bar, &s->mine, cause, sizeof cause);
+    if (s->mine.preemptions + s->own.preemptions > 0)
+        snprintf(preempted, sizeof preempted, "; %lld preemptions, the course's own has %lld",
+                 (long long)s->mine.preemptions, (long long)s->own.preemptions);
     lab02_lose(r,
                "goodput is %.2f times that of %s; %.2f is asked for. First token too late (%lld "
-               "ms): %lld; the others too slow (%lld ms each): %lld; %lld preemptions, the "
-               "course's own has %lld%s",
+               "ms): %lld; the others too slow (%lld ms each): %lld%s%s",
                best ? (double)s->mine.good / (double)best : 0.0, bar->best, bar->percent / 100.0,
                (long long)(bar->limits.ttft_below_ns / NS_PER_MS), (long long)s->mine.late,
                (long long)(bar->limits.tpot_below_ns / NS_PER_MS), (long long)s->mine.slow,
-               (long long)s->mine.preemptions, (long long)s->own.preemptions,
-               likely_cause(bar, &s->mine));
+               preempted, cause);
 }
 
 void lab02_judge_goodput(const struct check_def *def, struct dialogue *d, struct check_result *r) {

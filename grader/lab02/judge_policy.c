@@ -4,6 +4,8 @@
 #include "lab02/lab02.h"
 #include "lab02/make_policy.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +89,9 @@ static void show_violation(struct dialogue *d, struct check_result *r, struct pl
         if (out->violation >= VIOLATION_TODO) return;
         lab02_lose(r, "%s", out->text);
         lab02_play_describe(p, r->input, sizeof r->input);
+        if (out->violation == VIOLATION_DIFFERS)
+            text_append(r->input, sizeof r->input, "\nfirst call:  %s\nsecond call: %s",
+                        out->plans[0], out->plans[1]);
         snprintf(r->kind, sizeof r->kind,
                  "%zu request%s, the smallest workload found that shows it", p->n,
                  p->n == 1 ? "" : "s");

@@ -270,6 +270,8 @@ static void next_percentile(struct wants *w, const char *const names[6],
 #define SIX(name)                                                                                  \
     { name ".present", name ".infinite", name ".ns", name ".n", name ".failed", name ".few" }
 
+static const char queue_to_token[] = "queue_delay ends at the first token, not at the admission";
+
 static void point_wants(struct wants *w, const struct operating_point *p) {
     static const char *const names[7][6] = {
         SIX("queue_delay_p99"), SIX("ttft_p50"), SIX("ttft_p99"), SIX("tpot_p50"),
@@ -288,6 +290,7 @@ static void point_wants(struct wants *w, const struct operating_point *p) {
     next_real(w, "mean_latency_ns", p->mean_latency_ns);
     next_real(w, "mean_in_system", p->mean_in_system);
     for (size_t i = 0; i < 7; i++) next_percentile(w, names[i], all[i]);
+    want_as_if(w->at - 7 * 6 + 2, p->ttft_p99.ns, queue_to_token);
     next(w, "stable", SLOT_INT, p->stable);
 }
 
@@ -310,8 +313,15 @@ static void create_wants(const struct lab02_case *c, struct wants *w) {
     bool number = c->arg[0] >= '1' && c->arg[0] <= '9';
     for (const char *p = c->arg; *p; p++) number &= *p >= '0' && *p <= '9';
     bool good = c->batch ? number : !c->arg[0];
-    next(w, "a state is returned", SLOT_INT, good);
-    if (!good) next(w, "the error has a text", SLOT_INT, 1);
+    static const char *const states[] = {"NULL", "a state"}, *const errors[] = {"empty", "set"};
+    next_name(w, "returned", good, states, 2);
+    want_as_if(w->at - 1, !good,
+               good       ? "an argument that is right is refused"
+               : c->batch ? "an argument is accepted that is no group size (a number from 1): "
+                            "return NULL and write the reason into *e"
+                          : "an argument is accepted, and 'learner' takes none: return NULL and "
+                            "write the reason into *e");
+    if (!good) next_name(w, "*e", 1, errors, 2);
 }
 
 void lab02_oracle(const struct lab02_case *c, struct want *wants) {
@@ -330,6 +340,7 @@ void lab02_oracle(const struct lab02_case *c, struct want *wants) {
     case FN_INTERVALS:
         lab02_oracle_point_intervals(c->list, &iv);
         next_ns(&w, "queue_delay_ns", iv.queue_delay_ns);
+        want_as_if(w.at - 1, iv.ttft_ns, queue_to_token);
         next_ns(&w, "ttft_ns", iv.ttft_ns);
         next_ns(&w, "tpot_ns", iv.tpot_ns);
         if (iv.tpot_ns > 0)

@@ -4,6 +4,7 @@
 #include "lab02/cases.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "sched/policies.h"
 #include "sim/sim.h"
 
@@ -116,6 +117,26 @@ static int decode(struct player *p, const int64_t *slots, struct policy_plan *pl
     return 0;
 }
 
+/* "run 2005: 47 tokens, preempt 2622". */
+static void say_plan(const int64_t *slots, char *out, size_t cap) {
+    static const char *const verbs[] = {
+        [POLICY_RUN] = "run", [POLICY_PREEMPT] = "preempt", [POLICY_REJECT] = "reject"};
+    int64_t n = slots[PLAN_N];
+    out[0] = '\0';
+    for (int64_t i = 0; i < n && i < 2 * CASE_MAX_LANE; i++) {
+        const int64_t *s = slots + PLAN_HEAD + i * CASE_ACTION_SLOTS;
+        if (s[0] < POLICY_RUN || s[0] > POLICY_REJECT) continue;
+        text_append(out, cap, "%s%s %" PRId64, i ? ", " : "", verbs[s[0]], s[1]);
+        if (s[0] == POLICY_RUN) text_append(out, cap, ": %" PRId64 " tokens", s[2]);
+    }
+    if (slots[PLAN_RC] != 0) text_append(out, cap, "; plan() returned %" PRId64, slots[PLAN_RC]);
+    text_append(out, cap, "%s; valid %s", n > 0 ? "" : "nothing",
+                slots[PLAN_VALIDITY] == POLICY_ONE_ITERATION ? "for one iteration"
+                                                             : "until a change");
+    if (slots[PLAN_UNTIL] != INT64_MAX)
+        text_append(out, cap, ", until %" PRId64 " ns", slots[PLAN_UNTIL]);
+}
+
 static int ask_remote(struct player *p, const struct policy_view *view, struct policy_plan *plan,
                       struct err *e) {
     static unsigned char bytes[WIRE_MAX_PAYLOAD];
@@ -132,11 +153,13 @@ static int ask_remote(struct player *p, const struct policy_view *view, struct p
         enum dialogue_answer a =
             dialogue_ask(p->d, bytes, sizeof bytes - w.left, round ? again : slots, n, NULL);
         if (a != DIALOGUE_OK) return no_plan(p, a, e);
-        if (round && memcmp(slots, again, n * sizeof *slots) != 0)
-            return violate(
-                p, VIOLATION_DIFFERS, e,
-                "%s: asked twice with one and the same view, it gave two different plans",
-                p->play->batch ? "learner-batch" : "learner");
+        if (!round || memcmp(slots, again, n * sizeof *slots) == 0) continue;
+        say_plan(slots, p->out->plans[0], sizeof p->out->plans[0]);
+        say_plan(again, p->out->plans[1], sizeof p->out->plans[1]);
+        return violate(p, VIOLATION_DIFFERS, e,
+                       "%s: asked twice with one and the same view, it gave two different plans. "
+                       "Does it keep a static or global variable, or use something never set?",
+                       p->play->batch ? "learner-batch" : "learner");
     }
     return decode(p, slots, plan, e);
 }
@@ -207,6 +230,32 @@ static int watch(struct player *p, const struct policy_view *v, const struct pol
     return 0;
 }
 
+/* Blocks that a request still lacks for its prompt and the tokens that it had before. */
+static int64_t lacks(const struct policy_request *r) {
+    int64_t n = policy_blocks_for(r->prompt_tokens + r->generated_tokens) - r->kv_blocks;
+    return n > 0 ? n : 0;
+}
+
+/* Counts admissions, and those for whose prompt too few blocks are free. Blocks that prompts in
+ * progress still lack are not free. */
+static void count_admissions(struct play_result *out, const struct policy_view *v,
+                             const struct policy_plan *plan) {
+    int64_t free_blocks = v->free_kv_blocks;
+    for (size_t i = 0; i < v->n_running; i++) {
+        const struct policy_request *r = &v->running[i];
+        bool leaves = false;
+        for (size_t k = 0; k < plan->n_actions; k++)
+            leaves |= plan->actions[k].id == r->id && plan->actions[k].verb == POLICY_PREEMPT;
+        free_blocks += leaves ? r->kv_blocks : -lacks(r);
+    }
+    for (size_t i = 0; i < v->n_waiting; i++) {
+        if (!runs(plan, v->waiting[i].id)) continue;
+        free_blocks -= lacks(&v->waiting[i]);
+        out->admissions++;
+        out->blind += free_blocks < 0;
+    }
+}
+
 static int player_plan(void *state, const struct policy_view *view, struct policy_plan *plan,
                        struct err *e) {
     struct player *p = state;
@@ -222,6 +271,7 @@ static int player_plan(void *state, const struct policy_view *view, struct polic
     if (policy_check(view, plan, &why)) return violate(p, VIOLATION_RULE, e, "%.300s", why.text);
     for (size_t i = 0; i < plan->n_actions; i++)
         p->out->preemptions += plan->actions[i].verb == POLICY_PREEMPT;
+    count_admissions(p->out, view, plan);
     return p->d ? watch(p, view, plan, e) : 0;
 }
 

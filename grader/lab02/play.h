@@ -56,11 +56,13 @@ enum violation {
 
 struct play_result {
     enum violation violation;
-    char text[320]; /* the violation as a sentence, clean */
-    int64_t at_ns;  /* time of the violation */
-    int calls;      /* how often the policy was asked */
-    size_t n;       /* number of outcomes */
-    int64_t preemptions;
+    char text[320];     /* the violation as a sentence, clean */
+    char plans[2][120]; /* VIOLATION_DIFFERS: both plans in words */
+    int64_t at_ns;      /* time of the violation */
+    int calls;          /* how often the policy was asked */
+    size_t n;           /* number of outcomes */
+    int64_t preemptions, admissions;
+    int64_t blind; /* admissions when fewer blocks were free than the prompt needs */
     struct point_request record[PLAY_MAX_REQUESTS]; /* by index of the request */
 };
 

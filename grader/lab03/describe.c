@@ -39,5 +39,6 @@ void lab03_describe(const struct lab03_case *c, char *out, size_t cap) {
     if (c->fn >= FN_RIDGE)
         SAY("%scard: %.17g bytes/s, %.17g operations/s", out[0] ? ", " : "", c->card.bytes_per_s,
             c->card.operations_per_s);
+    if (c->n_runs > 0) SAY("%sruns:", out[0] ? ", " : "");
     say_runs(c, out, cap);
 }

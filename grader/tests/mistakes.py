@@ -54,44 +54,44 @@ MISTAKES = [
             "slo.percentile_rank", ["interpolated between two observations"]),
     Mistake("a rank that counts from 0", "01", "percentile.c",
             [("select_i64(obs_ns, n_ok, rank - 1)", "select_i64(obs_ns, n_ok, rank < n_ok ? rank : rank - 1)")],
-            "slo.percentile_rank", ["counted from 0"]),
+            "slo.percentile_rank", ["used as an array index"]),
     Mistake("a value equal to its limit passes", "01", "slo.c",
             [("p->ns < limit->below_ns", "p->ns <= limit->below_ns")],
             "slo.strict", ["<= instead of <"]),
     Mistake("memory that isn't given back", "01", "percentile.c",
             [("p.present = true;", "p.present = true;\n    if (!malloc(48)) return p;"),
              ('#include "base/err.h"', '#include "base/err.h"\n#include <stdlib.h>')],
-            "safety.no_leak", ["percentile_nearest_rank in percentile.c", "give back"]),
+            "safety.no_leak", ["percentile_nearest_rank in percentile.c", "give back", "64 bytes are left each time"]),
     Mistake("a NULL pointer is followed", "01", "slo.c",
             [("enum slo_answer all = SLO_MET;", "enum slo_answer all = percentiles->n + 1 ? SLO_MET : SLO_MISSED;")],
-            "safety.inputs_unchanged", ["SIGSEGV", "NULL pointer"]),
+            "safety.inputs_unchanged", ["SIGSEGV", "NULL pointer", "slo.c:", "percentiles is NULL"]),
     Mistake("milliseconds in record.json", "01", "record.json", in_milliseconds,
-            "evidence.record_plausible", ["client_ttft is", "are these milliseconds"]),
+            "evidence.record_plausible", ["client_ttft is", "are these milliseconds?"]),
     Mistake("one wrong interval, three lost checks", "02", "analysis.c",
             [("r->admitted_ns - r->arrival_ns", "r->first_token_ns - r->arrival_ns")],
-            "intervals.percentiles", ["follows from intervals.queue_delay"], "intervals"),
+            "intervals.percentiles", ["follows from intervals.queue_delay", "ends at the first token, not at the admission"], "intervals"),
     Mistake("no look at the cache before admission", "02", "policy.c",
             [("promised > v->total_kv_blocks || ", "")],
-            "slo.goodput_admission", ["preemptions", "admitted into blocks"]),
+            "slo.goodput_admission", ["preemptions", "without checking the free KV blocks"]),
     Mistake("a prompt in one piece", "02", "policy.c",
             [("CHUNK_TOKENS = 512", "CHUNK_TOKENS = 1000000")],
             "slo.goodput_chunking", ["too slow", "a whole prompt"]),
     Mistake("too long a wait for company", "02", "policy.c",
             [("GROUP_WAIT_NS = 10 * NS_PER_MS", "GROUP_WAIT_NS = 3000 * NS_PER_MS")],
-            "slo.batch_starts", ["too late", "waits for company"]),
+            "slo.batch_starts", ["too late", "though nothing was running", "a shorter time"]),
     Mistake("a policy's state that isn't given back", "02", "policy.c",
             [('{"learner-batch", batch_create, batch_plan, free}', '{"learner-batch", batch_create, batch_plan, keep}'),
              ("static void *batch_create(", "static void keep(void *state) {\n    (void)state;\n}\n\nstatic void *batch_create(")],
-            "safety.no_leak", ["policy_learner_batch in policy.c", "give back"]),
+            "safety.no_leak", ["create() followed by destroy() of policy_learner_batch in policy.c", "32 bytes are left each time"]),
     Mistake("a plan that depends on a static variable", "02", "policy.c",
             [("struct room room = {v->token_budget, v->free_kv_blocks};",
               "static int32_t calls;\n    struct room room = {v->token_budget - calls++ % 2, v->free_kv_blocks};")],
-            "safety.same_plan", ["learner: asked twice"]),
+            "safety.same_plan", ["learner: asked twice", "static or global variable", "first call:", "second call:"]),
     Mistake("create() takes any argument", "02", "policy.c",
             [("if (!arg[0]) return state;", "if (arg) return state;")],
-            "quality.create_arguments", ["learner:", "a state is returned 1", "a state is returned 0"]),
+            "quality.create_arguments", ["an argument is accepted", "return NULL and write the reason into *e", "returned a state", "separate: the compiler's warnings of policy.c"]),
     Mistake("a copy for sorting that isn't freed", "03", "kernel_time.c", leaking_time,
-            "safety.memory", ["kernel_time_ns", "doesn't give back", "kernel_time.c"]),
+            "safety.memory", ["kernel_time_ns in kernel_time.c doesn't give back", "bytes a call"]),
     Mistake("an array that was never written, in a kernel", "03", "gemv.cu",
             [("float sum[ROWS] = {0, 0, 0, 0};", "float sum[ROWS];")],
             "quality.gemv", ["gemv.cu:", "'sum", "is read before anything was written to it"]),
@@ -106,15 +106,19 @@ MISTAKES = [
             "evidence.card", ["roofline.json:", "bytes_per_s", "another unit"]),
     Mistake("a block of the wrong size", "03", "launch.json",
             [('"block": [256]', '"block": [4096]')],
-            "quality.copy", ["launch.json:", "block"]),
+            "quality.copy", ["launch.json:", "block[0]: 4096 threads; it may have 1 to 1024"]),
 ]
 
 
 def said(verdict, check):
     """Everything that the learner reads about a check."""
     c = next(c for c in verdict["checks"] if c["id"] == check)
-    parts = [c.get(k) for k in ("message", "kind", "input", "got", "want")]
-    return "\n".join(p for p in parts + [verdict.get("warnings")] if p)
+    parts = [c.get("message"), c.get("input")]
+    for label, text in (("case", c.get("kind")), ("yours", c.get("got")), ("expected", c.get("want"))):
+        parts.append(text and f"{label}: {text}")
+    for line in (verdict.get("warnings") or "").splitlines():
+        parts.append(f"separate: the compiler's warnings of {line.split(':')[0]}: {line}")
+    return "\n".join(p for p in parts if p)
 
 
 def planted(m):

@@ -3,12 +3,21 @@
 reader who is to name the cause. -k prints the key: number and cause."""
 
 import random
+import subprocess
 import sys
 
-from mistakes import MISTAKES, grade, said
+from mistakes import MISTAKES, SERVELAB, TOP, grade, said
+
+
+def stale():
+    """Whether the program in build/bin is missing or older than its sources."""
+    program = "build/bin/servelab"
+    return SERVELAB.endswith(program) and subprocess.run(["make", "-q", "-C", TOP, program], capture_output=True, check=False).returncode != 0
 
 
 def main():
+    if "-k" not in sys.argv[1:] and stale():
+        sys.exit("build/bin/servelab is missing or older than its sources: run make build")
     order = list(MISTAKES)
     random.Random(7).shuffle(order)
     for i, m in enumerate(order, 1):

@@ -127,15 +127,19 @@ START_TEST(bad_launch_files_name_field_and_reason) {
     shape_refused("{\"rmsnorm\": {\"grid\": [null], \"block\": [1]}}", "rmsnorm.grid[0]",
                   "whole number");
     shape_refused("{\"rmsnorm\": {\"grid\": [\"cols\"], \"block\": [1]}}", "grid[0]", "not a size");
-    shape_refused("{\"rmsnorm\": {\"grid\": [0], \"block\": [1]}}", "grid[0]", "between 1 and");
+    shape_refused("{\"rmsnorm\": {\"grid\": [0], \"block\": [1]}}", "grid[0]",
+                  "0 blocks; it may have 1 to");
     shape_refused("{\"rmsnorm\": {\"grid\": [1, 65536], \"block\": [1]}}", "grid[1]", "65535");
-    shape_refused("{\"rmsnorm\": {\"grid\": [1], \"block\": [1025]}}", "block[0]", "1024");
+    shape_refused("{\"rmsnorm\": {\"grid\": [1], \"block\": [1025]}}", "block[0]",
+                  "1025 threads; it may have 1 to 1024");
+    shape_refused("{\"rmsnorm\": {\"grid\": [1], \"block\": [\"1000+d\"]}}", "block[0]",
+                  "\"1000+d\" is here ");
     shape_refused("{\"rmsnorm\": {\"grid\": [1], \"block\": [64, 64]}}", "block", "4096 threads");
     shape_refused("{\"rmsnorm\": {\"grid\": [1], \"block\": [1, 1, 65]}}", "block[2]", "64");
     shape_refused("{\"rmsnorm\": {\"grid\": [1], \"block\": [1], \"shared_bytes\": 49153}}",
                   "shared_bytes", "49152");
     shape_refused("{\"rmsnorm\": {\"grid\": [1], \"block\": [1], \"shared_bytes\": \"-4\"}}",
-                  "shared_bytes", "between 0");
+                  "shared_bytes", "-4 bytes; it may have 0 to");
 }
 END_TEST
 
