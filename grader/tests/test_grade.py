@@ -200,7 +200,7 @@ def test_messages_lead_on():
     assert wrong != reference("intervals.c")
     folder = submission("smallest", intervals_c=wrong)
     shown = run("01", "--seed", "5", "--", folder).stdout.decode()
-    assert "input   intervals_compute, output_tokens" in shown, shown
+    assert "input    intervals_compute, output_tokens" in shown, shown
     v = grade(folder, "--check", "intervals.tpot")
     events = check(v, "intervals.tpot")["input"].count("\n")
     assert events <= 16, check(v, "intervals.tpot")["input"]
@@ -406,7 +406,7 @@ def test_a_label_stands_apart_from_its_text():
     text = wrong_percentile().replace("    struct percentile p = {.n", "    printf(\"loud\\n\");\n    struct percentile p = {.n", 1)
     folder = submission("loud", percentile_c=on_top(text, "#include <stdio.h>\n"))
     shown = run("01", "--check", "slo.percentile_rank", "--", folder).stdout.decode()
-    assert re.search(r"^      printed loud", shown, re.M), shown
+    assert re.search(r"^      printed  loud", shown, re.M) and re.search(r"^      expected \w", shown, re.M), shown
 
 
 def endless(file):
