@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../serve/tests"))
@@ -40,8 +41,23 @@ def a_plug_in_that_cannot_be_loaded_is_named():
     missing = refused(["--backend", "simt"], "/nonexistent/x.so", "is not there", "make build", SERVELAB_SIMT="/nonexistent/x.so")
     equal(missing, "--backend")
     text = os.path.join(TOP, "Makefile")
-    refused(["--backend", "simt"], text, "can't be loaded", SERVELAB_SIMT=text)
+    refused(["--backend", "simt"], text, "not a whole shared object", "make build", SERVELAB_SIMT=text)
     refused(["--backend", "cuda"], "/nonexistent/y.so", "make cuda", "--backend simt", SERVELAB_CUDA="/nonexistent/y.so")
+
+
+def a_plug_in_that_would_stop_the_loader_is_refused_first():
+    """A copy that was cut off (dlopen dies of SIGBUS), a header overwritten (SIGSEGV), a FIFO (dlopen waits for ever)."""
+    whole = open(SIMT, "rb").read()
+    with tempfile.TemporaryDirectory() as tmp:
+        path = os.path.join(tmp, "x.so")
+        for bad in (whole[:4096], whole[:100], whole[:64] + b"\xff" * 64 + whole[128:], b"", None):
+            if bad is None:
+                os.remove(path)
+                os.mkfifo(path)
+            else:
+                open(path, "wb").write(bad)
+            equal(refused(["--backend", "simt"], path, "not a whole shared object", SERVELAB_SIMT=path), "--backend")
+        refused(["--backend", "simt"], tmp, "not a whole shared object", SERVELAB_SIMT=tmp)
 
 
 def a_plug_in_of_another_program_is_refused():
@@ -146,7 +162,8 @@ def a_lost_device_fails_every_request_and_shows_in_health():
         assert "cudaErrorIllegalAddress" in health.json()["fault"], health.body
 
 
-TESTS = [a_plug_in_that_cannot_be_loaded_is_named, a_plug_in_of_another_program_is_refused,
+TESTS = [a_plug_in_that_cannot_be_loaded_is_named, a_plug_in_that_would_stop_the_loader_is_refused_first,
+         a_plug_in_of_another_program_is_refused,
          without_a_driver_or_a_device_there_is_one_line, auto_goes_on_with_the_cpu_and_says_so,
          memory_that_does_not_fit_is_refused_with_its_numbers, flags_of_another_backend_are_refused, the_plan_of_memory_is_printed,
          a_gpu_s_steps_are_ranges_of_the_record,
