@@ -22,6 +22,9 @@ struct hf_config {
 /* Reads a file of the folder; NULL and *e naming the file, and the line in it. `found` NULL: a
  * missing file is an error; else it is told apart. */
 cJSON *hf_read_json(const char *folder, const char *file, bool *found, struct err *e);
+/* A link whose target is missing is there, and so is what this user can't look at: opening it says
+ * what is wrong. */
+bool hf_is_there(const char *path);
 /* Puts the file's name before the field of an error that was found in it. Returns -1. */
 int hf_in_file(const char *file, struct err *e);
 

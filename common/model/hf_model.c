@@ -8,12 +8,13 @@
 #include "model/rope.h"
 #include "model/safetensors.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #define ONE_FILE "model.safetensors"
 #define INDEX    "model.safetensors.index.json"
@@ -117,6 +118,11 @@ static int join(const struct loader *l, const char *file, char path[PATH_MAX]) {
     return err_set(l->e, "the path of the folder is too long");
 }
 
+bool hf_is_there(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 int hf_in_file(const char *file, struct err *e) {
     if (!e) return -1;
     char field[512], line[16] = "";
@@ -132,7 +138,7 @@ cJSON *hf_read_json(const char *folder, const char *file, bool *found, struct er
     char path[PATH_MAX];
     if (found) *found = true;
     if (join(&l, file, path)) return NULL;
-    if (found) *found = access(path, F_OK) == 0;
+    if (found) *found = hf_is_there(path);
     if (found && !*found) return NULL;
     cJSON *tree = json_parse_file(path, e);
     if (!tree) hf_in_file(file, e);
@@ -180,7 +186,7 @@ static int open_indexed(struct loader *l, const cJSON *map) {
         }
         char path[PATH_MAX];
         if (join(l, v->valuestring, path)) return -1;
-        if (access(path, F_OK) != 0) {
+        if (!hf_is_there(path)) {
             err_at(l->e, 0, v->string,
                    "is in '%.120s', which is not in the folder; fetch that file", v->valuestring);
             return hf_in_file(INDEX, l->e);
@@ -219,7 +225,7 @@ static int check_index(struct loader *l, const cJSON *map) {
 static int open_files(struct loader *l) {
     char path[PATH_MAX];
     if (join(l, ONE_FILE, path)) return -1;
-    if (access(path, F_OK) == 0) return open_file(l, ONE_FILE) || sort_items(l) ? -1 : 0;
+    if (hf_is_there(path)) return open_file(l, ONE_FILE) || sort_items(l) ? -1 : 0;
     bool found;
     cJSON *index = hf_read_json(l->folder, INDEX, &found, l->e);
     if (!found)

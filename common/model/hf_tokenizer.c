@@ -7,10 +7,12 @@
 #include "base/json.h"
 #include "model/vocab.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define TEMPLATE "chat_template.jinja"
 enum {
     MAX_ENDS = 6,
     MAX_PADDING = 4096 /* rows of an embedding without a token; published models have up to 421 */
@@ -435,11 +437,13 @@ static int write_template(struct source *s, const char *folder) {
         gguf_keys_puts(s->k, "tokenizer.chat_template", v->valuestring);
         return 0;
     }
-    char path[4096];
+    char path[PATH_MAX];
     size_t n;
-    snprintf(path, sizeof path, "%s/chat_template.jinja", folder);
-    char *text = json_read_file(path, &n, NULL);
-    if (text) gguf_keys_str(s->k, "tokenizer.chat_template", text, n);
+    snprintf(path, sizeof path, "%s/" TEMPLATE, folder);
+    if (!hf_is_there(path)) return 0;
+    char *text = json_read_file(path, &n, s->e);
+    if (!text) return hf_in_file(TEMPLATE, s->e);
+    gguf_keys_str(s->k, "tokenizer.chat_template", text, n);
     free(text);
     return 0;
 }

@@ -70,6 +70,16 @@ def add(file, text):
     return lambda folder: open(os.path.join(folder, file), "w").write(text)
 
 
+def link(file):
+    """The file becomes a link to nothing, as in a copy of a cache without its blobs."""
+    def run(folder):
+        path = os.path.join(folder, file)
+        if os.path.exists(path):
+            os.remove(path)
+        os.symlink("../../blobs/0123", path)
+    return run
+
+
 def mapped(change):
     return rewrite(INDEX, lambda doc: change(doc["weight_map"]))
 
@@ -150,6 +160,10 @@ CASES = [
      mapped(lambda m: m.__setitem__(NORM, sorted(set(m.values()) - {m[NORM]})[0])), [NORM, "but in model-0000"]),
     ("a tensor in no part", "llama2_bf16", mapped(lambda m: m.__setitem__("model.layers.0.x.weight", PART)), ["layers.0.x", "is not in"]),
     ("a tensor in two parts", "llama2_bf16", twice, ["model.embed_tokens.weight", "again in"]),
+    ("a link to nothing: config.json", "llama2", link("config.json"), ["config.json", "can't be opened"]),
+    ("a link to nothing: the tokenizer", "llama2", link("tokenizer.json"), ["tokenizer.json", "can't be opened"]),
+    ("a link to nothing: the weights", "llama2", link(ONE), [ONE, "can't be opened"]),
+    ("a link to nothing: a part", "llama2_bf16", link(PART), [PART, "can't be opened"]),
     # a file
     ("an empty file", "llama2", raw(lambda b: b""), [ONE, "is empty", "download"]),
     ("a file of 5 bytes", "llama2", raw(lambda b: b[:5]), [ONE, "5 bytes"]),

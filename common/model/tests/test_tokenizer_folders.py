@@ -118,11 +118,16 @@ def changed(tokenizer, change):
     return doc
 
 
-def refused(tmp, name, tokenizer, wanted, **config):
+def refused(tmp, name, tokenizer, wanted, linked=None, **config):
+    """linked: a file that is a link to nothing."""
     folder = write_folder(tmp, "refused", tokenizer, **config)
+    if linked:
+        os.symlink("../../blobs/0123", os.path.join(folder, linked))
     p = subprocess.run([SERVELAB, "model", "tokenize", "--model", folder, "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     err = p.stderr.decode()
     check(p.returncode == 2 and err.count("\n") == 1 and all(w in err for w in wanted), name, (p.returncode, err))
+    if linked:
+        os.remove(os.path.join(folder, linked))
 
 
 def wrong_tokenizers(tmp, spm, byte):
@@ -144,6 +149,8 @@ def wrong_tokenizers(tmp, spm, byte):
             ("eos behind a text", byte, lambda d: d["post_processor"]["processors"][1]["single"].reverse(), ["post_processor"]),
             ("a missing byte", spm, lambda d: d["model"]["vocab"].pop("<0x41>"), ["tokenizer.json: tokens", "0x41"])):
         refused(tmp, name, changed(base, change), wanted)
+    for file in ("generation_config.json", "chat_template.jinja"):
+        refused(tmp, "a link to nothing: " + file, byte, [file, "can't be opened"], linked=file)
     refused(tmp, "bos that is no token", spm, ["tokenizer_config.json: bos_token", "'<bos>'"], bos_token="<bos>")
     refused(tmp, "eos after all", spm, ["tokenizer_config.json: add_bos_token", "post-processor"], add_eos_token=True)
     refused(tmp, "no bos after all", spm, ["tokenizer_config.json: add_bos_token", "post-processor"], add_bos_token=False)
