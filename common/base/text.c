@@ -3,13 +3,12 @@
 
 #include "base/utf8.h"
 
-#include "base/utf8.h"
-
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-char *text_clean(char *dst, size_t cap, const char *src, size_t n) {
+static char *clean(char *dst, size_t cap, const char *src, size_t n, bool lines) {
     static const char cut[] = "...";
     size_t len = 0, keep = 0; /* keep: where "..." still fits */
     for (size_t i = 0; i < n;) {
@@ -17,6 +16,9 @@ char *text_clean(char *dst, size_t cap, const char *src, size_t n) {
         size_t used = utf8_char_bytes(src + i, n - i), put = 0;
         if (used > 0 && utf8_is_plain(utf8_decode(src + i, used))) {
             memcpy(out, src + i, put = used);
+        } else if (src[i] == '\n' && lines) {
+            out[0] = '\n';
+            put = used = 1;
         } else if (src[i] == '\n') {
             memcpy(out, "\\n", put = 2);
             used = 1;
@@ -40,6 +42,14 @@ char *text_clean(char *dst, size_t cap, const char *src, size_t n) {
     }
     if (cap > 0) dst[len] = '\0';
     return dst;
+}
+
+char *text_clean(char *dst, size_t cap, const char *src, size_t n) {
+    return clean(dst, cap, src, n, false);
+}
+
+char *text_clean_lines(char *dst, size_t cap, const char *src, size_t n) {
+    return clean(dst, cap, src, n, true);
 }
 
 char *text_first_line(char *dst, size_t cap, const char *src, size_t n) {

@@ -11,6 +11,9 @@
  * that is too long is cut at a whole character and marked with "...". Returns dst. */
 char *text_clean(char *dst, size_t cap, const char *src, size_t n);
 
+/* The same for text of several lines: newlines stay. */
+char *text_clean_lines(char *dst, size_t cap, const char *src, size_t n);
+
 /* The first line of src[0..n) that isn't empty, cleaned into dst. Returns dst. */
 char *text_first_line(char *dst, size_t cap, const char *src, size_t n);
 

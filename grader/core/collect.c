@@ -1,6 +1,6 @@
-/* collect.c: see collect.h. Every file is opened relative to a descriptor of the folder, with
- * O_NOFOLLOW, so that no link leads out of the submission, and with O_NONBLOCK, so that a FIFO
- * can't block the grader. */
+/* collect.c: see collect.h; workplace.c has the work folder. Every file is opened relative to a
+ * descriptor of the folder, with O_NOFOLLOW, so that no link leads out of the submission, and with
+ * O_NONBLOCK, so that a FIFO can't block the grader. */
 #include "core/collect.h"
 
 #include "base/text.h"
@@ -8,122 +8,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
     MAX_CODE_BYTES = 256 * 1024,      /* the longest lab file of the reference has 12 kB */
     MAX_DATA_BYTES = 4 * 1024 * 1024, /* a record of 256 tokens has about 40 kB */
-    MAX_LOG_BYTES = 16 * 1024 * 1024, /* a log of records: 2,000 of 8 kB */
-    NOBODY = 65534
+    MAX_LOG_BYTES = 16 * 1024 * 1024  /* a log of records: 2,000 of 8 kB */
 };
-
-/* ---- the work folder ------------------------------------------------------------------------- */
-
-static int make_folder(const char *root, char *path, size_t cap, const char *name, struct err *e) {
-    if (snprintf(path, cap, "%s/%s", root, name) >= (int)cap)
-        return err_set(e, "the path of the temporary folder is too long; set TMPDIR to a shorter");
-    /* independent of the umask: user nobody must be able to enter */
-    if (mkdir(path, 0755) || chmod(path, 0755)) return err_set(e, "%s: %s", path, strerror(errno));
-    return 0;
-}
-
-/* Whether the sandbox's user can write to this folder. Tried as that user: a folder above may be
- * closed, a link may lead through a closed one, and a network file system has its own rules. */
-static bool writable_for(const char *folder, bool drop) {
-    int status = -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        bool is_user = !drop || (!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
-                                 !setresuid(NOBODY, NOBODY, NOBODY));
-        _exit(is_user && access(folder, R_OK | W_OK | X_OK) == 0 ? 0 : 1);
-    }
-    if (pid < 0) return false;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status == 0;
-}
-
-/* Makes the work folder below tmp. -1 with *e; then nothing is left behind. */
-static int create_below(struct workplace *w, const char *tmp, bool drop, struct err *e) {
-    snprintf(w->root, sizeof w->root, "%s/servelab-grade-XXXXXX", tmp);
-    if (!mkdtemp(w->root)) {
-        err_set(e, "%s: %s; set TMPDIR to a folder that can be written", w->root, strerror(errno));
-        w->root[0] = '\0';
-        return -1;
-    }
-    int rc = chmod(w->root, 0755) ? err_set(e, "%s: %s", w->root, strerror(errno)) : 0;
-    if (!rc && (make_folder(w->root, w->src, sizeof w->src, "src", e) ||
-                make_folder(w->root, w->given, sizeof w->given, "given", e) ||
-                make_folder(w->root, w->out, sizeof w->out, "out", e)))
-        rc = -1;
-    if (!rc && drop && chown(w->out, NOBODY, NOBODY))
-        rc = err_set(e, "%s: %s", w->out, strerror(errno));
-    if (!rc && !writable_for(w->out, drop))
-        rc =
-            err_set(e,
-                    "the user that submissions run as (%s) can't get to %s; set TMPDIR to a folder "
-                    "that is open to all, as /tmp is",
-                    drop ? "nobody" : "you", tmp);
-    if (rc) {
-        workplace_remove(w);
-        w->root[0] = '\0';
-    }
-    return rc;
-}
-
-int workplace_create(struct workplace *w, bool drop, struct err *e) {
-    const char *const places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
-    /* the path is used in a shell script without quotes */
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
-    struct err why;
-    bool failed =
-        false; /* whether *e holds the error of the first place tried, which is the one asked for */
-    memset(w, 0, sizeof *w);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *tmp = places[i];
-        if (!tmp || tmp[0] != '/' || strlen(tmp) > 150 || tmp[strspn(tmp, plain)]) continue;
-        if (!create_below(w, tmp, drop, &why)) return 0;
-        if (!failed) *e = why;
-        failed = true;
-    }
-    return -1;
-}
-
-/* Removes everything below `dir`. Folders without permissions get them back first. */
-static void remove_below(int dir, int depth) {
-    enum { MAX_DEPTH = 64 };
-    fchmod(dir, 0700);
-    DIR *d = fdopendir(dup(dir));
-    if (!d) return;
-    for (struct dirent *de; (de = readdir(d));) {
-        if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, "..")) continue;
-        if (unlinkat(dir, de->d_name, 0) == 0) continue;
-        int sub = openat(dir, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (sub >= 0) {
-            if (depth < MAX_DEPTH) remove_below(sub, depth + 1);
-            close(sub);
-        }
-        unlinkat(dir, de->d_name, AT_REMOVEDIR);
-    }
-    closedir(d);
-}
-
-void workplace_remove(const struct workplace *w) {
-    if (!w->root[0]) return;
-    int dir = open(w->root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir >= 0) {
-        remove_below(dir, 0);
-        close(dir);
-    }
-    rmdir(w->root);
-}
 
 /* ---- one file -------------------------------------------------------------------------------- */
 

@@ -30,15 +30,20 @@ enum { COLLECT_MAX_FILES = 32 };
 struct workplace {
     char root[256]; /* the work folder */
     char src[272], given[272], out[272];
+    int lock;                                 /* held while the grader lives (workplace.c) */
     struct collected file[COLLECT_MAX_FILES]; /* parallel to lab->files */
 };
 
-/* Makes the work folder. `drop`: untrusted programs run as nobody, who must be able to write to
- * out/. -1 with *e: the grader's fault. */
+/* Makes the work folder, and removes those of this user's graders that were ended before they could
+ * (by SIGKILL, or the power). `drop`: untrusted programs run as nobody, who must be able to write
+ * to out/. -1 with *e: the grader's fault. */
 int workplace_create(struct workplace *w, bool drop, struct err *e);
 
 /* Removes the work folder with everything in it. */
-void workplace_remove(const struct workplace *w);
+void workplace_remove(struct workplace *w);
+
+/* Leaves the work folder for a person; no later grading removes it. */
+void workplace_keep(struct workplace *w);
 
 /* Copies the lab's files from `folder`. -1 with *e: no such folder, or several folders in it hold
  * files of this lab; the caller's input is wrong. */

@@ -17,10 +17,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Signals that interrupt a grading. The handler only sets a flag. The run ends at its next check of
+/* Signals that interrupt a grading: all that end a program and that someone sends, or a limit. The
+ * handler only sets a flag. The run ends at its next check of
  * the flag, its processes are killed, the work folder is removed, and then the signal is raised
  * again with the caller's handler. */
-static const int interruptions[] = {SIGINT, SIGTERM, SIGHUP};
+static const int interruptions[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,   SIGALRM, SIGUSR1,
+                                    SIGUSR2, SIGXCPU, SIGXFSZ, SIGPROF, SIGVTALRM, SIGIO,   SIGPWR};
 enum { N_INTERRUPTIONS = sizeof interruptions / sizeof *interruptions };
 
 static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]);
@@ -46,10 +48,12 @@ int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, str
     v->seed = o->practice ? o->seed : 0;
     int rc = workplace_create(&w, sb.drop, e);
     if (!rc) rc = grade_in(o, &w, &sb, v, usage, e);
-    if (o->keep)
+    if (o->keep) {
         snprintf(o->kept, sizeof o->kept, "%s", w.root);
-    else
+        workplace_keep(&w);
+    } else {
         workplace_remove(&w);
+    }
     if (sandbox_stopped() && o->progress) o->progress(NULL, 0, 0);
     restore_interruptions(before);
     return rc;
@@ -106,11 +110,13 @@ static void describe_machine(char *out, size_t cap) {
              sysconf(_SC_NPROCESSORS_ONLN) == 1 ? "" : "s");
 }
 
-/* Quotes text for a shell. False for control bytes, and for $, which make would expand. */
+/* Quotes text for a shell. False for text that can't be shown as it is, and for $, which make would
+ * expand. */
 static bool shell_quote(char *out, size_t cap, const char *text) {
     size_t n = 0;
-    for (const char *p = text; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '$') return false;
+    char shown[400];
+    if (strcmp(text_clean(shown, sizeof shown, text, strlen(text)), text) != 0) return false;
+    if (strchr(text, '$')) return false;
     if (strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+") ==
         strlen(text))
         return (size_t)snprintf(out, cap, "%s", text) < cap;
@@ -337,6 +343,7 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     list_problems(o->lab, w, v);
     list_warnings(o->lab, w, v);
     keep_chosen(o, all, v);
+    verdict_clean(v);
     all = NULL;
     rc = 0;
 done:

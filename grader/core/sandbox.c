@@ -125,9 +125,30 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Starts a process that ends the group of the calling one, its leader, as soon as that has ended.
+ * The leader is ended with the grader (PR_SET_PDEATHSIG), but the compilers that it started are
+ * not. Bubblewrap's process name space does this by itself. */
+static void guard_group(void) {
+    pid_t leader = getpid();
+    sigset_t all;
+    pid_t pid = fork();
+    if (pid < 0) _exit(EXIT_NOT_STARTED);
+    if (pid > 0) return;
+    setsid();
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    if (close_range(0, ~0U, 0))
+        for (int fd = 0; fd < 4096; fd++) close(fd);
+    prctl(PR_SET_PDEATHSIG, SIGUSR1);
+    while (getppid() == leader) sigwaitinfo(&all, NULL);
+    kill(-leader, SIGKILL);
+    _exit(0);
+}
+
 static void start_child(const struct sandbox *sb, const struct sandbox_job *job,
                         const struct args *a, int output, rlim_t processes) {
     setsid();
+    if (sb->mode == SANDBOX_RLIMITS) guard_group(); /* before the change of user: out of reach */
     reset_signals();
     set_descriptors(output, job->channel_fd);
     if (sb->drop) become_nobody();

@@ -3,6 +3,8 @@
 
 #include "core/lab.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +66,36 @@ int verdict_exit_status(const struct grade_verdict *v) {
     if (!t.complete) return 4;
     if (!v->attempted) return 3;
     return t.total > 0 && t.earned == t.total ? 0 : 1;
+}
+
+static void clean_text(char *text, size_t cap) {
+    char raw[1200];
+    size_t n = strnlen(text, cap);
+    INVARIANT(cap <= sizeof raw);
+    memcpy(raw, text, n);
+    text_clean_lines(text, cap, raw, n);
+}
+
+void verdict_clean(struct grade_verdict *v) {
+    clean_text(v->lab, sizeof v->lab);
+    clean_text(v->folder, sizeof v->folder);
+    clean_text(v->sandbox, sizeof v->sandbox);
+    clean_text(v->machine_class, sizeof v->machine_class);
+    clean_text(v->counting, sizeof v->counting);
+    clean_text(v->problem, sizeof v->problem);
+    clean_text(v->warnings, sizeof v->warnings);
+    for (size_t i = 0; i < v->n; i++) {
+        struct check_result *c = &v->checks[i];
+        clean_text(c->message, sizeof c->message);
+        clean_text(c->kind, sizeof c->kind);
+        clean_text(c->input, sizeof c->input);
+        clean_text(c->got, sizeof c->got);
+        clean_text(c->want, sizeof c->want);
+        clean_text(c->printed, sizeof c->printed);
+        clean_text(c->rerun, sizeof c->rerun);
+        clean_text(c->hint, sizeof c->hint);
+        clean_text(c->note, sizeof c->note);
+    }
 }
 
 void verdict_release(struct grade_verdict *v) {

@@ -3,7 +3,7 @@
  *
  * Four outcomes. `lost` and `not_run` earn nothing and stay in the total. A `grader_fault` is the
  * grader's own failure: its points leave the total, and the verdict is incomplete. Points are
- * integers. All texts are cleaned (base/text.h). With an instructor's seed they show the kind of
+ * integers. All texts are cleaned (verdict_clean). With an instructor's seed they show the kind of
  * case and nothing else of it.
  */
 #ifndef SERVELAB_GRADER_CORE_VERDICT_H
@@ -79,6 +79,11 @@ struct totals verdict_dimension_totals(const struct grade_verdict *v, enum dimen
 /* 0 full marks, 1 points lost, 3 not attempted, 4 grader fault. A verdict without checks is a
  * grader fault: nothing was examined. */
 int verdict_exit_status(const struct grade_verdict *v);
+
+/* The one cleaner of all that a verdict shows (base/text.h): whatever a submission, its path or its
+ * compiler put into a text, it is then valid UTF-8 without control or bidirectional characters. A
+ * renderer shows only verdicts that went through here. */
+void verdict_clean(struct grade_verdict *v);
 
 void verdict_release(struct grade_verdict *v);
 

@@ -418,7 +418,9 @@ def test_an_interrupted_grading_leaves_nothing():
     # each function costs two seconds of CPU time, so the states that are waited for last until the signal
     folder = submission("interrupted", **{f.replace(".", "_"): endless(f) for f in CODE})
     compiling, running = "*", "*/out/run"
-    for sig, state in [(signal.SIGTERM, compiling), (signal.SIGINT, running), (signal.SIGHUP, compiling)]:
+    others = [signal.SIGQUIT, signal.SIGXCPU, signal.SIGPIPE, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXFSZ]
+    for sig, state in [(signal.SIGTERM, compiling), (signal.SIGINT, running), (signal.SIGHUP, compiling),
+                       *((s, compiling) for s in others)]:
         own = tempfile.mkdtemp(dir=WORK)
         os.chmod(own, 0o1777)
         with subprocess.Popen([SERVELAB, "grade", "01", "--", folder], stdin=subprocess.DEVNULL,
@@ -433,6 +435,66 @@ def test_an_interrupted_grading_leaves_nothing():
         assert p.returncode == -sig and not out and not err, (sig, p.returncode, out, err)
         assert not os.listdir(own), os.listdir(own)
         os.rmdir(own)
+
+
+def killed_grader(folder, own, *flags):
+    """A grader ended by SIGKILL while it compiles: its work folder is left."""
+    with subprocess.Popen([SERVELAB, "grade", "01", *flags, "--", folder], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": own}) as p:
+        while not glob.glob(os.path.join(own, "*/out/started")) and not glob.glob(os.path.join(own, "*/out/*.i")):
+            assert p.poll() is None
+            time.sleep(0.01)
+        p.kill()
+
+
+def test_what_a_killed_grader_left_is_swept_at_the_next_start():
+    own = tempfile.mkdtemp(dir=WORK)
+    os.chmod(own, 0o1777)
+    outside = os.path.join(TMP, "outside")
+    os.mkdir(outside)
+    write = os.path.join(outside, "lock")
+    open(write, "w").close()
+    killed_grader(submission("killed"), own)
+    stale = os.listdir(own)
+    assert len(stale) == 1, stale
+    # what a sweep must leave alone: links, kept folders, folders without a lock, the folder of a grader that runs
+    os.symlink(outside, os.path.join(own, "servelab-grade-linked"))
+    os.makedirs(os.path.join(own, "servelab-grade-nolock", "src"))
+    os.mkdir(os.path.join(own, "servelab-grade-other-name"))
+    left = {"servelab-grade-linked", "servelab-grade-nolock", "servelab-grade-other-name"}
+    kept = run("01", "--keep", "--check", "slo.strict", "--", REFERENCE, env={"TMPDIR": own}).stderr.decode().split("/")[-1].strip()
+    assert set(os.listdir(own)) == left | {kept}, (os.listdir(own), kept)
+    loop = submission("sweep_runs", percentile_c=endless("percentile.c"))
+    with subprocess.Popen([SERVELAB, "grade", "01", "--", loop], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          env={**os.environ, "TMPDIR": own}) as p:
+        while len(os.listdir(own)) == len(left) + 1:
+            assert p.poll() is None
+            time.sleep(0.01)
+        assert grade(REFERENCE, "--check", "slo.strict", env={"TMPDIR": own})["exit_status"] == 0
+        p.communicate(timeout=200)
+        assert p.returncode == 1, p.returncode
+    assert set(os.listdir(own)) == left | {kept} and os.path.exists(write), os.listdir(own)
+    shutil.rmtree(own)
+
+
+def test_bytes_that_change_what_a_reader_sees():
+    # C1's other escape, the right-to-left override, a byte that is no UTF-8: in the folder's name and in what is printed
+    odd = b"odd\xc2\x9b31m\xe2\x80\xae\xff"
+    folder = os.path.join(TMP.encode(), odd)
+    text = wrong_percentile().replace("    struct percentile p = {.n", '    printf("\\xc2\\x9b\\xe2\\x80\\xae\\xff");\n    struct percentile p = {.n', 1)
+    os.rename(submission("plain", percentile_c=on_top(text, "#include <stdio.h>\n")).encode(), folder)
+    for args in [(), ("--json",), ("--format", "text"), ("--check", "nothing", "--json")]:
+        p = run("01", *args, *(() if "--check" in args else ("--check", "slo.percentile_rank")), "--", folder)
+        for shown in (p.stdout.decode("utf-8"), p.stderr.decode("utf-8")):  # strict: invalid UTF-8 fails here
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown), (args, shown)
+        if "--json" in args:
+            json.loads(p.stdout.decode("utf-8"))
+    for args in [("01", "--", folder + b"/none"), ("01", "--json", "--", folder + b"/none"), ("01", "--format", b"text=" + folder + b"/no/x"),
+                 ("01", "--check", odd), ("01", "--format", odd), (odd,), ("01", "--seed-file", folder + b"/none", "--", folder)]:
+        p = run(*args)
+        assert p.returncode in (2, 4), (args, p.returncode)
+        shown = (p.stdout + p.stderr).decode("utf-8")
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown), (args, shown)
 
 
 def test_a_temporary_folder_that_nobody_can_reach():

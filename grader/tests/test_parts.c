@@ -122,6 +122,18 @@ START_TEST(escaping) {
 }
 END_TEST
 
+START_TEST(a_verdict_has_one_cleaner) {
+    struct check_result c = {
+        .message = "cut \xe2\x82", .rerun = "DIR=\xe2\x80\xae", .input = "a\nb\xc2\x9b"};
+    struct grade_verdict v = {.checks = &c, .n = 1, .problem = "one\ntwo\xff"};
+    verdict_clean(&v);
+    ck_assert_str_eq(c.message, "cut \\xe2\\x82");
+    ck_assert_str_eq(c.rerun, "DIR=\\xe2\\x80\\xae");
+    ck_assert_str_eq(c.input, "a\nb\\xc2\\x9b"); /* lines stay lines */
+    ck_assert_str_eq(v.problem, "one\ntwo\\xff");
+}
+END_TEST
+
 START_TEST(long_texts_are_cut_at_a_character) {
     char buf[12];
     ck_assert_str_eq(text_clean(buf, sizeof buf, "0123456789a", 11), "0123456789a");
@@ -286,6 +298,7 @@ int main(void) {
     tcase_add_test(tc, every_check_has_its_words);
     tcase_add_test(tc, choosing_checks);
     tcase_add_test(tc, escaping);
+    tcase_add_test(tc, a_verdict_has_one_cleaner);
     tcase_add_test(tc, long_texts_are_cut_at_a_character);
     tcase_add_test(tc, first_line_and_numbers);
     tcase_add_test(tc, includes);

@@ -217,6 +217,35 @@ START_TEST(fork_bomb) {
 }
 END_TEST
 
+/* As a compiling script does: the shell waits for programs that it started. SIGKILL lets the grader
+ * do nothing about them. */
+START_TEST(nothing_outlives_a_killed_grader) {
+    struct sandbox sb;
+    int ready[2];
+    char byte;
+    mode(&sb, _i);
+    ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+    pid_t grader = fork();
+    if (grader == 0) {
+        const char *argv[4];
+        struct sandbox_run run;
+        struct err e;
+        struct sandbox_job job =
+            script_job(argv, with_nap("sleep NAP & sleep NAP & echo >&3; wait"));
+        job.channel_fd = ready[1];
+        if (sandbox_start(&sb, &job, &run, &e)) _exit(1);
+        for (;;) pause();
+    }
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    kill(grader, SIGKILL);
+    waitpid(grader, NULL, 0);
+    int64_t until_ns = clock_monotonic_ns() + 60 * NS_PER_S;
+    while (alive()) ck_assert_msg(clock_monotonic_ns() < until_ns, "a program outlived its grader");
+    close(ready[0]);
+}
+END_TEST
+
 START_TEST(own_children_are_spared) {
     struct sandbox sb;
     mode(&sb, _i);
@@ -399,6 +428,7 @@ int main(void) {
     tcase_add_loop_test(processes, wall_clock_and_cpu, first, 2);
     tcase_add_test(processes, an_answer_moves_the_deadline_up_to_the_longest);
     tcase_add_loop_test(processes, nothing_outlives_a_run, first, 2);
+    tcase_add_loop_test(processes, nothing_outlives_a_killed_grader, first, 2);
     tcase_add_loop_test(processes, fork_bomb, first, 2);
     suite_add_tcase(suite, processes);
     TCase *resources = tcase_create("resources");
