@@ -24,7 +24,7 @@ struct options {
     struct grade_options g; /* from the flags */
 };
 
-static const char *const SANDBOXES[] = {"auto", "rlimits", NULL};
+static const char *const SANDBOXES[] = {"auto", "rlimits", "required", NULL};
 static const char *const OWNS[] = {"none", "all", NULL};
 static const char *const DEVICES[] = {"simt", "cuda", NULL};
 
@@ -47,8 +47,10 @@ static const struct option_flag flags[] = {
                   "simt (default): the counted run, on the CPU. cuda: lab 03 on a GPU: right or "
                   "wrong, speed beside the reference's; a table, no points. Needs a driver and "
                   "nvcc; exit status 1 also when a kernel isn't written"),
-    OPTION_CHOICE(T, sandbox, "sandbox", "MODE", SANDBOXES,
-                  "auto (default): bubblewrap where it works; or rlimits"),
+    OPTION_CHOICE(
+        T, sandbox, "sandbox", "MODE", SANDBOXES,
+        "auto (default): bubblewrap where it works, else rlimits; required: bubblewrap or "
+        "nothing (exit status 4); rlimits: limits alone, which hide no files"),
     OPTION_CHOICE(T, own, "own", "LABS", OWNS,
                   "lab 04: none (default): on the reference's labs 01 and 02; all: on those in the "
                   "folders beside DIR"),
@@ -193,6 +195,7 @@ static int run(int argc, char **argv) {
     o.g = (struct grade_options){.check = o.check,
                                  .hints = (int)o.hint,
                                  .force_rlimits = o.sandbox == 1,
+                                 .require_bwrap = o.sandbox == 2,
                                  .cuda = o.device == 1,
                                  .keep = o.keep,
                                  .lab = lab_find(words.args[0])};

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -31,15 +32,22 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
                     struct grade_verdict *v, bool *usage, struct err *e);
 static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS]);
 
+static int raise_stack_limit(struct err *e);
+
 int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, struct err *e) {
     struct sigaction before[N_INTERRUPTIONS];
     struct sandbox sb;
     struct workplace w;
     memset(v, 0, sizeof *v);
     *usage = false;
-    if (verdict_check_rubric(o->lab->checks, o->lab->n_checks, e)) return -1;
+    if (verdict_check_rubric(o->lab->checks, o->lab->n_checks, e) || raise_stack_limit(e))
+        return -1;
     catch_interruptions(before);
     sandbox_probe(&sb, o->force_rlimits);
+    if (o->require_bwrap && sb.mode != SANDBOX_BWRAP) {
+        restore_interruptions(before);
+        return err_set(e, "--sandbox required: nothing was run, there is only this: %s", sb.text);
+    }
     snprintf(v->lab, sizeof v->lab, "%s", o->lab->name);
     text_clean(v->folder, sizeof v->folder, o->folder, strlen(o->folder));
     snprintf(v->sandbox, sizeof v->sandbox, "%s", sb.text);
@@ -57,6 +65,18 @@ int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, str
     if (sandbox_stopped() && o->progress) o->progress(NULL, 0, 0);
     restore_interruptions(before);
     return rc;
+}
+
+/* Compilers and submissions inherit the limit of the shell; a small one must not cost points. */
+static int raise_stack_limit(struct err *e) {
+    enum { STACK_KB = 8192 };
+    struct rlimit r;
+    if (getrlimit(RLIMIT_STACK, &r) || r.rlim_cur >= (rlim_t)STACK_KB * 1024) return 0;
+    r.rlim_cur = (rlim_t)STACK_KB * 1024;
+    if (r.rlim_max < r.rlim_cur) r.rlim_max = r.rlim_cur;
+    if (!setrlimit(RLIMIT_STACK, &r)) return 0;
+    return err_set(e, "the shell's limit on the stack (ulimit -Hs) is below %d kB; raise it",
+                   STACK_KB);
 }
 
 /* ---- which checks ---------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ struct grade_options {
     int card_status; /* out */
     bool keep;       /* leave the work folder; its path is in `kept` */
     bool force_rlimits;
+    bool require_bwrap; /* where bubblewrap doesn't work nothing is run: the grader's fault */
     bool trust_objects; /* for tests only, no flag sets it: skips the examination of objects */
     const char *home;   /* NULL: found by build_find_home */
     bool own;           /* lab is lab_with_own: for the printed command */

@@ -4,10 +4,14 @@
 
 #include "base/text.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
+
+/* A process has 512 MB for all of its files; a program with more can't be started at all. */
+enum { MAX_STATIC_BYTES = 32 << 20 };
 
 /* ---- which functions of the C library a submission may use ----------------------------------- */
 
@@ -170,15 +174,34 @@ static int check_section(const char *file, const Elf64_Shdr *sh, const char *nam
                    text_clean(shown, sizeof shown, name, strlen(name)));
 }
 
+/* Common symbols get their room from the linker. */
+static int add_common(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx) {
+    (void)f, (void)name;
+    uint64_t *bytes = ctx;
+    if (sym->st_shndx == SHN_COMMON)
+        *bytes = sym->st_size < UINT64_MAX - *bytes ? *bytes + sym->st_size : UINT64_MAX;
+    return 0;
+}
+
 static int check_sections(const char *file, const struct elf *f, struct err *e) {
     Elf64_Shdr names, sh;
+    uint64_t bytes = 0;
     if (!elf_section(f, f->eh.e_shstrndx, &names)) return err_set(e, "%s: broken object", file);
     for (unsigned i = 0; i < f->eh.e_shnum; i++) {
         const char *name = elf_section(f, i, &sh) ? elf_name(f, &names, sh.sh_name) : NULL;
         if (!name) return err_set(e, "%s: broken object", file);
         if (check_section(file, &sh, name, e)) return -1;
+        if (!(sh.sh_flags & SHF_ALLOC)) continue;
+        uint64_t room = sh.sh_size < MAX_STATIC_BYTES ? sh.sh_size + sh.sh_addralign : sh.sh_size;
+        bytes = room < UINT64_MAX - bytes ? bytes + room : UINT64_MAX;
     }
-    return 0;
+    if (elf_each_symbol(f, add_common, &bytes) < 0) return err_set(e, "%s: broken object", file);
+    if (bytes <= MAX_STATIC_BYTES) return 0;
+    return err_set(
+        e,
+        "%s has %llu MB of static and thread-local data, more than the %d MB that a file "
+        "may have; allocate what a call needs",
+        file, (unsigned long long)(bytes >> 20), MAX_STATIC_BYTES >> 20);
 }
 
 struct symbol_check {
@@ -204,10 +227,22 @@ static int check_definition(const struct symbol_check *c, const char *name, cons
     return 0;
 }
 
+/* A name as C writes it, with the compiler's dots ("f.part.0") and letters of any language. */
+static bool plain_name(const char *name) {
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && !strchr("_.$", *name) &&
+            !((unsigned char)*name & 0x80))
+            return false;
+    return true;
+}
+
 static int check_symbol(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx) {
     const struct symbol_check *c = ctx;
     char shown[80];
     text_clean(shown, sizeof shown, name, strlen(name));
+    if (ELF64_ST_TYPE(sym->st_info) != STT_FILE && !plain_name(name))
+        return err_set(c->e, "%s: the symbol %s is no identifier; take the asm label out", c->file,
+                       shown);
     if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
         return err_set(c->e, "%s: %s is chosen at load time (ifunc); write a plain function",
                        c->file, shown);

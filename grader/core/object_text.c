@@ -52,13 +52,57 @@ int object_check_includes(const char *file, const char *deps, size_t n, const ch
 
 /* ---- preprocessed text ----------------------------------------------------------------------- */
 
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+/* Whether an assembler name, `asm("text" "text")`, is an identifier; p is behind the keyword. An
+ * empty one, or assembly with operands, is the assembly check's. */
+static bool plain_label(const char *p, const char *end) {
+    bool first = true;
+    while (p < end && isspace((unsigned char)*p)) p++;
+    if (p == end || *p++ != '(') return true;
+    for (;; p++) {
+        while (p < end && isspace((unsigned char)*p)) p++;
+        if (p == end || *p != '"') return p < end && *p == ')';
+        for (p++; p < end && *p != '"'; p++, first = false)
+            if (!is_word(*p) || (first && isdigit((unsigned char)*p))) return false;
+        if (p == end) return false;
+    }
+}
+
+/* Every name that the submission gives to the assembler. Text in quotes is no keyword. */
+static int check_labels(const char *file, const char *text, size_t n, struct err *e) {
+    static const char *const keywords[] = {"asm", "__asm", "__asm__"};
+    const char *end = text + n;
+    for (const char *p = text; p < end; p++) {
+        if (*p == '"' || *p == '\'') {
+            char quote = *p;
+            for (p++; p < end && *p != quote && *p != '\n'; p++) p += *p == '\\';
+            continue;
+        }
+        if (!is_word(*p)) continue;
+        const char *word = p;
+        while (p < end && is_word(*p)) p++;
+        for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+            if (strlen(keywords[i]) == (size_t)(p - word) &&
+                !memcmp(keywords[i], word, (size_t)(p - word)) && !plain_label(p, end))
+                return err_set(e,
+                               "%s holds inline assembly, or a symbol's name that is no "
+                               "identifier (%s); plain C only, please",
+                               file, keywords[i]);
+        p--;
+    }
+    return 0;
+}
+
 int object_check_tokens(const char *file, const char *text, size_t n, struct err *e) {
     static const char *const off[] = {"no_sanitize", "no_address_safety_analysis",
                                       "disable_sanitizer_instrumentation"};
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)
         if (memmem(text, n, off[i], strlen(off[i])))
             return err_set(e, "%s turns the memory checks off (%s); take that out", file, off[i]);
-    return 0;
+    return check_labels(file, text, n, e);
 }
 
 /* ---- assembly -------------------------------------------------------------------------------- */
@@ -145,7 +189,30 @@ static bool plain_section(const char *p, const char *end) {
     return n > 0;
 }
 
-static int check_line(const char *file, const char *p, const char *end, struct err *e) {
+/* Directives that write bytes. In a section of code they would be instructions. */
+static bool writes_data(const char *word, size_t n) {
+    static const char *const data[] = {
+        ".string", ".ascii", ".zero",  ".byte", ".value", ".2byte", ".long",    ".4byte",  ".quad",
+        ".8byte",  ".octa",  ".hword", ".word", ".xword", ".dword", ".uleb128", ".sleb128"};
+    for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+        if (strlen(data[i]) == n && !memcmp(data[i], word, n)) return true;
+    return false;
+}
+
+/* Follows which section the assembler is in: whether it holds code. */
+static void follow_section(const char *word, size_t n, const char *end, bool *code) {
+    if (n == 5 && (!memcmp(word, ".data", 5) || !memcmp(word, ".text", 5))) *code = word[1] == 't';
+    if (n == 4 && !memcmp(word, ".bss", 4)) *code = false;
+    if (n != 8 || memcmp(word, ".section", 8) != 0) return;
+    const char *name = word + n, *flags = memchr(word, ',', (size_t)(end - word));
+    while (name < end && isspace((unsigned char)*name)) name++;
+    *code = end - name >= 5 && !memcmp(name, ".text", 5);
+    const char *open = flags ? memchr(flags, '"', (size_t)(end - flags)) : NULL;
+    const char *shut = open ? memchr(open + 1, '"', (size_t)(end - open - 1)) : NULL;
+    if (shut && memchr(open, 'x', (size_t)(shut - open))) *code = true;
+}
+
+static int check_line(const char *file, const char *p, const char *end, bool *code, struct err *e) {
     char shown[60];
     if (end - p >= 4 && !memcmp(p, "#APP", 4))
         return err_set(e, "%s holds inline assembly; plain C only, please", file);
@@ -164,6 +231,8 @@ static int check_line(const char *file, const char *p, const char *end, struct e
     bool directive = word[0] == '.' && !label;
     bool fine = directive ? known_directive(word, n) : !enters_kernel(word, n);
     if (fine && directive && n == 8 && !memcmp(word, ".section", 8)) fine = plain_section(p, end);
+    if (directive) follow_section(word, n, end, code);
+    if (fine && directive && *code && writes_data(word, n)) fine = false;
     if (fine && !quoted && memchr(start, ';', (size_t)(end - start))) fine = false;
     if (fine) return 0;
     text_clean(shown, sizeof shown, start, (size_t)(end - start));
@@ -174,10 +243,11 @@ static int check_line(const char *file, const char *p, const char *end, struct e
 
 int object_check_assembly(const char *file, const char *text, size_t n, struct err *e) {
     const char *end = text + n;
+    bool code = true;
     for (const char *p = text; p < end;) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
         if (!stop) stop = end;
-        if (check_line(file, p, stop, e)) return -1;
+        if (check_line(file, p, stop, &code, e)) return -1;
         p = stop + 1;
     }
     return 0;

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -130,17 +131,15 @@ static void reset_signals(void) {
  * not. Bubblewrap's process name space does this by itself. */
 static void guard_group(void) {
     pid_t leader = getpid();
-    sigset_t all;
     pid_t pid = fork();
     if (pid < 0) _exit(EXIT_NOT_STARTED);
     if (pid > 0) return;
     setsid();
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
     if (close_range(0, ~0U, 0))
         for (int fd = 0; fd < 4096; fd++) close(fd);
-    prctl(PR_SET_PDEATHSIG, SIGUSR1);
-    while (getppid() == leader) sigwaitinfo(&all, NULL);
+    /* no signal from the leader: it may not signal root when it has become nobody */
+    struct pollfd end = {(int)syscall(SYS_pidfd_open, leader, 0), POLLIN, 0};
+    while (getppid() == leader) poll(&end, end.fd >= 0, 100);
     kill(-leader, SIGKILL);
     _exit(0);
 }
@@ -330,12 +329,14 @@ static bool bwrap_installed(void) {
 
 static const char *mode_text(bool works, bool force_rlimits) {
     if (works) return "bubblewrap";
-    if (force_rlimits) return "resource limits and process-group kill (asked for)";
-    return bwrap_installed()
-               ? "resource limits and process-group kill (bubblewrap is installed but may not make "
-                 "name spaces here, as in many containers; `bwrap --ro-bind / / true` says why)"
-               : "resource limits and process-group kill (bubblewrap isn't installed; `make deps` "
-                 "names the package)";
+#define LIMITS                                                                                     \
+    "resource limits and process-group kill, which hide neither your files nor the network "
+    if (force_rlimits) return LIMITS "(asked for)";
+    return bwrap_installed() ? LIMITS
+               "(bubblewrap is installed but may not make name spaces here, as in many "
+               "containers; `bwrap --ro-bind / / true` says why)"
+                             : LIMITS "(bubblewrap isn't installed; `make deps` names the package)";
+#undef LIMITS
 }
 
 void sandbox_probe(struct sandbox *sb, bool force_rlimits) {

@@ -26,7 +26,7 @@ enum sandbox_mode { SANDBOX_BWRAP, SANDBOX_RLIMITS };
 struct sandbox {
     enum sandbox_mode mode;
     bool drop;      /* the grader is root: the program becomes nobody */
-    char text[200]; /* for the verdict: "bubblewrap 0.8.0", or what is used instead and why */
+    char text[280]; /* for the verdict: "bubblewrap 0.8.0", or what is used instead and why */
 };
 
 /* Finds out which mode works on this machine. `force_rlimits`: for tests and --sandbox rlimits.

@@ -55,7 +55,7 @@ struct grade_verdict {
     char folder[400]; /* the submission, as named on the command line */
     bool practice;    /* the seed is shown */
     uint64_t seed;
-    char sandbox[200]; /* "bubblewrap", or what is used instead and why */
+    char sandbox[280]; /* "bubblewrap", or what is used instead and why */
     char machine_class[160];
     char counting[200];  /* of lab 03: who counts; "" elsewhere */
     char problem[600];   /* refused files, one a line: "intervals.c:12: ..." */

@@ -6,6 +6,7 @@ code that doesn't compile, broken data. Only the standard library. Prints TAP.""
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -173,6 +174,28 @@ def test_compiler_bombs():
     bomb = "#define A0 1+1+1+1+1+1+1+1\n" + "".join(
         f"#define A{i} A{i-1}+A{i-1}+A{i-1}+A{i-1}+A{i-1}+A{i-1}+A{i-1}+A{i-1}\n" for i in range(1, 12))
     refused_file(write((bomb + "int x = A11;\n").encode()), "gave up")
+
+
+def test_more_static_data_than_a_process_may_have():
+    more = "static %s big[%s];\nchar *percentile_big(long i);\nchar *percentile_big(long i) { return &big[i]; }\n"
+    for i, (kind, size) in enumerate([("char", "600u << 20"), ("_Thread_local char", "600u << 20"), ("char", "3ul << 30")]):
+        v = grade(submission(f"static{i}", percentile_c=reference("percentile.c") + more % (kind, size)), "--check", QUICK)
+        assert "percentile.c has " in v["problem"] and "static and thread-local data" in v["problem"], (kind, v["problem"])
+        assert v["exit_status"] == 1 and v["complete"], v
+        assert check(v, "intervals.rounding")["outcome"] == "earned", v
+
+
+def test_data_files_up_to_the_bound():
+    for file in ("record.json", "objective.json"):
+        v = grade(submission("blanks " + file, **{file.replace(".", "_"): reference(file) + " " * 1200000}), "--check", "evidence")
+        assert v["exit_status"] == 0, (file, v["problem"], [c["message"] for c in v["checks"] if "message" in c])
+
+
+def test_a_small_stack_limit_costs_no_points():
+    def small(hard):
+        return lambda: resource.setrlimit(resource.RLIMIT_STACK, (65536, hard))
+    p = run("01", "--check", QUICK + ",safety", "--", REFERENCE, preexec_fn=small(resource.RLIM_INFINITY))
+    assert p.returncode == 0, (p.returncode, p.stdout, p.stderr)
 
 
 def test_warnings_by_the_thousand():

@@ -224,14 +224,15 @@ START_TEST(nothing_outlives_a_killed_grader) {
     int ready[2];
     char byte;
     mode(&sb, _i);
+    const char *script = with_nap(
+        "sleep NAP & sleep NAP & echo >&3; wait"); /* before the fork: nap() is this process's */
     ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
     pid_t grader = fork();
     if (grader == 0) {
         const char *argv[4];
         struct sandbox_run run;
         struct err e;
-        struct sandbox_job job =
-            script_job(argv, with_nap("sleep NAP & sleep NAP & echo >&3; wait"));
+        struct sandbox_job job = script_job(argv, script);
         job.channel_fd = ready[1];
         if (sandbox_start(&sb, &job, &run, &e)) _exit(1);
         for (;;) pause();

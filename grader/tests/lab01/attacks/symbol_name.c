@@ -1,5 +1,5 @@
 /* Assembly smuggled in through the name of a symbol.
- * examined: refused; says: plain C doesn't
+ * examined: refused; says: no identifier
  * trusted: nothing
  */
 #include "objective/percentile.h"
