@@ -214,6 +214,7 @@ static void no_answer(struct session *s, const struct hidden_case *h, enum chann
     if (s->def->kind == CHECK_READ_ONLY && s->run.end == SANDBOX_SIGNAL)
         describe_null(s, k, end, sizeof end);
     s->r->endless = a != CHANNEL_GARBAGE && s->run.end == SANDBOX_TIMEOUT;
+    s->r->waited = s->r->endless && s->run.waited;
     if (a == CHANNEL_GARBAGE) {
         check_lose(s->r, "something else than an answer came through the answer channel");
     } else {
@@ -376,14 +377,16 @@ static int count_loops(const struct grading *g, const struct check_def *def, con
         bool same = def->dimension == DIM_SAFETY
                         ? !def->file || (other->file && !strcmp(other->file, def->file))
                         : !strcmp(other->section, def->section);
-        if (same && seen++ == 0) *shown = other->id;
+        if (same && seen == 0) *shown = other->id;
+        if (same) seen += g->results[i].waited ? 2 : 1;
     }
     return seen;
 }
 
 /* An endless loop costs one second of CPU time a check, ten under the sanitizers, and each gives
- * the same message. After two, the function's other checks are not run. Other functions of the file
- * are still asked, so that one broken function takes no points of working ones. */
+ * the same message. After two, or one that waited 20 s, the function's other checks are not run.
+ * Other functions of the file are still asked, so that one broken function takes no points of
+ * working ones. */
 static bool waits_for_loop(const struct grading *g, const struct check_def *def,
                            struct check_result *r) {
     const char *shown = NULL;

@@ -246,7 +246,10 @@ int sandbox_pump(struct sandbox_run *run) {
     if (run->end) return run->end;
     if (stopped_by) return run->end = SANDBOX_STOPPED;
     take_output(run);
-    if (!run->end && clock_monotonic_ns() > run->deadline_ns) run->end = SANDBOX_TIMEOUT;
+    if (!run->end && clock_monotonic_ns() > run->deadline_ns) {
+        run->end = SANDBOX_TIMEOUT;
+        run->waited = true;
+    }
     return run->end;
 }
 

@@ -80,6 +80,7 @@ struct sandbox_run {
     char *output; /* owned; output_len bytes, not terminated */
     size_t output_len, output_cap, output_seen;
     bool bwrap;
+    bool waited; /* with SANDBOX_TIMEOUT: by the wall clock, its CPU time was not used up */
 };
 
 /* Starts the program. -1 with *e when that failed. */

@@ -117,6 +117,11 @@ void session_describe_end(const struct session *s, char *out, size_t cap) {
     char finding[200];
     if (s->def->kind == CHECK_SURVIVES && describe_finding(s, finding, sizeof finding))
         snprintf(out, cap, "the memory checks found: %s", finding);
+    else if (run->end == SANDBOX_TIMEOUT && run->waited)
+        snprintf(out, cap,
+                 "it didn't come to an end within %d s by the clock: does it wait for something, "
+                 "such as a lock?",
+                 WALL_MS / 1000);
     else if (run->end == SANDBOX_TIMEOUT)
         snprintf(out, cap, "it didn't come to an end within %d s: an endless loop?",
                  s->def->kind == CHECK_SURVIVES ? CPU_SANITISED_S : CPU_S);

@@ -35,6 +35,7 @@ struct check_result {
     enum outcome outcome;
     bool todo;           /* not_run because the function still ends in LAB_TODO */
     bool endless;        /* lost because the submission's code ran out of time */
+    bool waited;         /* of those: it waited, and did not compute */
     char message[320];   /* why not earned: one or two sentences */
     char kind[160];      /* the kind of case that failed */
     char input[1200];    /* practice only: the case; one or more lines */

@@ -551,6 +551,16 @@ def test_both_sandboxes_and_an_ordinary_user():
         assert "nobody" not in v["sandbox"]
 
 
+def test_a_required_sandbox_or_none():
+    nowhere = os.path.join(TMP, "no programs")
+    os.mkdir(nowhere)
+    p = run("01", "--sandbox", "required", "--json", "--", REFERENCE, env={"PATH": nowhere})
+    assert p.returncode == 4 and b"points_earned" not in p.stdout, p
+    assert b"nothing was run" in p.stderr and b"hide neither your files nor the network" in p.stderr, p.stderr
+    p = run("01", "--check", "slo.strict", "--sandbox", "rlimits", "--", REFERENCE)
+    assert p.returncode == 0 and b"hide neither your files nor the network" in p.stdout, p
+
+
 def test_two_at_once():
     folder = submission("at once", percentile_c=wrong_percentile())
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -134,6 +134,31 @@ START_TEST(a_verdict_has_one_cleaner) {
 }
 END_TEST
 
+START_TEST(no_bytes_among_the_code) {
+#define ASSEMBLY(text) object_check_assembly("f.c", text, sizeof text - 1, NULL)
+    ck_assert_int_eq(ASSEMBLY("\t.text\n\t.byte 0x0f,0x05\n"), -1);
+    ck_assert_int_eq(ASSEMBLY("\t.section .rodata\n\t.byte 1\n\t.text\n\t.quad 5\n"), -1);
+    ck_assert_int_eq(ASSEMBLY("\t.section .text.unlikely\n\t.long 5\n"), -1);
+    ck_assert_int_eq(ASSEMBLY("\t.section .data.mine,\"awx\"\n\t.long 5\n"), -1);
+    ck_assert_int_eq(ASSEMBLY("\t.section .rodata.str1.1,\"aMS\",@progbits,1\n\t.string \"x\"\n"),
+                     0);
+    ck_assert_int_eq(ASSEMBLY("\t.text\n\tret\n\t.data\n\t.long 5\n\t.bss\n\t.zero 8\n"), 0);
+}
+END_TEST
+
+START_TEST(names_for_the_assembler) {
+#define TOKENS(text) object_check_tokens("f.c", text, sizeof text - 1, NULL)
+    ck_assert_int_eq(TOKENS("int f(void) __asm__ (\"\" \"__isoc99_f\");"), 0);
+    ck_assert_int_eq(TOKENS("const char *s = \"asm(\\\"a+1\\\")\"; char c = '\"';"), 0);
+    ck_assert_int_eq(TOKENS("int f(void) asm(\"f\" \"+1\");"), -1);
+    ck_assert_int_eq(TOKENS("int f(void) __asm(\n \"f\\n ret\");"), -1);
+    ck_assert_int_eq(TOKENS("int f(void) __asm__(u8\"f+1\");"), -1);
+    ck_assert_int_eq(TOKENS("int f(void) __asm__(\"1f\");"), -1);
+    ck_assert_int_eq(TOKENS("int f(void) __asm__(\n# 3 \"x.c\"\n\"f+1\");"),
+                     -1); /* a line mark between */
+}
+END_TEST
+
 START_TEST(long_texts_are_cut_at_a_character) {
     char buf[12];
     ck_assert_str_eq(text_clean(buf, sizeof buf, "0123456789a", 11), "0123456789a");
@@ -297,6 +322,8 @@ int main(void) {
     tcase_add_test(tc, duplicate_ids_are_refused);
     tcase_add_test(tc, every_check_has_its_words);
     tcase_add_test(tc, choosing_checks);
+    tcase_add_test(tc, no_bytes_among_the_code);
+    tcase_add_test(tc, names_for_the_assembler);
     tcase_add_test(tc, escaping);
     tcase_add_test(tc, a_verdict_has_one_cleaner);
     tcase_add_test(tc, long_texts_are_cut_at_a_character);
