@@ -56,14 +56,22 @@ static bool is_word(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
+/* Blanks, and the preprocessor's lines between them. */
+static const char *skip_blank(const char *p, const char *end) {
+    bool line = false; /* inside of such a line */
+    for (; p < end && (line || isspace((unsigned char)*p) || *p == '#'); p++)
+        line = *p != '\n' && (line || *p == '#');
+    return p;
+}
+
 /* Whether an assembler name, `asm("text" "text")`, is an identifier; p is behind the keyword. An
  * empty one, or assembly with operands, is the assembly check's. */
 static bool plain_label(const char *p, const char *end) {
     bool first = true;
-    while (p < end && isspace((unsigned char)*p)) p++;
+    p = skip_blank(p, end);
     if (p == end || *p++ != '(') return true;
     for (;; p++) {
-        while (p < end && isspace((unsigned char)*p)) p++;
+        p = skip_blank(p, end);
         if (p == end || *p != '"') return p < end && *p == ')';
         for (p++; p < end && *p != '"'; p++, first = false)
             if (!is_word(*p) || (first && isdigit((unsigned char)*p))) return false;
@@ -71,16 +79,12 @@ static bool plain_label(const char *p, const char *end) {
     }
 }
 
-/* Every name that the submission gives to the assembler. Text in quotes is no keyword. */
+/* Every name that the submission gives to the assembler. Looks into string literals, too: where one
+ * ends, a raw string could hide. */
 static int check_labels(const char *file, const char *text, size_t n, struct err *e) {
     static const char *const keywords[] = {"asm", "__asm", "__asm__"};
     const char *end = text + n;
     for (const char *p = text; p < end; p++) {
-        if (*p == '"' || *p == '\'') {
-            char quote = *p;
-            for (p++; p < end && *p != quote && *p != '\n'; p++) p += *p == '\\';
-            continue;
-        }
         if (!is_word(*p)) continue;
         const char *word = p;
         while (p < end && is_word(*p)) p++;

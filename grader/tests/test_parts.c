@@ -149,7 +149,9 @@ END_TEST
 START_TEST(names_for_the_assembler) {
 #define TOKENS(text) object_check_tokens("f.c", text, sizeof text - 1, NULL)
     ck_assert_int_eq(TOKENS("int f(void) __asm__ (\"\" \"__isoc99_f\");"), 0);
-    ck_assert_int_eq(TOKENS("const char *s = \"asm(\\\"a+1\\\")\"; char c = '\"';"), 0);
+    ck_assert_int_eq(TOKENS("const char *s = \"asm\"; char c = '\"';"), 0);
+    ck_assert_int_eq(TOKENS("char s[] = R\"(\")\"; int f(void) asm(\"f+1\");"), -1);
+    ck_assert_int_eq(TOKENS("int f(void) asm\n# 3 \"x.c\"\n(\"f+1\");"), -1);
     ck_assert_int_eq(TOKENS("int f(void) asm(\"f\" \"+1\");"), -1);
     ck_assert_int_eq(TOKENS("int f(void) __asm(\n \"f\\n ret\");"), -1);
     ck_assert_int_eq(TOKENS("int f(void) __asm__(u8\"f+1\");"), -1);
