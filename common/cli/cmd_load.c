@@ -60,6 +60,9 @@ static const struct option_flag flags[] = {
                 "\"first\" takes the first"),
     OPTION_INT(T, max_tokens, "max-tokens", "N", 1, 1 << 24, "longest answer (256)"),
     OPTION_FILE(T, record, "record", "FILE", "keep the first record"),
+    OPTION_FILE(T, annotate, "annotate", "FILE",
+                "keep the first record for lab 01: provenance, sources and statement are for you "
+                "to fill in"),
 
     OPTION_HEADING("A WORKLOAD, as in `servelab sim run`: the same seed gives the same arrivals"),
     OPTION_TEXT(T, w.arrivals, "arrivals", "KIND", "poisson, gamma, on-off or closed"),
@@ -261,6 +264,8 @@ static int prepare(struct load *l, const char **input, struct err *e) {
     struct err why;
     if (o->record && target_check(o->record, &why))
         return err_at(e, 0, "--record", "%.200s %s", o->record, why.text);
+    if (o->annotate && target_check(o->annotate, &why))
+        return err_at(e, 0, "--annotate", "%.200s %s", o->annotate, why.text);
     if (!o->model && find_model(l, e)) return -1;
     return o->preset ? fetch_preset(l, e) : 0;
 }
@@ -304,6 +309,21 @@ static int keep(struct load *l, const cJSON *record, bool first, struct err *e) 
     return rc;
 }
 
+/* The record as an exercise, indented for an editor. */
+static int keep_blank(struct load *l, cJSON *record, struct err *e) {
+    load_blank(record);
+    struct err why;
+    char *text = cJSON_Print(record);
+    int rc = 0;
+    if (!text)
+        rc = err_set(e, "no memory for a record");
+    else if (target_write(l->o.annotate, text, strlen(text), &why))
+        rc = err_at(e, 0, "--annotate", "%.200s %s", l->o.annotate, why.text);
+    l->unwritten |= rc != 0;
+    cJSON_free(text);
+    return rc;
+}
+
 static int ask_once(struct load *l, long long number, uint32_t run, struct err *e) {
     struct load_seen seen;
     snprintf(l->request.request_id, sizeof l->request.request_id, "load-%08x-%lld", run, number);
@@ -320,6 +340,7 @@ static int ask_once(struct load *l, long long number, uint32_t run, struct err *
         rc = -1;
     else
         rc = keep(l, record, number == 1, e);
+    if (!rc && number == 1 && l->o.annotate) rc = keep_blank(l, record, e);
     cJSON_Delete(record);
     load_seen_release(&seen);
     return rc;
@@ -347,7 +368,7 @@ static int print_records(struct load *l) {
 
 /* A flag of the other kind of run has no effect, which is a misunderstanding. */
 static int check_kind(const struct option_words *w, bool workload) {
-    static const char *const of_prompts[] = {"max-tokens", "record", NULL};
+    static const char *const of_prompts[] = {"max-tokens", "record", "annotate", NULL};
     static const char *const of_workloads[] = {
         "rate-rps",      "cv",          "on-s",          "off-s",         "clients",
         "think-s",       "duration-s",  "prompt-tokens", "output-tokens", "max-output-tokens",

@@ -19,7 +19,7 @@ enum { CLI_INTERRUPTED = 130 }; /* exit status, as of a shell: 128 + SIGINT */
 enum prompt_form { FORM_AUTO, FORM_IDS, FORM_TEXT };
 
 struct load_flags {
-    const char *url, *model, *prompt, *prompt_file, *tokens_file, *preset, *record, *out;
+    const char *url, *model, *prompt, *prompt_file, *tokens_file, *preset, *record, *annotate, *out;
     const char *objective;
     struct sim_flags w; /* the workload's flags, as `servelab sim run` has them */
     long long max_tokens, requests, timeout_s, seed;

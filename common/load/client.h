@@ -1,9 +1,10 @@
 /* client.h: sends one completion request over libcurl and stamps the client's events of it.
  *
  * The client plays the browser's part in a record: request_submitted, first_byte_received and
- * final_byte_received on clock "browser" (the name of the client's side), source "client", read
- * through CLOCK_MONOTONIC. On one machine both clocks of a record are then the same clock; their
- * times are still never subtracted.
+ * final_byte_received on clock "browser" (the name of the client's side), source "client". Inside
+ * load/ all times are of CLOCK_MONOTONIC. What is written carries times of the client's clock
+ * (load_clock_ns), whose zero isn't the server's: a difference across the two clocks is wrong by
+ * hours, on one machine too.
  *
  * The stamps, and when each is taken:
  *   submitted  immediately before libcurl sends (connecting included, as in a browser)
@@ -36,6 +37,16 @@ enum {
     LOAD_KEPT_S = 3 /* a connection idle for longer isn't used again: common servers close theirs
                        after 5 s, and a request that meets that end is lost */
 };
+
+/* CLOCK_MONOTONIC reads so much less than the client's clock. The same in each process, so that the
+ * records of several clients on one machine stay in order. */
+#define LOAD_CLOCK_AHEAD_NS INT64_C(97531246801357)
+
+/* A time of CLOCK_MONOTONIC, on the client's clock. Every time that leaves load/ goes through it.
+ */
+static inline int64_t load_clock_ns(int64_t monotonic_ns) {
+    return monotonic_ns + LOAD_CLOCK_AHEAD_NS;
+}
 
 struct load_client {
     const char *url; /* "http://127.0.0.1:8080", no slash at its end */
@@ -111,7 +122,7 @@ void load_transfer_sent(struct load_transfer *t);
 void load_transfer_conclude(struct load_transfer *t, int curl_code);
 void load_transfer_free(struct load_transfer *t);
 
-/* The client's half as JSON: {"attempt", "events", "statement"}. */
+/* The client's half as JSON: {"attempt", "events"}. */
 cJSON *load_half(const struct load_request *r, const struct load_seen *seen);
 
 /* The record of the client's half alone: for a server that keeps none. request_submitted carries
@@ -128,6 +139,10 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
  * "chunk_gaps_ns", the times between one and the next. */
 cJSON *load_record(struct load_client *c, const struct load_request *r,
                    const struct load_seen *seen, struct err *e);
+
+/* Turns a record into an exercise: "TODO" for provenance, statement and the source of each event of
+ * lab 01's six. Other events keep their sources. */
+void load_blank(cJSON *record);
 
 /* GET, or POST of `body` when it isn't NULL, to url + path. Returns the HTTP status, or -1 and *e
  * when there was no answer. *reply (may be NULL) gets the answer's JSON; NULL when it isn't JSON.

@@ -50,14 +50,11 @@ cJSON *load_half(const struct load_request *r, const struct load_seen *seen) {
         cJSON *ev = cJSON_CreateObject();
         cJSON_AddStringToObject(ev, "event", event_name(stamps[i].kind));
         cJSON_AddStringToObject(ev, "clock", clock_name(CLOCK_BROWSER));
-        json_add_int(ev, "t_ns", stamps[i].t_ns);
+        json_add_int(ev, "t_ns", load_clock_ns(stamps[i].t_ns));
         cJSON_AddStringToObject(ev, "source", source_name(SRC_CLIENT));
         cJSON_AddStringToObject(ev, "clock_api", "CLOCK_MONOTONIC");
         cJSON_AddItemToArray(events, ev);
     }
-    char statement[240]; /* as much as a record holds */
-    write_statement(statement, sizeof statement, seen);
-    cJSON_AddStringToObject(half, "statement", statement);
     return half;
 }
 
@@ -127,9 +124,9 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
     const cJSON *events = cJSON_GetObjectItemCaseSensitive(half, "events");
     cJSON *own = cJSON_Duplicate(events, true);
     if (own && own->child && r->scheduled_ns > 0)
-        json_add_int(own->child, "scheduled_t_ns", r->scheduled_ns);
+        json_add_int(own->child, "scheduled_t_ns", load_clock_ns(r->scheduled_ns));
     if (own && own->child && seen->ended_ns >= 0)
-        json_add_int(own->child, "ended_t_ns", seen->ended_ns);
+        json_add_int(own->child, "ended_t_ns", load_clock_ns(seen->ended_ns));
     cJSON_ReplaceItemInObjectCaseSensitive(tree, "events", own);
     cJSON *client = cJSON_AddObjectToObject(tree, "client");
     if (seen->answer_ns >= 0)
@@ -147,6 +144,26 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
         cJSON_AddItemToArray(
             gaps, cJSON_CreateNumber((double)(seen->chunk_ns[i] - seen->chunk_ns[i - 1])));
     return tree;
+}
+
+static void set_blank(cJSON *o, const char *key) {
+    cJSON_DeleteItemFromObjectCaseSensitive(o, key);
+    cJSON_AddStringToObject(o, key, "TODO");
+}
+
+void load_blank(cJSON *record) {
+    static const enum event_kind six[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTED,
+                                          EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN,
+                                          EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED};
+    cJSON *ev;
+    cJSON_ArrayForEach(ev, cJSON_GetObjectItemCaseSensitive(record, "events")) {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(ev, "event");
+        int kind = cJSON_IsString(name) ? event_from_name(name->valuestring) : -1;
+        for (size_t i = 0; i < sizeof six / sizeof *six; i++)
+            if (kind == (int)six[i]) set_blank(ev, "source");
+    }
+    set_blank(record, "provenance");
+    set_blank(record, "statement");
 }
 
 static bool settled(const cJSON *record) {

@@ -90,7 +90,8 @@ static void write_joined(struct outbox *o, const struct flight *f) {
     fwrite(reply->bytes, 1, head, o->log);
     if (event)
         fprintf(o->log, ",\"scheduled_t_ns\":%lld,\"ended_t_ns\":%lld",
-                (long long)f->request.scheduled_ns, (long long)f->seen.ended_ns);
+                (long long)load_clock_ns(f->request.scheduled_ns),
+                (long long)load_clock_ns(f->seen.ended_ns));
     fwrite(reply->bytes + head, 1, reply->n - head, o->log);
     fputc('\n', o->log);
     o->counts.joined++;

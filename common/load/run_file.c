@@ -82,10 +82,11 @@ static void add_schedule(cJSON *root, const struct load_results *r) {
     struct load_window w = load_window_of(r);
     cJSON *o = cJSON_AddObjectToObject(root, "schedule");
     cJSON_AddStringToObject(o, "clock_api", "CLOCK_MONOTONIC");
-    add_ns(o, "first_t_ns", r->first_ns);
-    add_ns(o, "last_t_ns", r->n > 0 ? r->rows[r->n - 1].scheduled_ns : -1);
-    add_ns(o, "window_from_t_ns", w.from_ns);
-    add_ns(o, "window_to_t_ns", w.to_ns);
+    json_add_int(o, "ahead_of_monotonic_ns", LOAD_CLOCK_AHEAD_NS);
+    add_ns(o, "first_t_ns", load_clock_ns(r->first_ns));
+    add_ns(o, "last_t_ns", r->n > 0 ? load_clock_ns(r->rows[r->n - 1].scheduled_ns) : -1);
+    add_ns(o, "window_from_t_ns", load_clock_ns(w.from_ns));
+    add_ns(o, "window_to_t_ns", load_clock_ns(w.to_ns));
     add_real(o, "warm_up_s", (double)r->warm_up_ns / 1e9);
     add_real(o, "cool_down_s", (double)r->cool_down_ns / 1e9);
     add_real(o, "duration_s", r->duration_ns > 0 ? (double)r->duration_ns / 1e9 : NAN);

@@ -4,14 +4,15 @@
  *    "paced": null | "llama-2-7b on h100",
  *    "workload": {"arrivals", "requests", "rate_rps", ..., "seed", "prompt_salt",
  *                 "prompts": "token_ids" | "words", "route", "ignore_eos", ...},
- *    "schedule": {"clock_api", "first_t_ns", "last_t_ns", "window_from_t_ns", "window_to_t_ns",
- *                 "warm_up_s", "cool_down_s", "duration_s", "rule"},
+ *    "schedule": {"clock_api", "ahead_of_monotonic_ns", "first_t_ns", "last_t_ns",
+ * "window_from_t_ns", "window_to_t_ns", "warm_up_s", "cool_down_s", "duration_s", "rule"},
  *    "counts": {...}, "lag": {...}, "records": {...},
  *    "client": {"version", "libcurl", "machine", "busy_fraction", ...},
  *    "server": {"url", "model", "keeps_records", "models", "health_before", "health_after"}}
  *
  * The same seed and flags give the same schedule; the scheduled time of each request is in its
- * record, as "scheduled_t_ns" of request_submitted. Times "_t_ns" are of one clock, the client's.
+ * record, as "scheduled_t_ns" of request_submitted. Times "_t_ns" are of one clock, the client's;
+ * "ahead_of_monotonic_ns" is how much more it reads than its machine's CLOCK_MONOTONIC.
  */
 #ifndef SERVELAB_LOAD_RUN_FILE_H
 #define SERVELAB_LOAD_RUN_FILE_H

@@ -34,6 +34,9 @@ static int read_schedule(struct report_run *run, struct stated *s, struct err *e
                      e) ||
         json_get_int(schedule, path, "window_to_t_ns", 0, JSON_MAX_INT, &run->window.to_ns, e))
         return -1;
+    if (cJSON_HasObjectItem(schedule, "ahead_of_monotonic_ns") &&
+        json_get_int(schedule, path, "ahead_of_monotonic_ns", 0, JSON_MAX_INT, &run->ahead_ns, e))
+        return -1;
     if (run->window.from_ns >= run->window.to_ns)
         return err_at(e, 0, "schedule.window_to_t_ns", "the measured window is empty");
     return 0;
@@ -268,7 +271,7 @@ int report_run_read(struct report_run *run, const char *path, const struct objec
     if (run->kind == RUN_MEASURED && run->label[0]) run->kind = RUN_PACED;
     if (!folder) return 0;
     if (name_file(file, path, "steps.jsonl", e)) return -1;
-    return exists(file) ? run_steps_read(&run->steps, file, &run->window, e) : 0;
+    return exists(file) ? run_steps_read(&run->steps, file, &run->window, run->ahead_ns, e) : 0;
 }
 
 void report_run_release(struct report_run *run) {

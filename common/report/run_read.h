@@ -56,6 +56,7 @@ struct report_run {
     struct report_request *requests; /* of report_group */
     size_t n_attempts, n_requests;
     struct report_window window;
+    int64_t ahead_ns;      /* of the window's clock, compared with its machine's CLOCK_MONOTONIC */
     bool at_server;        /* arrivals are on the server's clock */
     int64_t left_out;      /* records without the client's half */
     int64_t torn;          /* lines that were cut off and skipped */

@@ -7,7 +7,7 @@
 
 struct sums {
     struct run_steps *steps;
-    const struct report_window *window;
+    int64_t from_ns, to_ns; /* the window, on the log's clock */
     double sequence_seconds;
 };
 
@@ -15,7 +15,7 @@ static void add(void *ctx, const struct step *s, const char *line) {
     struct sums *sums = ctx;
     double seconds = (double)(s->end_ns - s->start_ns) / 1e9;
     (void)line;
-    if (s->start_ns < sums->window->from_ns || s->start_ns > sums->window->to_ns) return;
+    if (s->start_ns < sums->from_ns || s->start_ns > sums->to_ns) return;
     sums->steps->n++;
     sums->steps->busy_s += seconds;
     sums->steps->prefill_tokens += s->prefill_tokens;
@@ -24,8 +24,8 @@ static void add(void *ctx, const struct step *s, const char *line) {
 }
 
 int run_steps_read(struct run_steps *s, const char *path, const struct report_window *window,
-                   struct err *e) {
-    struct sums sums = {.steps = s, .window = window};
+                   int64_t ahead_ns, struct err *e) {
+    struct sums sums = {s, window->from_ns - ahead_ns, window->to_ns - ahead_ns, 0};
     *s = (struct run_steps){.present = true, .mean_sequences = NAN};
     if (step_log_each(path, add, &sums, e)) return -1;
     if (s->busy_s > 0) s->mean_sequences = sums.sequence_seconds / s->busy_s;

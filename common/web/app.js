@@ -5,7 +5,7 @@
  * its intervals. Every number on the page comes from the server (GET /v1/records/{id}/intervals),
  * except the running counters.
  */
-import { newRequestId, postEvents, getRecord, settledRecord } from "./request.js";
+import { newRequestId, postEvents, getRecord, settledRecord, blankRecord } from "./request.js";
 import { element, intervalCards, sentenceFor, verdictItems, words } from "./result.js";
 import { Timeline, domainMs, showMs } from "./timeline.js";
 
@@ -170,7 +170,7 @@ function showStart() {
     document.body.dataset.settled = "no";
     $("answer").textContent = $("spoken").textContent = "";
     showProblem({ problem: null });
-    $("download").hidden = true;
+    $("download").hidden = $("annotate").hidden = true;
     swapButtons("send", "cancel");
     $("verdicts").replaceChildren();
     $("sentence").textContent = "Nothing to read yet: this wait is the time to first token.";
@@ -244,12 +244,17 @@ function showRecord(mine) {
     if (cached > 0) // these needed no computing, so the wait is shorter
         $("size").textContent = `${asked.toLocaleString("en")} prompt tokens, ${cached.toLocaleString("en")} cached`;
     $("verdicts").replaceChildren(...verdictItems(record, intervals, mine.preset.expected));
-    const link = $("download");
-    URL.revokeObjectURL(link.href);
-    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" })); // the bytes of GET
-    link.download = `record-${mine.id}.json`;
-    link.hidden = false;
+    offer("download", text, `record-${mine.id}.json`); // the bytes of GET
+    offer("annotate", `${JSON.stringify(blankRecord(record), null, 2)}\n`, "record.json");
     draw();
+}
+
+function offer(id, text, name) {
+    const link = $(id);
+    URL.revokeObjectURL(link.href);
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.download = name;
+    link.hidden = false;
 }
 
 /* ---- the timeline ---------------------------------------------------------------------------------- */

@@ -82,13 +82,13 @@ class ClassroomPage:
         self.browser.wait("return document.body.dataset.settled === 'yes'", timeout_s, between=between)
         return self.state()
 
-    def download(self, folder, timeout_s=60):
-        """Presses the download button; returns the path of the file, or None when there is no button."""
-        if self.browser.script("return document.getElementById('download').hidden"):
+    def download(self, folder, timeout_s=60, button="download"):
+        """Presses a download button; returns the path of the file, or None when there is no button."""
+        if self.browser.script("return document.getElementById(args[0]).hidden", button):
             return None
         self.browser.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
-        name = self.browser.script("return document.getElementById('download').download")
-        self.focus("download")
+        name = self.browser.script("return document.getElementById(args[0]).download", button)
+        self.focus(button)
         self.browser.press("enter")
         until = time.monotonic() + timeout_s
         path = Path(folder) / name

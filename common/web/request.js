@@ -135,13 +135,6 @@ export function browserEvents(seen) {
     }));
 }
 
-/* The record's statement: which intervals the person experienced. */
-function statementFor(seen) {
-    if (seen.firstMs === null) return "the answer never began: the person experienced the failure, and no interval";
-    const began = "client_ttft is what the person waited for the answer to begin";
-    return seen.endMs === null ? `${began}; it never came to its end` : `${began}, e2e what they waited for all of it`;
-}
-
 const recordUrl = (id) => `/v1/records/${encodeURIComponent(id)}`;
 
 /* Posts the browser's half. Throws with a sentence when the server doesn't take it. A request that
@@ -151,7 +144,7 @@ export async function postEvents(seen) {
         await pause();
     const response = await fetch(`${recordUrl(seen.requestId)}/events`, {
         method: "POST", keepalive: true,
-        body: JSON.stringify({ events: browserEvents(seen), statement: statementFor(seen) }),
+        body: JSON.stringify({ events: browserEvents(seen) }),
         headers: { "Content-Type": "application/json", "X-Request-Id": seen.requestId, "X-Attempt": "1" },
     });
     if (!response.ok) throw new Error(await refusal(response));
@@ -172,6 +165,16 @@ export async function getIntervals(id) {
 }
 
 const ENDINGS = ["response_finished", "request_rejected", "request_cancelled", "request_failed"];
+
+const SIX = ["request_submitted", "request_accepted", "request_admitted", "first_token", "first_byte_received",
+             "final_byte_received"];
+
+/* The record as lab 01's exercise: provenance, statement and the sources of the six events are "TODO". The
+ * same as load_blank in common/load. */
+export function blankRecord(record) {
+    const events = record.events.map((e) => (SIX.includes(e.event) ? { ...e, source: "TODO" } : e));
+    return { ...record, events, provenance: "TODO", statement: "TODO" };
+}
 
 /* Waits until the record has the event that ends the request, and returns {text, record, intervals};
  * after SETTLE_TRIES the last known state, or null without a record. */

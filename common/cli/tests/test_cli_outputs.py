@@ -63,6 +63,7 @@ def load_outputs():
     with FakeServer() as s:
         load = ["load", "--url", f"http://127.0.0.1:{s.port}", "--max-tokens", "9", "--prompt", "p"]
         refused(4, *load, "--record", "/dev/full", part="--record")
+        refused(4, *load, "--annotate", "/dev/full", part="--annotate")
         refused(4, *load, "--out", full_link("loaded", "records.jsonl"), part="records.jsonl")
         refused(2, *load, "--out", "/proc/nowhere", part="--out")
         with open("/dev/full", "w") as full:

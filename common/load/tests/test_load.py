@@ -16,6 +16,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import SERVELAB, FakeServer, equal, names, run_tests  # noqa: E402
 
 
+CLIENT_AHEAD_NS = 97531246801357  # of CLOCK_MONOTONIC (load/client.h)
+
+
 def load(url, *args):
     """64 tokens at most, because the fake model's context has 256 only; the last --max-tokens counts."""
     command = [SERVELAB, "load", "--url", url, "--max-tokens", "64", *args]
@@ -109,6 +112,40 @@ def both_halves_are_joined_and_printed():
         equal(record["outcome"]["delivered"], True)
         text = load(url, "--prompt", "p").stdout
         assert text.startswith("hello\n") and "client_ttft" in text, text
+
+
+def the_clients_zero_is_not_the_servers():
+    with FakeServer() as s, tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "r.json")
+        for _ in range(2):  # the offset is the same in each process
+            before = time.monotonic_ns()
+            equal(load(f"http://127.0.0.1:{s.port}", "--prompt", "p", "--record", file).returncode, 0)
+            with open(file) as f:
+                record = json.load(f)
+            ahead = CLIENT_AHEAD_NS
+            assert before <= at(record, "request_submitted") - ahead <= at(record, "request_accepted"), record
+            assert at(record, "first_token") <= at(record, "first_byte_received") - ahead <= time.monotonic_ns(), record
+            assert abs(at(record, "request_accepted") - at(record, "request_submitted")) > 3600e9, "an hour, which can't be true"
+
+
+def a_captured_record_is_left_to_annotate():
+    with FakeServer() as s, tempfile.TemporaryDirectory() as folder:
+        whole, blank = os.path.join(folder, "whole.json"), os.path.join(folder, "blank.json")
+        r = load(f"http://127.0.0.1:{s.port}", "--prompt", "p", "--record", whole, "--annotate", blank)
+        equal(r.returncode, 0, r.stderr)
+        with open(whole) as f, open(blank) as g:
+            whole, blank = json.load(f), json.load(g)
+        equal(whole["statement"], None, "a statement is for the reader to write")
+        six = ("request_submitted", "request_accepted", "request_admitted", "first_token", "first_byte_received", "final_byte_received")
+        equal({e["event"] for e in blank["events"] if e["source"] == "TODO"}, set(six))
+        equal((blank["provenance"], blank["statement"]), ("TODO", "TODO"))
+        check = subprocess.run([SERVELAB, "record", "check", "-"], input=json.dumps(blank), capture_output=True, text=True)
+        assert check.returncode == 2 and "TODO" in check.stderr, check
+        for kept, event in zip(whole["events"], blank["events"]):
+            event["source"] = kept["source"]
+        blank["statement"] = None
+        equal({**whole, "provenance": "TODO"}, blank, "nothing else is changed")
+        equal(load(f"http://127.0.0.1:{s.port}", "--prompt", "p", "--annotate", os.path.join(folder, "none", "x")).returncode, 2)
 
 
 def several_requests():
@@ -322,7 +359,8 @@ def garbage():
         equal(load(s.url, "--model", "m", "--prompt", "p").returncode, 2)
 
 
-TESTS = [both_halves_are_joined_and_printed, several_requests, prompts_of_three_kinds, refusals_and_faults_are_records,
+TESTS = [both_halves_are_joined_and_printed, the_clients_zero_is_not_the_servers, a_captured_record_is_left_to_annotate,
+         several_requests, prompts_of_three_kinds, refusals_and_faults_are_records,
          bad_usage_is_named, a_foreign_answer_is_delivered_by_the_clients_events, reasoning_is_told_apart_from_the_answer,
          pings_comments_and_blanks_are_no_text, every_form_of_done, a_character_split_over_two_chunks_is_joined,
          errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,

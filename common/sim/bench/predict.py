@@ -88,19 +88,23 @@ PARTS = ("lag", "accept", "tokenize", "queue", "prefill", "out")
 
 def rows_of(path):
     """Of every request of a log that was submitted after the beginning: its TTFT, TPOT and the parts of the TTFT, in ms."""
-    rows = []
+    rows, ahead_ns, run = [], 0, os.path.join(os.path.dirname(path), "run.json")
+    if os.path.exists(run):  # the simulator writes none
+        with open(run) as f:
+            ahead_ns = json.load(f)["schedule"]["ahead_of_monotonic_ns"]
     with open(path) as f:
         for line in f:
             record = json.loads(line)
             at, tokens = {}, []
             for event in record["events"]:
-                at.setdefault(event["event"], event["t_ns"])
+                ahead = ahead_ns if event["clock"] == "browser" else 0
+                at.setdefault(event["event"], event["t_ns"] - ahead)
                 if event["event"] == "request_submitted":
-                    at["scheduled"] = event.get("scheduled_t_ns", event["t_ns"])
+                    at["scheduled"] = event.get("scheduled_t_ns", event["t_ns"]) - ahead
                 if event["event"] == "token_sent":
                     tokens.append(event)
             n = sum(e.get("tokens", 1) for e in tokens)
-            # the simulator has no client and no tokenizer; both clocks are this machine's
+            # the simulator has no client and no tokenizer; both clocks are this machine's, ahead_ns apart
             ends = [at.get("scheduled", at["request_accepted"])]
             for name, other in (("request_submitted", ends[0]), ("request_accepted", 0), ("tokenization_finished", at["request_accepted"]),
                                 ("request_admitted", 0), ("first_token", 0), ("first_byte_received", at["first_token"])):

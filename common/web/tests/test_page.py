@@ -347,6 +347,19 @@ def test_download(browser, mock):
     expect_equal(json.loads(kept)["request_id"], record["request_id"], "id")
 
 
+def test_annotate(browser, mock):
+    """The file for lab 01 is the record with provenance, statement and the six events' sources left to the learner"""
+    page, record = play(browser, mock, "no-done")
+    with tempfile.TemporaryDirectory() as folder:
+        blank = json.loads(page.download(folder, button="annotate").read_bytes())
+    expect_equal(record["statement"], "", "the page states nothing")
+    expect_equal((blank["provenance"], blank["statement"]), ("TODO", "TODO"), "blanks")
+    six = ("request_submitted", "request_accepted", "request_admitted", "first_token", "first_byte_received",
+           "final_byte_received")  # fmt: skip
+    events = [{**e, "source": "TODO"} if e["event"] in six else e for e in record["events"]]
+    expect_equal(blank, {**record, "events": events, "provenance": "TODO", "statement": "TODO"}, "the rest")
+
+
 def test_stamps(browser, mock):
     """The browser's three events are whole nanoseconds of performance.now, in order"""
     _, record = play(browser, mock, "no-done")
