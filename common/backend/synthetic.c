@@ -102,7 +102,7 @@ static int find_shape(struct maker *m, const char *shape) {
     snprintf(name, sizeof name, "%.*s", slash ? (int)(slash - shape) : (int)strlen(shape), shape);
     if (part < 1 || part > MAX_PART ||
         (slash && strspn(slash + 1, "0123456789") != strlen(slash + 1)))
-        return err_at(m->e, 0, "--synthetic-weights", "'%.40s' is no part: 1 to %d is possible",
+        return err_at(m->e, 0, "--synthetic-weights", "'%.40s' isn't a part: 1 to %d is possible",
                       slash + 1, MAX_PART);
     struct deployment d;
     if (deployment_find(name, "h100", &d, m->e)) {

@@ -15,7 +15,7 @@ enum { SHOWN = sizeof shown_milli / sizeof *shown_milli };
 /* ---- the objective --------------------------------------------------------------------------- */
 
 #define UNMEASURED                                                                                 \
-    "%" PRId64 " requests have no client's half, so nobody measured this interval of theirs"
+    "%" PRId64 " requests have no client's half, so this interval of theirs wasn't measured"
 
 /* What the limits are compared with, by limit: the percentile, and how many requests lack the half
  * of a record that it needs (population_limit). */

@@ -109,7 +109,8 @@ static int read_shape(struct safetensor *t, const cJSON *shape, struct err *e) {
     const cJSON *d;
     cJSON_ArrayForEach(d, shape) {
         uint64_t *dim = &t->dims[t->n_dims++];
-        if (!whole(d, dim)) return err_at(e, 0, t->name, "its shape has a number that is no count");
+        if (!whole(d, dim))
+            return err_at(e, 0, t->name, "its shape has a number that isn't a count");
         if (__builtin_mul_overflow(t->bytes, *dim, &t->bytes))
             return err_at(e, 0, t->name, "its shape is too large");
     }

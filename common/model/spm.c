@@ -85,10 +85,11 @@ static int check_piece(const struct vocab *v, int32_t id, struct err *e) {
         if (n == 0)
             return err_at(e, 0, "tokenizer.ggml.tokens", "token %d is not well-formed UTF-8", id);
         if (vocab_find(v, &v->ordinary, t->bytes + at, n) < 0)
-            return err_at(e, 0, "tokenizer.ggml.tokens",
-                          "token %d has a character that is no token by itself; such a vocabulary "
-                          "is not supported",
-                          id);
+            return err_at(
+                e, 0, "tokenizer.ggml.tokens",
+                "token %d has a character that isn't a token by itself; such a vocabulary "
+                "is not supported",
+                id);
     }
     return 0;
 }

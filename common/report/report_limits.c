@@ -100,7 +100,7 @@ cJSON *report_cannot_say(const struct report_input *in) {
     const cJSON *machine = cJSON_GetObjectItemCaseSensitive(in->predicted, "machine");
     const cJSON *policy = cJSON_GetObjectItemCaseSensitive(in->predicted, "policy");
     if (machine && policy)
-        say(list, "The dashed curve was predicted by the simulator and is no measurement: %s, %s.",
+        say(list, "The dashed curve was predicted by the simulator and not measured: %s, %s.",
             policy->valuestring, machine->valuestring);
     if (in->n < 3)
         say(list,

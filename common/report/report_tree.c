@@ -254,7 +254,7 @@ static int check_kinds(const struct report_input *in, struct err *e) {
     for (size_t i = 1; i < in->n; i++) {
         const struct report_run *run = &in->runs[i];
         if (run->kind == first->kind && !strcmp(run->label, first->label)) continue;
-        return err_set(e, "%.120s is %s%s%s and %.120s is %s%s%s: they are no points of one curve",
+        return err_set(e, "%.120s is %s%s%s and %.120s is %s%s%s: they don't belong on one curve",
                        first->name, kind_names[first->kind], first->label[0] ? ", " : "",
                        first->label, run->name, kind_names[run->kind], run->label[0] ? ", " : "",
                        run->label);

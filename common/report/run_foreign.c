@@ -136,7 +136,7 @@ static struct report_attempt *add_attempt(struct report_run *run, struct err *e)
 
 static int set_time(int64_t *out, double seconds, const char *field, struct err *e) {
     if (!(seconds >= 0 && seconds < 9e9))
-        return err_at(e, 0, field, "is %g s, which is no time", seconds);
+        return err_at(e, 0, field, "is %g s, which isn't a time", seconds);
     *out = llround(seconds * (double)NS_PER_S);
     return 0;
 }

@@ -117,7 +117,7 @@ int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e)
         bool whole = line[len - 1] == '\n';
         if (whole) line[--len] = '\0';
         if (strlen(line) != (size_t)len)
-            rc = err_at(e, n, "", "holds a byte 0: this is no text");
+            rc = err_at(e, n, "", "holds a byte 0, so it isn't text");
         else if ((rc = step_log_parse(line, n, &s, e)) == 1)
             each(ctx, &s, line);
         if (rc < 0 && !whole && n > 1) rc = 0;

@@ -295,7 +295,7 @@ const struct check_def lab01_checks[LAB01_CHECKS] = {
 
     {"evidence.purchase", DIM_EVIDENCE, 1, "two servers: which one do you buy?", "Exercise 4: which server do you buy?",
      CHECK_EVIDENCE, 0, 0, 0, "objective.json",
-     {"Tokens per second count every token. Which requests were of use to somebody?",
+     {"Tokens per second count every token. Which requests gave a useful answer?",
       "What is paid for: the busy time, or the whole minute? The accelerators in use, or all?",
       "2 of 4 answers pass; one accelerator at 3.60 USD an hour, and as much in reserve, for 10 s: "
       "0.02 USD, so 100 useful answers per USD."}},

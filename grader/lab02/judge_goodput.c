@@ -195,15 +195,14 @@ static void likely_cause(const struct bar *bar, const struct score *mine, char *
     else if (bar->maker == JUDGE_BATCH_STARTS && mine->alone > 0 && mine->company > 0)
         snprintf(out, cap,
                  ". A request that is alone was started only when %lld had come, up to %lld ms "
-                 "later, though nothing was running. Start with what is there, or wait for company "
+                 "later, though nothing was running. Start with what is there, or wait for others "
                  "a shorter time",
                  (long long)mine->company, wait_ms);
     else if (bar->maker == JUDGE_BATCH_STARTS && mine->alone > 0)
-        snprintf(
-            out, cap,
-            ". A request that is alone waited up to %lld ms before it was started, though "
-            "nothing was running. Start with what is there, or wait for company a shorter time",
-            wait_ms);
+        snprintf(out, cap,
+                 ". A request that is alone waited up to %lld ms before it was started, though "
+                 "nothing was running. Start with what is there, or wait for others a shorter time",
+                 wait_ms);
     else if (bar->maker == JUDGE_BATCH_WAITS && mine->late > 0)
         snprintf(out, cap, ": the first of a burst starts alone, or waits for a full group");
 }

@@ -172,7 +172,7 @@ const struct check_def lab03_checks[LAB03_CHECKS] = {
       "KEEP=1 leaves the report; simtcc --annotate shows the counts line by line.",
       "One access of 16 bytes instead of four of 4: a quarter of the requests, and the same bytes."}},
     {"evidence.choice", DIM_EVIDENCE, 2, "two kernels: which one do you take?", FILES, CHECK_EVIDENCE, 0, EV_CHOICE, 0, "roofline.json",
-     {"Operations that a result doesn't need are no achievement.",
+     {"Operations that the result doesn't need have no value.",
       "How many products are finished in a second?",
       "3e9 operations in 2 ms are 1.5e12 a second, and 500 results a second."}},
 

@@ -103,7 +103,7 @@ static int check_run(const struct report_run *run, struct err *e) {
                       "is false in run.json, which says why; measure this load "
                       "again");
     if (run->at_server)
-        return err_set(e, "no record has the client's half: nobody knows what users waited for");
+        return err_set(e, "no record has the client's half, so the users' waits weren't measured");
     for (size_t i = 0; i < run->n_attempts; i++)
         if (check_times(&run->attempts[i], e)) return -1;
     return check_run_file(run, e);

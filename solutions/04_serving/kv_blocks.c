@@ -197,7 +197,8 @@ int kv_table_reserve(struct kv_pool *p, struct kv_table *t, int32_t tokens, stru
 void kv_table_release(struct kv_pool *p, struct kv_table *t) {
     // BEGIN SOLUTION
     //| LAB_TODO("kv_table_release");
-    /* from the back: a block is of no use without those in front of it, so it is given up first */
+    /* from the back: a block can be used only with those before it, so the last is given up first
+     */
     for (int32_t i = t->n_blocks; i-- > 0;) give(p, t->blocks[i]);
     free(t->blocks);
     *t = (struct kv_table){0};

@@ -87,7 +87,7 @@ def wrong_vocabularies(tmp, pieces):
     for name, args, wanted in (
             ("a score too few", (pieces, [0.0] * (len(pieces) - 1)), ["tokenizer.ggml.scores", f"{len(pieces) - 1} entries"]),
             ("a score that is no number", (pieces, [float("nan")] * len(pieces)), ["tokenizer.ggml.scores", "element 0"]),
-            ("a piece of an unknown character", (other(at, ["\u2581the\u0bf5", -1.0, 1]),), [f"token {at}", "no token by itself"]),
+            ("a piece of an unknown character", (other(at, ["\u2581the\u0bf5", -1.0, 1]),), [f"token {at}", "isn't a token by itself"]),
             ("a piece of 600 bytes", (other(at, ["e" * 600, -1.0, 1]),), [f"token {at}", "600 bytes"]),
             ("a byte in words", (other(byte, ["<0x4g>", 0.0, 6]),), [f"token {byte}", "<0x41>"]),
             ("a byte fewer", (other(byte, ["", 0.0, 5]),), ["0x41", "byte fallback"])):

@@ -215,8 +215,8 @@ def a_paced_run_says_so_everywhere():
     assert "No figure here is a measurement" in made["cannot_say"][0]
     for text in (report([paced], objective()).stdout, page_of([paced], objective())):
         assert "paced: llama-2-7b on h100, simulated" in text
-    refused([paced, steady_run("real")], objective(), "no points of one curve")
-    refused([paced, steady_run("other", paced="llama-2-7b on a100")], objective(), "no points of one curve")
+    refused([paced, steady_run("real")], objective(), "don't belong on one curve")
+    refused([paced, steady_run("other", paced="llama-2-7b on a100")], objective(), "don't belong on one curve")
 
 
 def a_report_never_says_more_than_its_records():

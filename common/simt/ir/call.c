@@ -397,6 +397,6 @@ static void prints(struct ir *ir, LLVMValueRef call) {
     }
     if (!fine)
         ir_refuse(ir, call,
-                  "printf here takes a format that stands in the text, with numbers, and its "
-                  "result isn't used: other forms follow pointers that nobody counts");
+                  "printf here takes a format that is a literal, with numbers, and its "
+                  "result isn't used: other forms follow pointers whose accesses aren't counted");
 }
