@@ -1,6 +1,8 @@
 /* lab.c: what the labs' makers of cases share. See lab.h. */
 #include "core/lab.h"
 
+#include "base/err.h"
+#include "base/rng.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -36,6 +38,19 @@ uint64_t case_sequence(uint64_t seed, const char *id, int k) {
     uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
     for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
     return (h ^ (uint64_t)k) * UINT64_C(0x100000001b3);
+}
+
+int case_shuffled(uint64_t seed, const struct check_def *def, int k) {
+    int order[1024], n = def->n_cases;
+    struct rng rng;
+    INVARIANT(n <= (int)(sizeof order / sizeof *order) && k < n);
+    rng_seed(&rng, case_sequence(seed, def->id, -1));
+    for (int i = 0; i < n; i++) {
+        int j = (int)rng_below(&rng, (uint64_t)i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    return order[k];
 }
 
 static void set_focus(const char *focus, struct want *wants, size_t n) {

@@ -155,6 +155,10 @@ struct lab {
  * over the seed, the check's id and k. */
 uint64_t case_sequence(uint64_t seed, const char *id, int k);
 
+/* Which case a lab makes as the k-th of a check: an order of 0..n_cases-1 that follows the seed, so
+ * that the place of a case says nothing about its kind. */
+int case_shuffled(uint64_t seed, const struct check_def *def, int k);
+
 /* Sets care in wants[0..n). CHECK_CASES compares the slots that have care set already and whose
  * names begin with a prefix in focus ('|' between prefixes; NULL: all). The safety kinds compare
  * nothing, except CHECK_HEAP: the last slot. */

@@ -93,8 +93,9 @@ static int encode(struct lab01_case *c, struct hidden_case *out, struct err *e) 
 int lab01_make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
                struct err *e) {
     static struct lab01_case c;
-    struct lab01_making m = {.k = k, .c = &c, .kind = out->kind};
+    struct lab01_making m = {.c = &c, .kind = out->kind};
     int maker = def->maker, rc = -1;
+    m.k = k = case_shuffled(seed, def, k);
     rng_seed(&m.rng, case_sequence(seed, def->id, k));
     if (maker >= MAKE_N) {
         m.k = borrowed_k(maker, k);

@@ -69,7 +69,7 @@ enum lab01_maker {
 /* A case under construction. */
 struct lab01_making {
     struct rng rng;
-    int k; /* the case's number in its check: the first ones are the edges, one kind each */
+    int k; /* of case_shuffled: the first values are the edges, one kind each */
     struct lab01_case *c;
     char *kind; /* (CASE_KIND_BYTES) the kind of case, in words */
     const char

@@ -126,9 +126,10 @@ static int encode(struct lab02_case *c, struct hidden_case *out, struct err *e) 
 static int make(const struct check_def *def, uint64_t seed, int k, struct hidden_case *out,
                 struct err *e) {
     static struct lab02_case c;
-    struct lab02_making m = {.k = k, .c = &c, .kind = out->kind};
+    struct lab02_making m = {.c = &c, .kind = out->kind};
     enum lab02_maker which = (enum lab02_maker)def->maker;
     int rc = -1;
+    m.k = k = case_shuffled(seed, def, k);
     rng_seed(&m.rng, case_sequence(seed, def->id, k));
     if (which >= MAKE_N) which = borrowed(def->maker, &m.k);
     lab02_case_init(&c);

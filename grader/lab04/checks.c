@@ -212,20 +212,6 @@ static void make_long(struct lab04_making *m) {
     m->c->memory = MEMORY_LONG;
 }
 
-/* Case k in an order that follows the seed: the kind of a case does not follow from its place. */
-static int shuffled(uint64_t seed, const struct check_def *def, int k) {
-    int order[128], n = def->n_cases;
-    struct rng rng;
-    INVARIANT(n <= (int)(sizeof order / sizeof *order));
-    rng_seed(&rng, case_sequence(seed, def->id, -1));
-    for (int i = 0; i < n; i++) {
-        int j = (int)rng_below(&rng, (uint64_t)i + 1);
-        order[i] = order[j];
-        order[j] = i;
-    }
-    return order[k];
-}
-
 /* The maker whose case a safety check uses: each maker in turn. */
 static enum lab04_maker borrowed(int maker, int *k) {
     static const int first[] = {MAKE_KV, MAKE_ENGINE, 0, MAKE_ATTEMPT_INTERVALS, 0};
@@ -241,7 +227,7 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
     static struct want wants[CASE_MAX_SLOTS];
     struct lab04_making m = {.c = &c, .kind = out->kind, .wants = wants};
     enum lab04_maker which = (enum lab04_maker)def->maker;
-    m.k = k = shuffled(seed, def, k);
+    m.k = k = case_shuffled(seed, def, k);
     rng_seed(&m.rng, case_sequence(seed, def->id, k));
     memset(&c, 0, sizeof c);
     memset(wants, 0, sizeof wants);

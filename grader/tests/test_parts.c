@@ -315,6 +315,41 @@ START_TEST(no_check_is_earned_by_a_constant) {
 }
 END_TEST
 
+/* The answers that a check's cases want, in their order; 0 where a slot isn't compared. Returns how
+ * many, cap at most. */
+static size_t answers_of(const struct lab *lab, const struct check_def *def, uint64_t seed,
+                         int64_t *to, size_t cap) {
+    size_t n = 0;
+    for (int k = 0; k < def->n_cases; k++) {
+        struct hidden_case h = {0};
+        struct err e;
+        ck_assert_int_eq(lab->make(def, seed, k, &h, &e), 0);
+        for (size_t s = 0; s < h.n_wants && n < cap; s++)
+            to[n++] = h.wants[s].care ? h.wants[s].value : 0;
+        hidden_case_release(&h);
+    }
+    return n;
+}
+
+/* A submission that knows the answers of other seeds by their place would earn a check whose
+ * answers and whose order are the same under two seeds. */
+START_TEST(no_check_is_earned_by_a_table_of_another_seed) {
+    enum { CAP = 1 << 16, SEEDS = 24 };
+    const struct lab *lab = _i ? &lab02 : &lab01;
+    static int64_t a[SEEDS][CAP];
+    for (size_t i = 0; i < lab->n_checks; i++) {
+        const struct check_def *def = &lab->checks[i];
+        if (def->kind != CHECK_CASES) continue;
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            size_t n = answers_of(lab, def, 5 + seed, a[seed], CAP);
+            for (uint64_t other = 0; other < seed; other++)
+                ck_assert_msg(memcmp(a[seed], a[other], n * sizeof **a) != 0,
+                              "%s: the same answers under two seeds", def->id);
+        }
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("grader parts");
     TCase *tc = tcase_create("parts");
@@ -335,6 +370,7 @@ int main(void) {
     tcase_add_test(tc, libc_list);
     tcase_add_test(tc, cases_survive_the_codec);
     tcase_add_test(tc, no_check_is_earned_by_a_constant);
+    tcase_add_loop_test(tc, no_check_is_earned_by_a_table_of_another_seed, 0, 2);
     suite_add_tcase(suite, tc);
     return check_main(suite);
 }
