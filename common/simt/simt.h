@@ -61,8 +61,7 @@
  *
  * ENVIRONMENT OF THE PROGRAM: SIMT_THREADS (fast mode; default: all cores), SIMT_TIME_LIMIT_S (of
  * one launch; default 120, 0: none), SIMT_BLAS (see cublas_v2.h), SIMT_FAIL=CALL:N:ERROR (the N-th
- * call of cudaGetDeviceCount, cudaMalloc, cudaMemcpyAsync, cudaLaunchKernel,
- * cudaStreamSynchronize, cublasGemmEx or cublasLtMatmul fails with this number); in check mode
+ * call of this function fails with this number; runtime/fault.c lists which can); in check mode
  * SIMT_REPORT=FILE or fd:N (JSON), SIMT_TRACE=FILE (every access, see runtime/check_trace.c).
  *
  * WHAT CHECK MODE FINDS, by kind: global-race, shared-race, warp-race (a missing __syncwarp),

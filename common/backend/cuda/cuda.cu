@@ -144,6 +144,14 @@ static int take_workspace(struct cuda_backend *b, struct err *e) {
     int64_t kv = (int64_t)b->heads.kv * b->heads.head, widest = c->d_model;
     if (c->d_ffn > widest) widest = c->d_ffn;
     if (q > widest) widest = q;
+    int64_t row = widest > 2 * (int64_t)c->d_ffn ? widest : 2 * (int64_t)c->d_ffn;
+    if (rows > INT32_MAX / row) /* the kernels count a matrix' elements in 32 bits */
+        return err_at(e, 0, "max_step_tokens",
+                      "%lld tokens of %lld numbers each are more than %d in one matrix; lower it",
+                      (long long)rows, (long long)row, INT32_MAX);
+    if (i->max_seqs > INT32_MAX / c->vocab_size)
+        return err_at(e, 0, "max_seqs", "logits of %d sequences are more than %d numbers; lower it",
+                      i->max_seqs, INT32_MAX);
     TRY(take_rows(b, &b->residual, rows, c->d_model, e));
     TRY(take_rows(b, &b->delta, rows, c->d_model, e));
     TRY(take_rows(b, &b->normed, rows, c->d_model, e));

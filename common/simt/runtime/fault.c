@@ -13,12 +13,34 @@ static char call_name[64];
 static int at, error;
 static _Atomic int calls;
 
+/* The calls that ask fault_in. */
+static const char *const covered[] = {"cudaGetDeviceCount",   "cudaMalloc",
+                                      "cudaMallocHost",       "cudaMemGetInfo",
+                                      "cudaMemcpyAsync",      "cudaMemsetAsync",
+                                      "cudaLaunchKernel",     "cudaStreamSynchronize",
+                                      "cudaEventSynchronize", "cudaStreamBeginCapture",
+                                      "cudaStreamEndCapture", "cudaGraphInstantiate",
+                                      "cudaGraphLaunch",      "cublasGemmEx",
+                                      "cublasLtMatmul"};
+
+static void check_name(void) {
+    enum { N = sizeof covered / sizeof *covered };
+    for (int i = 0; i < N; i++)
+        if (!strcmp(call_name, covered[i])) return;
+    fprintf(stderr, "simt: SIMT_FAIL: %s can't be made to fail; these can:", call_name);
+    for (int i = 0; i < N; i++) fprintf(stderr, " %s", covered[i]);
+    fputc('\n', stderr);
+    _exit(2);
+}
+
 static void read_fault(void) {
     const char *text = getenv("SIMT_FAIL");
     int end = 0;
     if (!text || !*text) return;
-    if (sscanf(text, "%63[A-Za-z0-9]:%d:%d%n", call_name, &at, &error, &end) == 3 && !text[end])
+    if (sscanf(text, "%63[A-Za-z0-9]:%d:%d%n", call_name, &at, &error, &end) == 3 && !text[end]) {
+        check_name();
         return;
+    }
     fprintf(stderr, "simt: SIMT_FAIL=%s is not CALL:N:ERROR, as in cudaMalloc:3:2\n", text);
     _exit(2);
 }

@@ -176,6 +176,8 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
+    int fault = fault_in("cudaMemGetInfo");
+    if (fault) return (cudaError_t)fault;
     pthread_mutex_lock(&lock);
     bool good = range_create();
     *total_bytes = memory_bytes, *free_bytes = memory_bytes - top;
@@ -221,6 +223,8 @@ static bool unpin(const void *p) {
 }
 
 cudaError_t cudaMallocHost(void **p, size_t bytes) {
+    int fault = fault_in("cudaMallocHost");
+    if (fault) return (cudaError_t)fault;
     if (!p) return memory_error(cudaErrorInvalidValue);
     pthread_mutex_lock(&lock);
     *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
@@ -412,6 +416,8 @@ static void run_set(void *own) {
 }
 
 cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
+    int fault = fault_in("cudaMemsetAsync");
+    if (fault) return (cudaError_t)fault;
     if (memory_dead()) return cudaPeekAtLastError();
     if (!bytes) return cudaSuccess;
     if ((!on_device(p) && !memory_is_pinned(p, bytes) && !symbol_find(p)) || !inside(p, bytes))

@@ -264,6 +264,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    int fault = fault_in("cudaEventSynchronize");
+    if (fault) return (cudaError_t)fault;
     if (!event) return memory_error(cudaErrorInvalidResourceHandle);
     wait_for_record(event, event->asked);
     return state();
@@ -297,6 +299,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 /* ---- graphs: work that is kept, and given to a stream again and again ------------------------ */
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+    int fault = fault_in("cudaStreamBeginCapture");
+    if (fault) return (cudaError_t)fault;
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return memory_error(cudaErrorInvalidValue);
     if (is_default(stream) || stream->capture)
         return memory_error(cudaErrorStreamCaptureUnsupported);
@@ -308,8 +312,14 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
     *graph = NULL;
     if (!stream_captures(stream)) return memory_error(cudaErrorStreamCaptureInvalidated);
-    *graph = stream->capture;
-    stream->capture = NULL;
+    cudaGraph_t captured = stream->capture;
+    stream->capture = NULL; /* also when the call fails */
+    int fault = fault_in("cudaStreamEndCapture");
+    if (fault) {
+        cudaGraphDestroy(captured);
+        return (cudaError_t)fault;
+    }
+    *graph = captured;
     return cudaSuccess;
 }
 
@@ -320,6 +330,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
                                  unsigned long long flags) {
+    int fault = fault_in("cudaGraphInstantiate");
+    if (fault) return (cudaError_t)fault;
     (void)flags;
     bool good = graph && (*exec = calloc(1, sizeof(struct CUgraph_st)));
     for (struct work *w = graph ? graph->nodes.first : NULL; good && w; w = w->next)
@@ -328,6 +340,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+    int fault = fault_in("cudaGraphLaunch");
+    if (fault) return (cudaError_t)fault;
     if (!exec) return memory_error(cudaErrorInvalidValue);
     if (memory_dead()) return cudaPeekAtLastError();
     cudaError_t e = cudaSuccess;

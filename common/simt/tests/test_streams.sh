@@ -34,5 +34,8 @@ for fault in cudaMalloc:x cudaMalloc cudaMalloc:1:2:3; do
     [ $? = 2 ] && grep -q "SIMT_FAIL=$fault is not CALL:N:ERROR" "$work/said"
     check "SIMT_FAIL=$fault is refused"
 done
+SIMT_FAIL=cudaMallocs:1:2 "$work/streams" >/dev/null 2>"$work/said"
+[ $? = 2 ] && grep -q "SIMT_FAIL: cudaMallocs can't be made to fail; these can: .* cudaMalloc " "$work/said"
+check "a call that never fails on request is refused"
 echo "1..$n"
 exit $failed

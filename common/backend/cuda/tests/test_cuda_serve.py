@@ -162,12 +162,30 @@ def a_lost_device_fails_every_request_and_shows_in_health():
         assert "cudaErrorIllegalAddress" in health.json()["fault"], health.body
 
 
+def each_call_of_a_start_may_fail():
+    for call in ("cudaMemGetInfo", "cudaMallocHost", "cudaMalloc", "cudaMemsetAsync", "cudaMemcpyAsync"):
+        r = subprocess.run([SERVELAB, "serve", "--port", "0", "--backend", "simt"], env={**os.environ, "SIMT_FAIL": f"{call}:1:2"},
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        equal(r.returncode, 2, r.stderr)
+        said = r.stderr.splitlines()[-1]  # after the plan of memory
+        assert call in said and "cudaErrorMemoryAllocation (out of memory); ask for less" in said, r.stderr
+
+
+def each_call_of_a_decode_step_may_fail():
+    for call in ("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate", "cudaGraphLaunch"):
+        with RealServer("--backend", "simt", env={**os.environ, "SIMT_FAIL": f"{call}:1:2"}) as s:
+            failed(s, s.complete("12+30=", max_tokens=4), "cudaErrorMemoryAllocation (out of memory); ask for less")
+            again = s.complete("12+30=", max_tokens=4).json()
+            assert "choices" in again and again["choices"][0]["text"] == "42", (call, again)
+
+
 TESTS = [a_plug_in_that_cannot_be_loaded_is_named, a_plug_in_that_would_stop_the_loader_is_refused_first,
          a_plug_in_of_another_program_is_refused,
          without_a_driver_or_a_device_there_is_one_line, auto_goes_on_with_the_cpu_and_says_so,
          memory_that_does_not_fit_is_refused_with_its_numbers, flags_of_another_backend_are_refused, the_plan_of_memory_is_printed,
          a_gpu_s_steps_are_ranges_of_the_record,
-         a_call_that_fails_ends_the_requests_in_flight_and_no_others, a_lost_device_fails_every_request_and_shows_in_health]
+         a_call_that_fails_ends_the_requests_in_flight_and_no_others, a_lost_device_fails_every_request_and_shows_in_health,
+         each_call_of_a_start_may_fail, each_call_of_a_decode_step_may_fail]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))
