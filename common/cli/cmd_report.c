@@ -98,6 +98,18 @@ static int measure(struct report_run *run, struct report_point *point, const cha
     return CLI_DONE;
 }
 
+/* One run that is named twice would be two points of the curve. */
+static int apart(const struct report_run *runs, size_t n, const struct options *f) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++) {
+            struct err e = {0};
+            if (!report_run_same(&runs[k], &runs[i])) continue;
+            err_set(&e, "has the same records as %.200s; name each run once", runs[k].name);
+            return complain(f, runs[i].name, &e);
+        }
+    return CLI_DONE;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static void print(struct buffer *b, const cJSON *tree, enum format format) {
@@ -188,6 +200,7 @@ static int run(int argc, char **argv) {
     for (; done < n && status == CLI_DONE; done++)
         status = measure(&runs[done], &points[done], words.args[done], &o, &f);
     const struct report_input in = {&o, objective, runs, points, n, predicted, f.attainment};
+    if (status == CLI_DONE) status = apart(runs, done, &f);
     if (status == CLI_DONE) status = write_report(&in, &f);
     for (size_t i = 0; i < done; i++) report_run_release(&runs[i]);
     free(runs);

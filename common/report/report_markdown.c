@@ -5,7 +5,11 @@
 
 /* A cell or a line can't break the table or the list it is in. */
 static void put(struct buffer *b, const char *text) {
-    for (; *text; text++) {
+    for (size_t wide; *text; text++) {
+        if ((wide = report_add_wide(b, text)) > 0) {
+            text += wide - 1;
+            continue;
+        }
         if (*text == '|' || *text == '<' || *text == '\\' || *text == '`' || *text == '*')
             buffer_add(b, "\\", 1);
         buffer_add(b, *text == '\n' ? " " : text, 1);

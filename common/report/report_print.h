@@ -46,4 +46,9 @@ void report_curve_svg(struct buffer *b, const cJSON *tree);
 void report_lanes_svg(struct buffer *b, const cJSON *timeline, double longest_ns);
 void report_escape(struct buffer *b, const char *text); /* for HTML and SVG */
 
+/* Appends the character at text[0] and returns its bytes if it is no plain ASCII. U+FFFD stands for
+ * one that would change how the text around it is shown (a control character, a direction mark,
+ * ill-formed UTF-8). 0: plain ASCII, or a line end; nothing is appended. */
+size_t report_add_wide(struct buffer *b, const char *text);
+
 #endif

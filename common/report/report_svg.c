@@ -1,12 +1,30 @@
 /* report_svg.c: the pictures of a report. See report_print.h. */
 #include "report/report_print.h"
 
+#include "base/utf8.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+size_t report_add_wide(struct buffer *b, const char *text) {
+    size_t n = utf8_char_bytes(text, strnlen(text, 4));
+    bool plain = *text == '\n' || (n > 0 && utf8_is_plain(utf8_decode(text, n)));
+    if (plain && n == 1) return 0;
+    if (plain)
+        buffer_add(b, text, n);
+    else
+        buffer_puts(b, "\xef\xbf\xbd"); /* U+FFFD */
+    return n > 0 ? n : 1;
+}
 
 void report_escape(struct buffer *b, const char *text) {
-    for (; *text; text++) {
+    for (size_t wide; *text; text++) {
+        if ((wide = report_add_wide(b, text)) > 0) {
+            text += wide - 1;
+            continue;
+        }
         const char *as = *text == '&'   ? "&amp;"
                          : *text == '<' ? "&lt;"
                          : *text == '>' ? "&gt;"

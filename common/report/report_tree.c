@@ -127,7 +127,10 @@ static void add_resource(cJSON *point, const struct objective *o, const struct r
     add_text(r, "busy_from", isnan(busy) ? "" : from);
     report_add_real(r, "idle_fraction", 1 - busy / (used / (1 - reserve) * s));
     report_add_real(r, "useful_per_unit", answer == SLO_MET ? value : NAN);
-    add_text(r, "not_computable", answer == SLO_MET ? "" : reason);
+    add_text(r, "not_computable",
+             answer != SLO_MET ? reason
+             : isfinite(value) ? ""
+                               : "value: more than a number can hold; is the price right?");
     report_add_real(r, "joules", p->joules);
 }
 

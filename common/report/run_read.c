@@ -280,3 +280,16 @@ void report_run_release(struct report_run *run) {
     cJSON_Delete(run->run_file);
     *run = (struct report_run){0};
 }
+
+bool report_run_same(const struct report_run *a, const struct report_run *b) {
+    if (a->kind == RUN_SIMULATED || a->kind != b->kind || strcmp(a->label, b->label) != 0 ||
+        a->n_attempts != b->n_attempts)
+        return false;
+    for (size_t i = 0; i < a->n_attempts; i++) {
+        const struct report_attempt *x = &a->attempts[i], *y = &b->attempts[i];
+        if (strcmp(x->request_id, y->request_id) != 0 || x->attempt != y->attempt ||
+            x->submitted_ns != y->submitted_ns || x->ended_ns != y->ended_ns)
+            return false;
+    }
+    return true;
+}

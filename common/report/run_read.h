@@ -73,4 +73,8 @@ int report_run_read(struct report_run *run, const char *path, const struct objec
                     bool skip_torn, char file[4096], struct err *e);
 void report_run_release(struct report_run *run);
 
+/* Whether two runs have the same records, request by request: one run that was named twice. A
+ * simulator's runs are never the same: two policies may give equal times. */
+bool report_run_same(const struct report_run *a, const struct report_run *b);
+
 #endif

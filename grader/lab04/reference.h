@@ -28,6 +28,7 @@
 #define report_regions          lab04_report_regions /* a structure, too */
 #define report_run_read         lab04_report_run_read
 #define report_run_release      lab04_report_run_release
+#define report_run_same         lab04_report_run_same
 #define report_verdict          lab04_report_verdict
 #define slo_failure_rate        lab04_slo_failure_rate
 #define slo_limit               lab04_slo_limit

@@ -316,7 +316,7 @@ def the_page_stands_alone_and_shows_text_as_text():
     page = Page(made)
     assert "script" not in page.tags and hostile in page.text and folder in page.text
     assert "http" not in made
-    marked = report([steady_run("`<b>|"), folder], what).stdout
+    marked = report([steady_run("`<b>|", gap=90 * MS), folder], what).stdout
     assert "(" + path("\\`\\<b>\\|") + ")" in marked.split("\n")[2], marked
     assert "\\<script>" in marked and marked.startswith("# Objective report: \\<script>alert(1)\\</script>\\|\\`\\*\n"), marked[:80]
 
@@ -428,6 +428,28 @@ def bad_input_is_refused_with_its_place():
     refused([write_log(path("bad.jsonl"), [silent])], objective(), "bad.jsonl:1:", "when it arrived")
 
 
+def one_run_named_twice_is_one_point():
+    folder = steady_run("twice", 30)
+    refused([folder, folder + "/"], objective(), "twice/: has the same records as", "name each run once")
+    refused([folder, os.path.join(folder, "records.jsonl")], objective(), "has the same records as")
+
+
+def a_name_does_not_steer_the_terminal():
+    what = objective(name="a\x1b[31m\u202eb\u009bc")
+    folder = steady_run("odd_name", 30)
+    for text in (report([folder], what).stdout, page_of([folder], what)):
+        assert "a\ufffd[31m\ufffdb\ufffdc" in text, text[:200]
+        assert not set("\x1b\u202e\u009b") & set(text)
+
+
+def a_value_that_no_number_holds_has_a_reason():
+    what = objective()
+    what["resource"] = {"primary": "usd", "accelerators": 1, "usd_per_accelerator_hour": 1e-320}
+    resource = tree([steady_run("cheap", 30)], what)["points"][0]["resource"]
+    equal(resource["useful_per_unit"], None)
+    assert "more than a number can hold" in resource["not_computable"], resource
+
+
 def a_torn_line_is_refused_or_counted():
     log = write_log(path("torn.jsonl"), steady())
     with open(log, "a") as f:
@@ -496,6 +518,7 @@ TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
          the_page_stands_alone_and_shows_text_as_text, a_run_with_a_hostile_name_is_text_everywhere,
          a_predicted_curve_lies_under_the_measured_one, the_bands_of_the_curve_are_the_regions_of_its_points,
          out_writes_all_three_and_says_where,
+         one_run_named_twice_is_one_point, a_name_does_not_steer_the_terminal, a_value_that_no_number_holds_has_a_reason,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
 status = run_tests(TESTS)
