@@ -16,8 +16,7 @@
 
 enum {
     MAX_CODE_BYTES = 256 * 1024,      /* the longest lab file of the reference has 12 kB */
-    MAX_DATA_BYTES = 4 * 1024 * 1024, /* a record of 256 tokens has about 40 kB */
-    MAX_LOG_BYTES = 16 * 1024 * 1024  /* a log of records: 2,000 of 8 kB */
+    MAX_LOG_BYTES = 16 * 1024 * 1024 /* a log of records: 2,000 of 8 kB */
 };
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -132,7 +131,7 @@ static int open_below(int dir, const char *name) {
 static int copy_file(struct workplace *w, const struct lab_file *f, int dir, struct collected *c,
                      struct err *e) {
     bool log = strstr(f->name, ".jsonl") != NULL;
-    size_t cap = f->code ? MAX_CODE_BYTES : log ? MAX_LOG_BYTES : MAX_DATA_BYTES, n = 0;
+    size_t cap = f->code ? MAX_CODE_BYTES : log ? MAX_LOG_BYTES : COLLECT_MAX_DATA_BYTES, n = 0;
     const char *why;
     int fd = open_below(dir, f->name);
     if (fd < 0 && errno == ENOENT) {

@@ -25,7 +25,10 @@ struct collected {
     char message[480]; /* when not OK: what is wrong and the next step, clean */
 };
 
-enum { COLLECT_MAX_FILES = 32 };
+enum {
+    COLLECT_MAX_FILES = 32,
+    COLLECT_MAX_DATA_BYTES = 4 << 20 /* a data file that is no log; who reads one reads all of it */
+};
 
 struct workplace {
     char root[256]; /* the work folder */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 4 * 1024 * 1024, PROMPT_TOKENS = 2048 };
+enum { PROMPT_TOKENS = 2048 };
 
 static void lost_because(struct evidence *out, const struct err *e, const char *file);
 static void lost(struct evidence *out, const char *fmt, ...);
@@ -28,7 +28,7 @@ void lab01_examine(const struct check_def *def, const char *folder, struct evide
     char where[160];
     size_t n = 0;
     struct err e;
-    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
+    char *text = collect_read(folder, def->file, COLLECT_MAX_DATA_BYTES, &n);
     const char *which = def->id + strlen("evidence.");
     if (!text) {
         out->outcome = OUTCOME_GRADER_FAULT;

@@ -37,8 +37,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1024 * 1024 };
-
 /* two decimals, with room for their rounding */
 static const double TOLERANCE = 0.00501;
 
@@ -58,7 +56,7 @@ void lab02_examine(const struct check_def *def, const char *folder, struct evide
     char where[160];
     struct err e;
     const char *which = def->id + strlen("evidence.");
-    char *text = collect_read(folder, def->file, MAX_BYTES, &x.n);
+    char *text = collect_read(folder, def->file, COLLECT_MAX_DATA_BYTES, &x.n);
     if (!text) {
         evidence_say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);
         return;

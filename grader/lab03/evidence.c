@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 20 };
 static const double TOLERANCE = 0.02;
 
 /* ---- the form ---------------------------------------------------------------------------------
@@ -64,7 +63,7 @@ void lab03_examine(const struct check_def *def, const char *folder, struct evide
     char where[160], shown[600];
     struct err e;
     static struct form f;
-    char *text = collect_read(folder, def->file, MAX_BYTES, &n);
+    char *text = collect_read(folder, def->file, COLLECT_MAX_DATA_BYTES, &n);
     cJSON *doc = text ? json_parse(text, n, 1, &e) : NULL;
     if (!text) {
         evidence_say(out, OUTCOME_GRADER_FAULT, "%s was there and can't be read", def->file);

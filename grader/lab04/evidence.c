@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 256 * 1024, MAX_POINTS = LAB04_RUNS, MAX_NOTES = 8 };
+enum { MAX_POINTS = LAB04_RUNS, MAX_NOTES = 8 };
 
 /* What is wrong with a point; a refusal names one. In the order of enum fault. */
 static const char *const faults[] = {"unstable",   "latency",  "failures",    "quality",
@@ -313,7 +313,7 @@ static cJSON *load(const char *folder, const char *file, bool own, char **text, 
                    struct evidence *out) {
     char where[160], line[600];
     struct err e;
-    *text = collect_read(folder, file, MAX_BYTES, n);
+    *text = collect_read(folder, file, COLLECT_MAX_DATA_BYTES, n);
     cJSON *doc = *text ? json_parse(*text, *n, 1, &e) : NULL;
     if (!*text)
         evidence_say(out, own ? OUTCOME_GRADER_FAULT : OUTCOME_NOT_RUN, "%s can't be read", file);
