@@ -253,6 +253,12 @@ int sandbox_pump(struct sandbox_run *run) {
     return run->end;
 }
 
+bool sandbox_ended(const struct sandbox_run *run) {
+    siginfo_t what = {0};
+    return run->pid <= 0 ||
+           (!waitid(P_PID, (id_t)run->pid, &what, WEXITED | WNOHANG | WNOWAIT) && what.si_pid > 0);
+}
+
 void sandbox_progress(struct sandbox_run *run) {
     int64_t until_ns = clock_monotonic_ns() + run->wall_ns;
     run->deadline_ns = until_ns < run->last_deadline_ns ? until_ns : run->last_deadline_ns;

@@ -91,6 +91,9 @@ int sandbox_start(const struct sandbox *sb, const struct sandbox_job *job, struc
  * must end (run->end has the reason). */
 int sandbox_pump(struct sandbox_run *run);
 
+/* Whether the process has ended by itself. It stays to be finished. */
+bool sandbox_ended(const struct sandbox_run *run);
+
 /* The program has answered: it gets wall_ms again from now on, but never more than
  * SANDBOX_LONGEST times wall_ms in all. On a busy machine each answer can wait for a processor, so
  * a limit on the whole would cost points that the program deserves. */

@@ -198,7 +198,10 @@ static bool at_rest(struct server_link *link, char *why, size_t cap) {
         free_blocks = cJSON_GetNumberValue(cJSON_GetObjectItem(doc, "kv_blocks_free"));
         cJSON_Delete(doc);
         free(reply);
-        if (!reply) break;
+        if (!reply) {
+            snprintf(why, cap, "after all requests, at /health: %s", link->problem);
+            return false;
+        }
         if (running == 0 && waiting == 0 && free_blocks == KV_BLOCKS) return true;
         usleep(20000);
     }
@@ -244,6 +247,20 @@ static int start(const struct grading *g, const char *program, const char *model
     return sandbox_start(g->sandbox, &job, run, e);
 }
 
+/* The first line that the server itself did not write: what a function of the learner said. */
+static void first_foreign_line(char *out, size_t cap, const struct sandbox_run *run) {
+    static const char own[] = "servelab serve: ";
+    const char *at = run->output;
+    size_t n = run->output_len;
+    while (n >= sizeof own && !memcmp(at, own, sizeof own - 1)) {
+        const char *end = memchr(at, '\n', n);
+        size_t line = end ? (size_t)(end - at) + 1 : n;
+        at += line;
+        n -= line;
+    }
+    text_first_line(out, cap, at, n);
+}
+
 void lab04_server_run(const struct check_def *def, const struct grading *g,
                       struct check_result *r) {
     static struct prompt prompts[PROMPTS];
@@ -276,8 +293,8 @@ void lab04_server_run(const struct check_def *def, const struct grading *g,
         snprintf(r->message, sizeof r->message, "%s", why);
     else if (!right)
         snprintf(r->message, sizeof r->message, "a request over the socket went wrong");
-    text_first_line(shown, sizeof shown, run.output, run.output_len);
-    if (!right && g->practice && link.ended)
+    first_foreign_line(shown, sizeof shown, &run);
+    if (!right && g->practice && link.ended && shown[0])
         text_append(r->message, sizeof r->message, "; it printed: %.120s", shown);
     sandbox_release(&run);
     unlink(socket);

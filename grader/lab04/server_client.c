@@ -14,10 +14,16 @@
 enum { MOST_BYTES = 1 << 20, TURN_MS = 10 };
 
 static bool alive(struct server_link *l) {
-    if (!sandbox_pump(l->run)) return true;
+    if (!sandbox_pump(l->run) && !sandbox_ended(l->run)) return true;
     l->problem = "the server's process ended";
     l->ended = true;
     return false;
+}
+
+/* A connection is often closed because the process ends: waits a moment for that reason. */
+static void gone(struct server_link *l, const char *problem) {
+    l->problem = problem;
+    for (int turn = 0; turn < 100 && alive(l); turn++) usleep(TURN_MS * 1000);
 }
 
 static int dial(const struct server_link *l) {
@@ -62,20 +68,19 @@ char *server_receive(struct server_link *l, int fd, size_t least, int ms) {
     char *got = fd >= 0 ? malloc(MOST_BYTES + 1) : NULL;
     size_t n = 0;
     bool whole = false;
-    l->problem = fd >= 0 ? "no answer came in time" : "it could not be sent";
+    l->problem = "no answer came in time";
+    if (fd < 0) gone(l, "it could not be sent");
     for (int64_t until = clock_monotonic_ns() + ms * NS_PER_MS;
          got && !whole && n < MOST_BYTES && clock_monotonic_ns() < until && alive(l);) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (poll(&p, 1, TURN_MS) <= 0) continue;
         ssize_t more = recv(fd, got + n, MOST_BYTES - n, MSG_DONTWAIT);
         if (more < 0 && errno == EAGAIN) continue;
-        if (more < 0) break;
-        n += (size_t)more;
-        if (more == 0 && n == 0) {
-            l->problem = "the connection was closed without an answer";
-            alive(l);
+        if (more < 0 || (more == 0 && n == 0)) {
+            gone(l, "the connection was closed without an answer");
             break;
         }
+        n += (size_t)more;
         whole = more == 0 || (least > 0 && n >= least);
     }
     if (fd >= 0) close(fd);

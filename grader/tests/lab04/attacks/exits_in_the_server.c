@@ -1,6 +1,6 @@
 /* Ends the process of a real server at its first request.
  * watch: safety.server
- * examined: lost; says: process ended|without an answer
+ * examined: lost; says: process ended
  * trusted: nothing
  */
 //reference engine_step right_step
