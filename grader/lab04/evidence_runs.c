@@ -14,9 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Two attempts of different runs are the same when both intervals agree to the nanosecond. */
+/* Two attempts are the same when two intervals of one side agree to the nanosecond: client_ttft and
+ * e2e, or queue_delay and server_ttft. */
+enum side { AT_CLIENT, AT_SERVER };
+
 struct seen {
-    int64_t ttft_ns, e2e_ns;
+    enum side side;
+    int64_t first_ns, second_ns;
     int run, line;
 };
 
@@ -27,9 +31,10 @@ struct all_seen {
 
 static int by_times(const void *a, const void *b) {
     const struct seen *x = a, *y = b;
-    if (x->ttft_ns != y->ttft_ns) return x->ttft_ns < y->ttft_ns ? -1 : 1;
-    if (x->e2e_ns != y->e2e_ns) return x->e2e_ns < y->e2e_ns ? -1 : 1;
-    return x->run - y->run;
+    if (x->side != y->side) return x->side < y->side ? -1 : 1;
+    if (x->first_ns != y->first_ns) return x->first_ns < y->first_ns ? -1 : 1;
+    if (x->second_ns != y->second_ns) return x->second_ns < y->second_ns ? -1 : 1;
+    return x->run != y->run ? x->run - y->run : x->line - y->line;
 }
 
 static bool shown(const struct interval *iv) {
@@ -50,15 +55,21 @@ static int check_times(const struct report_attempt *a, struct err *e) {
     return 0;
 }
 
+static void remember_side(struct all_seen *all, enum side side, const struct interval *first,
+                          const struct interval *second, int run, int line) {
+    if (shown(first) && shown(second))
+        all->list[all->n++] = (struct seen){side, first->ns, second->ns, run, line};
+}
+
 static int remember(struct all_seen *all, const struct report_run *run, int number) {
-    struct seen *wider = realloc(all->list, (all->n + run->n_attempts) * sizeof *wider);
+    struct seen *wider = realloc(all->list, (all->n + 2 * run->n_attempts) * sizeof *wider);
     if (!wider) return -1;
     all->list = wider;
     for (size_t i = 0; i < run->n_attempts; i++) {
         const struct intervals *iv = &run->attempts[i].iv;
-        if (shown(&iv->client_ttft) && shown(&iv->e2e))
-            all->list[all->n++] =
-                (struct seen){iv->client_ttft.ns, iv->e2e.ns, number, run->attempts[i].line};
+        int line = run->attempts[i].line;
+        remember_side(all, AT_CLIENT, &iv->client_ttft, &iv->e2e, number, line);
+        remember_side(all, AT_SERVER, &iv->queue_delay, &iv->server_ttft, number, line);
     }
     return 0;
 }
@@ -121,6 +132,8 @@ static int measure(const char *folder, const struct objective *o, int number,
     if (*missing)
         return err_set(e, "%s is missing: a point needs the run that it was measured in", name);
     int rc = report_run_read(&run, path, o, false, file, &why);
+    const char *part = rc ? strrchr(file, '/') : "/records.jsonl"; /* where the fault is */
+    bool in_part = rc;
     if (!rc) rc = check_run(&run, &why);
     if (!rc) rc = report_measure(o, run.requests, run.n_requests, &run.window, &out->point, &why);
     if (!rc && out->point.requests < RUNS_FEWEST)
@@ -133,8 +146,7 @@ static int measure(const char *folder, const struct objective *o, int number,
         return 0;
     }
     char line[sizeof e->text];
-    const char *part = strrchr(file, '/');
-    if (part && why.line > 0) text_append(name, sizeof name, "%s", part); /* "/records.jsonl" */
+    if (part && (in_part || why.line > 0)) text_append(name, sizeof name, "%s", part);
     return err_set(e, "%s", err_format(&why, name, line, sizeof line));
 }
 
@@ -142,7 +154,8 @@ static int check_copies(struct all_seen *all, struct err *e) {
     if (all->n > 1) qsort(all->list, all->n, sizeof *all->list, by_times);
     for (size_t i = 1; i < all->n; i++) {
         const struct seen *x = &all->list[i - 1], *y = &all->list[i];
-        if (x->ttft_ns != y->ttft_ns || x->e2e_ns != y->e2e_ns || x->run == y->run) continue;
+        if (x->side != y->side || x->first_ns != y->first_ns || x->second_ns != y->second_ns)
+            continue;
         return err_set(e,
                        "runs/%d (line %d) and runs/%d (line %d) have a request with the same times "
                        "to the nanosecond: one is a copy of the other",

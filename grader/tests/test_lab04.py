@@ -101,6 +101,46 @@ def test_a_copied_run_is_no_second_measurement():
     assert c["outcome"] == "lost" and "copy of the other" in c["message"], c
 
 
+def test_a_copied_request_is_no_second_measurement():
+    """Within one run, and with the client's times changed: the server's are the copy's still."""
+    for name, change in (("copied request", 0), ("copied request with a changed end", 1000)):
+        folder = make(name, "choice.json", "710.5", "710.6")
+        log = os.path.join(folder, "runs/1/records.jsonl")
+        with open(log, encoding="utf-8") as f:
+            lines = [json.loads(line) for line in f]
+        times = lambda r: next(e for e in r["events"] if e["event"] == "request_submitted")  # noqa: E731
+        lines[9], was = json.loads(json.dumps(lines[8])), lines[9]
+        lines[9]["request_id"] = was["request_id"]
+        shift = times(was)["scheduled_t_ns"] - times(lines[8])["scheduled_t_ns"]
+        for e in lines[9]["events"]:
+            for key in ("t_ns", "scheduled_t_ns", "ended_t_ns"):
+                if key in e:
+                    e[key] += shift + (change if e["event"] == "final_byte_received" else 0)
+        with open(log, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(r) + "\n" for r in lines)
+        c = grading.check(verdict(folder, "--check", "evidence"), "evidence.choice_measured")
+        assert c["outcome"] == "lost" and "copy of the other" in c["message"], c
+
+
+def test_a_large_data_file_is_read():
+    """Whoever reads a data file allows as many bytes as whoever takes it in."""
+    for lab, folder, file, check in (("02", "02_queue_sim", "protocol.json", "evidence"), ("03", "03_kernels", "roofline.json", "evidence"),
+                                     ("04", "04_serving", "choice.json", "evidence"), ("04", "04_serving", "objective.json", "evidence")):
+        copy = os.path.join(grading.TMP, f"large_{lab}_{file}")
+        shutil.copytree(os.path.join(grading.TOP, "solutions", folder), copy)
+        with open(os.path.join(copy, file), "a", encoding="utf-8") as f:
+            f.write(" " * 3_000_000)
+        v = json.loads(grading.run(lab, "--json", "--seed", "7", "--check", check, "--", copy).stdout)
+        assert v["exit_status"] == 0, (lab, file, v["exit_status"], [c for c in v["checks"] if c["outcome"] == "grader_fault"][:1])
+
+
+def test_what_is_missing_in_a_run_is_named():
+    folder = make("run without its log", "choice.json", "710.5", "710.6")
+    os.remove(os.path.join(folder, "runs/1/records.jsonl"))
+    c = grading.check(verdict(folder, "--check", "evidence"), "evidence.choice_measured")
+    assert "runs/1/records.jsonl: can't be opened" in c["message"], c
+
+
 def test_a_missing_run_is_named():
     folder = make("missing run", "choice.json", "710.5", "710.6")
     shutil.rmtree(os.path.join(folder, "runs/2"))
