@@ -247,12 +247,18 @@ static void name_function(const struct session *s, const struct hidden_case *h, 
 
 /* The first function that leaks is named: the heap of a later one may hold the same memory. */
 static void lose_heap(struct session *s, const struct hidden_case *h, int64_t grown) {
+    const char *unit = h->wants[h->n_wants - 1].name; /* what a lab counts */
+    bool bytes = strstr(unit, "heap grew") != NULL;
     char name[120], text[320];
     name_function(s, h, name, sizeof name);
     snprintf(text, sizeof text,
-             "%s%s doesn't give back all that it allocates: %lld bytes are left each time (%lld in "
-             "64)",
-             h->calls ? h->calls : "", name, (long long)grown / 64, (long long)grown);
+             "%s%s doesn't give back all that it allocates: ", h->calls ? h->calls : "",
+             name[0] ? name : "the code");
+    if (bytes)
+        text_append(text, sizeof text, "%lld bytes are left each time (%lld in 64)",
+                    (long long)grown / 64, (long long)grown);
+    else
+        text_append(text, sizeof text, "%lld %s", (long long)grown, unit);
     check_lose(s->r, text);
 }
 

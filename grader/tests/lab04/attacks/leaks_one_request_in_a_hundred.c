@@ -1,6 +1,6 @@
 /* Loses 16 bytes, and of one request in a hundred only: less than a piece a call.
  * watch: safety.long_run
- * examined: lost; says: cases are right
+ * examined: lost; says: the code doesn't give back
  * trusted: nothing
  */
 //reference engine_step right_step
