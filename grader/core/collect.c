@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    MAX_CODE_BYTES = 256 * 1024,      /* the longest lab file of the reference has 12 kB */
+    MAX_CODE_BYTES = 256 * 1024,     /* the longest lab file of the reference has 12 kB */
     MAX_LOG_BYTES = 16 * 1024 * 1024 /* a log of records: 2,000 of 8 kB */
 };
 
