@@ -89,7 +89,7 @@ MISTAKES = [
             "safety.same_plan", ["learner: asked twice", "static or global variable", "first call:", "second call:"]),
     Mistake("create() takes any argument", "02", "policy.c",
             [("if (!arg[0]) return state;", "if (arg) return state;")],
-            "quality.create_arguments", ["an argument is accepted", "return NULL and write the reason into *e", "returned a state", "separate: the compiler's warnings of policy.c"]),
+            "quality.create_arguments", ["an argument is accepted", "return NULL and write the reason into *e", "returned a state", "the compiler warns, which may have the same cause: policy.c"]),
     Mistake("a copy for sorting that isn't freed", "03", "kernel_time.c", leaking_time,
             "safety.memory", ["kernel_time_ns in kernel_time.c doesn't give back", "bytes a call"]),
     Mistake("an array that was never written, in a kernel", "03", "gemv.cu",
@@ -117,7 +117,7 @@ def said(verdict, check):
     for label, text in (("case", c.get("kind")), ("yours", c.get("got")), ("expected", c.get("want"))):
         parts.append(text and f"{label}: {text}")
     for line in (verdict.get("warnings") or "").splitlines():
-        parts.append(f"separate: the compiler's warnings of {line.split(':')[0]}: {line}")
+        parts.append(f"the compiler warns, which may have the same cause: {line}")
     return "\n".join(p for p in parts if p)
 
 
