@@ -31,7 +31,7 @@ compile() { # compile FOLDER FLAGS... -- FILES: objects of an earlier tree go, b
 build() { # build NAME FLAGS...: the backend's objects and the test programs
     local dir=$out/$1 s
     shift
-    compile "$dir" "$@" -- common/backend/cpu/*.c common/backend/cpu/tests/test_{forward,invariance,kv,packed,packed_bf16}.c || return 1
+    compile "$dir" "$@" -- common/backend/cpu/*.c common/backend/limits.c common/backend/cpu/tests/test_{forward,invariance,kv,packed,packed_bf16}.c || return 1
     for s in test_forward test_invariance test_kv test_packed test_packed_bf16; do
         "$cc" -pthread "$dir/$s.o" $(ls "$dir"/*.o | grep -v /test_) "$out"/rest/*.o -lcjson -lpcre2-8 -lcheck -lsubunit \
             -lrt -lm -o "$dir/$s" || return 1
