@@ -69,6 +69,7 @@ struct worker {
     struct fiber fibers[MAX_THREADS];
     int fiber_count;
     char *stacks, *arena;
+    void *signal_stack; /* the handler's (crash.c), as long as the thread lives */
     simt_u3 index_of[MAX_THREADS], index_dim;
 #ifdef SIMT_CHECK
     uintptr_t called_from[MAX_THREADS]; /* return address of the thread's last barrier or warp op */

@@ -46,8 +46,8 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
 }
 
 void crash_watch(struct worker *w) {
-    (void)w;
-    stack_t s = {.ss_sp = malloc(HANDLER_STACK_BYTES), .ss_size = HANDLER_STACK_BYTES};
+    w->signal_stack = malloc(HANDLER_STACK_BYTES);
+    stack_t s = {.ss_sp = w->signal_stack, .ss_size = HANDLER_STACK_BYTES};
     struct sigaction a = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
     if (s.ss_sp) sigaltstack(&s, NULL);
