@@ -8,6 +8,7 @@
  *                                       the reason when the model can't be opened
  */
 #include "backend/cpu/tests/feeding.h"
+#include "backend/cpu/tests/golden.h"
 #include "testing/check_main.h"
 
 #include <cjson/cJSON.h>
@@ -16,30 +17,6 @@
 
 #define GOLDEN    "common/backend/tests/golden/"
 #define TOLERANCE 1e-4 /* of the greatest logit; the agreement is better than 3e-6 */
-
-static const char *const models[] = {"mha",       "gqa",        "tied",        "bias",
-                                     "bias_tied", "wide_heads", "rope_factors"};
-enum { N_MODELS = sizeof models / sizeof *models };
-
-static cJSON *read_json(const char *path) {
-    FILE *f = fopen(path, "rb");
-    ck_assert_msg(f != NULL, "%s can't be opened; run from the repository's root", path);
-    char *text = calloc(1, 1 << 20);
-    size_t n = fread(text, 1, (1 << 20) - 1, f);
-    fclose(f);
-    ck_assert_msg(n > 0, "%s is empty", path);
-    cJSON *doc = cJSON_Parse(text);
-    ck_assert_msg(doc != NULL, "%s is not JSON", path);
-    free(text);
-    return doc;
-}
-
-static struct model *open_model(const char *path) {
-    struct err e;
-    struct model *m = model_open(path, &e);
-    ck_assert_msg(m != NULL, "%s: %s %s", path, m ? "" : e.field, m ? "" : e.text);
-    return m;
-}
 
 START_TEST(logits_of_transformers) {
     char path[200], text[200];

@@ -8,6 +8,7 @@
  * 1e-2 on the embedded model, which was trained. The random models of width 16 average over too few
  * values: to round their weights to bf16 alone, in the native backend, costs up to 4e-2, so 6e-2.
  */
+#include "backend/cpu/tests/golden.h"
 #include "backend/cuda/tests/machine.h"
 
 #include "base/home.h"
@@ -21,28 +22,7 @@
 
 static const double of_random[] = {[CUDA_BF16] = 6e-2, [CUDA_EXACT] = 1e-4};
 static const double of_trained[] = {[CUDA_BF16] = 1e-2, [CUDA_EXACT] = 1e-4};
-static const char *const models[] = {"mha",       "gqa",        "tied",        "bias",
-                                     "bias_tied", "wide_heads", "rope_factors"};
-enum { N_MODELS = sizeof models / sizeof *models, GOLDEN_TOKENS = 40 };
-
-static cJSON *read_json(const char *path) {
-    FILE *f = fopen(path, "rb");
-    ck_assert_msg(f != NULL, "%s can't be opened; run from the repository's root", path);
-    char *text = calloc(1, 1 << 20);
-    size_t n = fread(text, 1, (1 << 20) - 1, f);
-    fclose(f);
-    cJSON *doc = n > 0 ? cJSON_Parse(text) : NULL;
-    ck_assert_msg(doc != NULL, "%s is not JSON", path);
-    free(text);
-    return doc;
-}
-
-static struct model *open_model(const char *path) {
-    struct err e;
-    struct model *m = model_open(path, &e);
-    ck_assert_msg(m != NULL, "%s: %s %s", path, m ? "" : e.field, m ? "" : e.text);
-    return m;
-}
+enum { GOLDEN_TOKENS = 40 };
 
 static struct backend *open_simt(const struct model *m, enum cuda_precision p, int32_t max_seqs,
                                  int32_t step) {
