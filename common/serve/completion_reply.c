@@ -330,7 +330,7 @@ static void end_record(struct exchange *x, struct live_record *live, bool ok, bo
     if (in_engine || has_ending(r)) goto out;
     if (x->gate_status) {
         stamp_rejected(r, &x->h->o.clock);
-        error = "the body came too late, or its end is unclear";
+        error = "the body came too late, is too large, or its end is unclear";
     } else if (!ok) {
         stamp_cancelled(r, &x->h->o.clock);
         error = "the client went away";

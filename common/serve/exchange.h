@@ -144,8 +144,9 @@ enum MHD_Result records_route_get(struct exchange *x);
 enum MHD_Result records_route_intervals(struct exchange *x);
 enum MHD_Result records_route_post(struct exchange *x);
 
-/* A file of the page. */
+/* A file of the page, whose name is x->id. */
 enum MHD_Result files_route(struct exchange *x);
+bool files_has(const struct exchange *x);
 
 enum MHD_Result presets_route(struct exchange *x);
 

@@ -15,11 +15,13 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* For the rest of a body once the server drains: its request gets a 503 anyway. */
+/* For the rest of a body once the server drains: its request gets a 503 anyway, or had its answer.
+ */
 enum { DRAIN_BODY_S = 1 };
 
 /* ---- start and stop -------------------------------------------------------------------------- */
@@ -36,6 +38,7 @@ struct http *http_start(const struct http_options *o, struct err *e) {
     h->o = *o;
     if (!h->o.header_s) h->o.header_s = HTTP_HEADER_S;
     if (!h->o.body_s) h->o.body_s = HTTP_BODY_S;
+    if (!h->o.linger_s) h->o.linger_s = HTTP_LINGER_S;
     h->started_s = time(NULL);
     pthread_mutex_init(&h->lock, NULL);
     h->watch = cors_check(o->cors, e) ? NULL : watch_start(gate_late_body, e);
@@ -62,7 +65,7 @@ void http_drain(struct http *h) {
     pthread_mutex_lock(&h->lock);
     h->draining = true;
     pthread_mutex_unlock(&h->lock);
-    watch_hurry_bodies(h->watch, DRAIN_BODY_S);
+    watch_hurry(h->watch, DRAIN_BODY_S);
     engine_drain(h->o.engine);
 }
 
@@ -92,7 +95,7 @@ static int descriptor_of(struct MHD_Connection *c);
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
                                     const char *path);
 static bool announces_too_much(const struct exchange *x);
-static enum MHD_Result too_large(struct exchange *x);
+static void refuse_unread(struct exchange *x);
 static void take_body(struct exchange *x, const char *data, size_t n);
 static bool read_body(struct exchange *x);
 static enum MHD_Result run_route(struct exchange *x, const char *method, const char *path);
@@ -105,10 +108,11 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
     if (!x) {
         *ctx = x = header_read(cls, c, method, path);
         if (!x) return MHD_NO;
-        return announces_too_much(x) ? too_large(x) : MHD_YES;
+        if (announces_too_much(x)) refuse_unread(x);
+        return MHD_YES;
     }
     if (*n > 0) {
-        take_body(x, data, *n);
+        if (!x->replied) take_body(x, data, *n);
         *n = 0;
         return MHD_YES;
     }
@@ -128,9 +132,9 @@ static void completed(void *cls, struct MHD_Connection *c, void **ctx,
     struct exchange *x = *ctx;
     if (!x) return;
     *ctx = NULL;
+    watch_enter(h->watch, x->watched, WATCH_HEADER, h->o.header_s);
     x->gate_status = gate_exchange_over(x->fd);
     if (x->route && x->route->end) x->route->end(x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    watch_enter(h->watch, x->watched, WATCH_HEADER, h->o.header_s);
     buffer_release(&x->body);
     buffer_release(&x->out);
     buffer_release(&x->answer);
@@ -149,8 +153,8 @@ static void connection_event(void *cls, struct MHD_Connection *c, void **ctx,
     }
     /* without it a token may wait 40 ms for the acknowledgement of the last one */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    gate_add(h, fd);
     *ctx = watch_add(h->watch, fd);
+    gate_add(h, fd, *ctx);
     watch_enter(h->watch, *ctx, WATCH_HEADER, h->o.header_s);
 }
 
@@ -183,7 +187,7 @@ static struct watched *watched_of(struct MHD_Connection *c) {
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
                                     const char *path) {
     int fd = descriptor_of(c);
-    struct exchange *x = gate_passed(fd) ? calloc(1, sizeof *x) : NULL;
+    struct exchange *x = gate_has_read(fd) ? calloc(1, sizeof *x) : NULL;
     if (!x) return NULL;
     x->h = h;
     x->connection = c;
@@ -191,8 +195,8 @@ static struct exchange *header_read(struct http *h, struct MHD_Connection *c, co
     x->watched = watched_of(c);
     route_find(x, method, path);
     if (x->route && x->route->begin) x->route->begin(x);
-    watch_enter(h->watch, x->watched, announces_too_much(x) ? WATCH_REPLY : WATCH_BODY,
-                h->o.body_s);
+    gate_exchange_begins(x, !strcmp(method, "HEAD"));
+    watch_enter(h->watch, x->watched, WATCH_BODY, h->o.body_s);
     return x;
 }
 
@@ -203,6 +207,8 @@ static bool announces_too_much(const struct exchange *x) {
 }
 
 /* ---- the body -------------------------------------------------------------------------------- */
+
+static const char too_large[] = "the body may have at most %zu bytes";
 
 static void take_body(struct exchange *x, const char *data, size_t n) {
     size_t max = x->route ? x->route->max_body : 0;
@@ -221,14 +227,19 @@ static bool read_body(struct exchange *x) {
     return true;
 }
 
-static enum MHD_Result too_large(struct exchange *x) {
-    x->too_large = true;
-    return reply_error(x, 413, NULL, NULL, "the body may have at most %zu bytes",
-                       x->route->max_body);
+/* Says 413 before the body comes. */
+static void refuse_unread(struct exchange *x) {
+    char text[80];
+    char *expect = (char *)(uintptr_t)request_header(x, "Expect");
+    /* The library would send "100 Continue" behind the refusal. The value is in the connection's
+     * own memory, and nobody reads it again. */
+    if (expect) *expect = '\0';
+    snprintf(text, sizeof text, too_large, x->route->max_body);
+    gate_refuse(x, 413, text);
 }
 
 static enum MHD_Result run_route(struct exchange *x, const char *method, const char *path) {
-    if (x->too_large) return too_large(x);
+    if (x->too_large) return reply_error(x, 413, NULL, NULL, too_large, x->route->max_body);
     if (x->body.failed) return reply_error(x, 500, NULL, NULL, "no memory for this body");
     if (x->route) return x->route->run(x);
     if (x->allow)

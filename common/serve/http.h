@@ -20,10 +20,9 @@
  * that waits for the engine is suspended and takes no time of that thread. Nothing of a reply is
  * sent before the first generated text is there, so an error up to then has its own HTTP status.
  *
- * Every error that this code reports is OpenAI's JSON object. A header that is unclear about the
- * end of the body is refused (400 or 413, and closed), and a body that is late gets a 408
- * (http_gate.h). The library itself answers, with a page of HTML, a URL or header that is too long
- * (414, 431).
+ * Every error is OpenAI's JSON object. A header that is too long, or unclear about the end of the
+ * body, is refused (400, 413, 414 or 431, and closed), and a body that is late gets a 408
+ * (http_gate.h). The library's own errors, pages of HTML, are not reached.
  *
  * Not offered: TLS and authentication (put HAProxy or nginx in front), HTTP/2.
  */
@@ -40,11 +39,14 @@ enum {
     HTTP_LONG_BODY = 16 * 1024,  /* reading so much takes 1 ms */
     HTTP_MAX_POST = 64 * 1024,   /* a client's half of a record has three events */
     HTTP_MAX_CONNECTIONS = 4000, /* a lecture hall; the library's own default is 1,020 */
-    HTTP_CONNECTION_BYTES = 32 * 1024, /* a request's header lines must fit in it: then 431 */
+    HTTP_CONNECTION_BYTES = 32 * 1024, /* for a request's header lines and its reply's
+                                          (FRAMING_MAX_HEADER in http_framing.h) */
     HTTP_HEADER_S = 20, /* from connecting, or the last reply, to the end of the header: closes a
                            connection that trickles (slow loris) or idles */
     HTTP_BODY_S = 30,   /* from the header to the end of the body: then 408 */
-    HTTP_STALL_S = 30   /* a client that reads nothing for so long is gone */
+    HTTP_STALL_S = 30,  /* a client that reads nothing for so long is gone */
+    HTTP_LINGER_S = 10, /* after a refusal before the end of the body, so much is still read */
+    HTTP_LINGER_BYTES = 16 * 1024 * 1024 /* (http_gate.h) */
 };
 
 /* What /version says: the number of finished labs, and of releases since. */
@@ -62,7 +64,7 @@ struct http_options {
     struct records *records;
     const struct tokenizer *tokenizer;
     struct clock clock;
-    int header_s, body_s;              /* 0: the limits above; tests shorten them */
+    int header_s, body_s, linger_s;    /* 0: the limits above; tests shorten them */
     void (*before_reading)(void *ctx); /* called before a long body is read; NULL, but in a test */
     void *before_reading_ctx;
 };
@@ -75,7 +77,8 @@ struct http *http_start(const struct http_options *o, struct err *e);
 int http_port(const struct http *h);
 
 /* Refuses new completions with 503 from now on. Accepted ones go on; one whose body isn't complete
- * has one second for the rest. Records can be posted and read until http_stop. */
+ * has one second for the rest, and so has a connection that lingers. Records can be posted and read
+ * until http_stop. */
 void http_drain(struct http *h);
 /* How many completions are not over yet. */
 int http_active(struct http *h);

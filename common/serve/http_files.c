@@ -48,27 +48,47 @@ static bool safe(const char *name) {
     return true;
 }
 
-static enum MHD_Result from_folder(struct exchange *x, const char *name) {
+/* Opens a file of the folder; -1 if there is none. */
+static int open_file(const struct exchange *x, const char *name, struct stat *st) {
     char path[4096];
-    struct stat st;
     int n = snprintf(path, sizeof path, "%s/%s", x->h->o.web_dir, name);
     int fd = n < (int)sizeof path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
-    if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) /* the response closes it */
-        return serve(x, type_of(name), MHD_create_response_from_fd64((uint64_t)st.st_size, fd));
+    if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode)) return fd;
     if (fd >= 0) close(fd);
-    return reply_error(x, 404, NULL, NULL, "the page has no file /%.100s", name);
+    return -1;
+}
+
+static const char *name_of(const struct exchange *x) {
+    return x->id[0] ? x->id : "index.html";
+}
+
+static bool find_in_program(const struct exchange *x, struct page_file *file) {
+    char path[sizeof x->id + 1];
+    snprintf(path, sizeof path, "/%s", x->id);
+    return page_find(path, file);
 }
 
 enum MHD_Result files_route(struct exchange *x) {
-    const char *name = x->id[0] ? x->id : "index.html";
-    if (!safe(name)) return reply_error(x, 404, NULL, NULL, "the page has no such file");
-    if (x->h->o.web_dir) return from_folder(x, name);
-    char path[sizeof x->id + 1];
+    const char *name = name_of(x);
     struct page_file file;
-    snprintf(path, sizeof path, "/%s", x->id);
-    if (page_find(path, &file))
+    struct stat st;
+    int fd = x->h->o.web_dir && safe(name) ? open_file(x, name, &st) : -1;
+    if (fd >= 0) /* the response closes it */
+        return serve(x, type_of(name), MHD_create_response_from_fd64((uint64_t)st.st_size, fd));
+    if (!x->h->o.web_dir && safe(name) && find_in_program(x, &file))
         return serve(x, file.type,
                      MHD_create_response_from_buffer(file.n, (void *)(uintptr_t)file.data,
                                                      MHD_RESPMEM_PERSISTENT));
-    return reply_error(x, 404, NULL, NULL, "the page has no file %.100s", path);
+    return reply_error(x, 404, NULL, NULL, "the page has no file /%.100s", x->id);
+}
+
+bool files_has(const struct exchange *x) {
+    const char *name = name_of(x);
+    struct page_file file;
+    struct stat st;
+    if (!safe(name)) return false;
+    if (!x->h->o.web_dir) return find_in_program(x, &file);
+    int fd = open_file(x, name, &st);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
 }

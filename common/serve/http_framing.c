@@ -5,7 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-static struct framing_fault line_ended(struct framing *f, int *complete);
+static struct framing_fault take_line(struct framing *f, const char *bytes, size_t n, bool ends,
+                                      int *complete);
 
 static struct framing_fault fault(int status, const char *field, const char *text) {
     return (struct framing_fault){status, field, text};
@@ -23,6 +24,7 @@ static void message_ended(struct framing *f, int *complete) {
     f->part = FRAMING_START;
     f->last |= f->closes;
     f->head = false;
+    f->stored = 0;
 }
 
 /* Skips data of a body; how many bytes. */
@@ -59,21 +61,9 @@ struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n
         } else {
             const char *lf = memchr(bytes + at, '\n', n - at);
             size_t more = lf ? (size_t)(lf - bytes) + 1 - at : n - at;
-            size_t before = f->line.n;
-            buffer_add(&f->line, bytes + at, more);
-            at += more;
-            if (has_control(&f->line, before))
-                return fault(400, NULL,
-                             "each line must end in CR LF and have no other control character than "
-                             "tab");
-            if (f->part == FRAMING_CHUNK_SIZE && f->line.n > FRAMING_MAX_CHUNK_LINE)
-                return fault(400, NULL, "the extension of a chunk is too long");
-            if (f->line.failed || f->line.n > FRAMING_MAX_LINE)
-                return fault(431, NULL, "a line of the header is too long");
-            if (!lf) break;
-            struct framing_fault bad = line_ended(f, complete);
+            struct framing_fault bad = take_line(f, bytes + at, more, lf != NULL, complete);
             if (bad.status) return bad;
-            buffer_clear(&f->line);
+            at += more;
         }
         if (f->part == FRAMING_START) *good = at;
     }
@@ -91,10 +81,76 @@ static struct framing_fault field_line(struct framing *f, char *line, size_t n);
 static struct framing_fault header_ended(struct framing *f, int *complete);
 static struct framing_fault chunk_size(struct framing *f, const char *line, size_t n);
 
+static struct framing_fault line_ended(struct framing *f, int *complete);
+
+/* The current line is longer than it may be. */
+static struct framing_fault too_long(const struct framing *f) {
+    switch (f->part) {
+    case FRAMING_START:
+        return fault(414, NULL,
+                     "the request line is too long: with 64 bytes more for each query argument it "
+                     "may have 16384 bytes; send more in a body");
+    case FRAMING_CHUNK_SIZE:
+        return fault(400, NULL, "the extension of a chunk is too long");
+    case FRAMING_CHUNK_END:
+        return fault(400, NULL, "a chunk is longer than its size");
+    default:
+        return fault(431, NULL,
+                     "the header is too long: with 64 bytes more for each line, query argument and "
+                     "cookie it may have 16384 bytes");
+    }
+}
+
+/* Takes the next n bytes of a line, with which it ends or not. Looks at no byte beyond the limit,
+ * so that the fault is the same however the bytes come. */
+static struct framing_fault take_line(struct framing *f, const char *bytes, size_t n, bool ends,
+                                      int *complete) {
+    size_t before = f->line.n;
+    size_t most = f->part == FRAMING_CHUNK_SIZE  ? FRAMING_MAX_CHUNK_LINE
+                  : f->part == FRAMING_CHUNK_END ? 2
+                                                 : FRAMING_MAX_HEADER - f->stored;
+    bool fits = before + n <= most;
+    buffer_add(&f->line, bytes, fits ? n : most + 1 - before);
+    if (f->line.failed) return too_long(f);
+    if (f->part == FRAMING_START) /* the gate asks for it even if this line is at fault */
+        f->head = f->line.n >= 5 && !memcmp(f->line.bytes, "HEAD ", 5);
+    if (has_control(&f->line, before))
+        return fault(400, NULL,
+                     "each line must end in CR LF and have no other control character than tab");
+    if (!fits) return too_long(f);
+    struct framing_fault bad = ends ? line_ended(f, complete) : none;
+    if (ends) buffer_clear(&f->line);
+    return bad;
+}
+
+static size_t count(const char *s, const char *marks) {
+    size_t n = 0;
+    for (s = strpbrk(s, marks); s; s = strpbrk(s + 1, marks)) n++;
+    return n;
+}
+
+/* How much the library stores of a line of the header or trailer: its bytes and one item for each
+ * field and query argument; of cookies a copy, and one item for each. */
+static size_t storage(const struct framing *f, const char *line, size_t n) {
+    size_t items = n > 0, bytes = n + 2;
+    const char *query = strchr(line, '?');
+    if (f->part == FRAMING_START) {
+        items = query ? 1 + count(query, "&") : 0;
+    } else if (!strncasecmp(line, "Cookie:", 7)) {
+        items += 1 + count(line, ";,");
+        bytes += n;
+    }
+    return bytes + items * FRAMING_ITEM_BYTES;
+}
+
 static struct framing_fault line_ended(struct framing *f, int *complete) {
     char *line = f->line.bytes;
     size_t n = f->line.n - 2;
     line[n] = '\0';
+    if (f->part == FRAMING_START || f->part == FRAMING_HEADER || f->part == FRAMING_TRAILER) {
+        f->stored += storage(f, line, n);
+        if (f->stored > FRAMING_MAX_HEADER) return too_long(f);
+    }
     switch (f->part) {
     case FRAMING_START:
         return n == 0 ? none : request_line(f, line, n);
@@ -127,7 +183,11 @@ static struct framing_fault request_line(struct framing *f, const char *line, si
     const char *target = line + method + 1;
     size_t length = line[method] == ' ' ? strcspn(target, " \t") : 0;
     const char *version = target + length + 1;
-    *f = (struct framing){.part = FRAMING_HEADER, .line = f->line, .last = f->last};
+    *f = (struct framing){.part = FRAMING_HEADER,
+                          .line = f->line,
+                          .stored = f->stored,
+                          .head = f->head,
+                          .last = f->last};
     if (method == 0 || length == 0 || target[length] != ' ' || line + n != version + 8 ||
         memcmp(version, "HTTP/", 5) || !isdigit((unsigned char)version[5]) || version[6] != '.' ||
         !isdigit((unsigned char)version[7]))
@@ -135,7 +195,6 @@ static struct framing_fault request_line(struct framing *f, const char *line, si
                      "the first line must be a method, a target and HTTP/1.1, with one space "
                      "between them");
     if (version[5] != '1') return fault(505, NULL, "this server has HTTP/1.1");
-    f->head = method == 4 && !memcmp(line, "HEAD", 4);
     f->http_1_1 = version[7] != '0';
     f->closes = !f->http_1_1;
     if (memmem(target, strcspn(target, "? "), "%00", 3)) /* the library's path would end there */

@@ -11,6 +11,10 @@
  * refuses one thing that the RFC allows: a blank behind the value of these two, because the library
  * would read "chunked " as a body that ends with the connection. A path with %00 is no path: the
  * library would cut it there, and a proxy with rules for paths would not.
+ *
+ * The library keeps a request's header in HTTP_CONNECTION_BYTES of memory, and answers one that
+ * doesn't fit by itself. So the lines of a request are counted as the library stores them, with
+ * what it adds for each header, query argument and cookie, and too many are a fault here.
  */
 #ifndef SERVELAB_SERVE_HTTP_FRAMING_H
 #define SERVELAB_SERVE_HTTP_FRAMING_H
@@ -20,7 +24,9 @@
 #include <stdint.h>
 
 enum {
-    FRAMING_MAX_LINE = 32 * 1024, /* as much as the library holds of a header */
+    FRAMING_MAX_HEADER = 16 * 1024, /* of a request's lines: half of HTTP_CONNECTION_BYTES, because
+                                       the body and the reply need memory, too */
+    FRAMING_ITEM_BYTES = 64, /* what the library adds for a header, a query argument or a cookie */
     FRAMING_MAX_CHUNK_LINE = 1024 /* a size and its extension; the library says 500 when its buffer
                                      is full of them */
 };
@@ -40,13 +46,14 @@ struct framing {
     enum framing_part part;
     uint64_t left;      /* bytes of the body, or of the chunk */
     struct buffer line; /* what has come of the current line */
+    size_t stored;      /* by the library for the current request, without the current line */
     bool head, http_1_1, closes;
     int lengths, encodings, hosts; /* of the current header */
     bool last; /* the client reads no reply after that of a request before: it closes */
 };
 
 struct framing_fault {
-    int status;        /* 400, 404, 413, 431 or 505; 0: no fault */
+    int status;        /* 400, 404, 413, 414, 431 or 505; 0: no fault */
     const char *field; /* the header at fault, or NULL */
     const char *text;  /* for the client */
 };

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 struct gate {
     struct http *h;
     int fd;
+    struct watched *watched;
     struct framing framing;
     bool read;      /* some bytes */
     int64_t passed; /* requests of which the library has every byte */
@@ -22,7 +24,13 @@ struct gate {
     struct framing_fault fault; /* found; no byte passes any more */
     bool ended;                 /* with that fault, because its turn has come */
     atomic_int answered;        /* the status that was sent here, with which the connection ends */
+    size_t discarded;           /* bytes, after that */
+    bool head;                  /* the exchange's request is a HEAD */
+    char ids[160];              /* the headers that name its record; "" for none */
 };
+
+/* What is read of a lingering connection before the others have their turn. */
+enum { DISCARD_BYTES = 16 * 1024, DISCARDS = 16 };
 
 /* By descriptor; far beyond HTTP_MAX_CONNECTIONS. The recv of any thread looks into its element. */
 enum { MAX_FD = 64 * 1024 };
@@ -33,14 +41,16 @@ static struct gate *gate_of(int fd) {
 }
 
 static ssize_t gate_recv(int fd, void *to, size_t n, int flags);
+static void linger(struct gate *g);
 static void answer(struct gate *g, int status, const char *field, const char *code,
                    const char *text, bool head);
 
-void gate_add(struct http *h, int fd) {
+void gate_add(struct http *h, int fd, struct watched *watched) {
     struct gate *g = fd < MAX_FD ? calloc(1, sizeof *g) : NULL;
     if (!g) return;
     g->h = h;
     g->fd = fd;
+    g->watched = watched;
     gates[fd] = g;
     recv_through(gate_recv);
 }
@@ -53,7 +63,7 @@ void gate_remove(int fd) {
     free(g);
 }
 
-bool gate_passed(int fd) {
+bool gate_has_read(int fd) {
     struct gate *g = gate_of(fd);
     return g && g->read;
 }
@@ -69,10 +79,13 @@ int gate_answered(int fd) {
 static void end_with_fault(struct gate *g) {
     const struct framing_fault *f = &g->fault;
     g->ended = true;
-    if (!g->framing.last)
-        answer(g, f->status, f->field, f->status == 400 ? "ambiguous_length" : NULL, f->text,
-               g->framing.head);
-    shutdown(g->fd, SHUT_RDWR); /* the library reads the end next, and closes */
+    if (g->framing.last) {
+        shutdown(g->fd, SHUT_RDWR); /* the library reads the end next, and closes */
+        return;
+    }
+    answer(g, f->status, f->field, f->status == 400 ? "ambiguous_length" : NULL, f->text,
+           g->framing.head);
+    linger(g);
 }
 
 /* Reads what the socket has given. Returns how much of it is for the library. */
@@ -88,20 +101,44 @@ static size_t pass(struct gate *g, const char *bytes, size_t n) {
     return 0;
 }
 
+/* After the answer: throws away what has come. The library takes EAGAIN and EINTR for "nothing";
+ * after EAGAIN it waits for more, after EINTR it asks again in its next turn. It closes at 0. */
+static ssize_t discard(struct gate *g) {
+    char bytes[DISCARD_BYTES];
+    for (int i = 0; i < DISCARDS; i++) {
+        ssize_t got = recvfrom(g->fd, bytes, sizeof bytes, MSG_DONTWAIT, NULL, NULL);
+        if (got <= 0) return got;
+        g->discarded += (size_t)got;
+        if (g->discarded > HTTP_LINGER_BYTES) return 0;
+    }
+    errno = EINTR;
+    return -1;
+}
+
 static ssize_t gate_recv(int fd, void *to, size_t n, int flags) {
     struct gate *g = gate_of(fd);
     if (!g || (flags & MSG_PEEK)) /* not ours; or it takes no bytes, and comes again for them */
         return recvfrom(fd, to, n, flags, NULL, NULL);
-    if (g->ended || g->answered) return 0; /* to the library, the client has closed */
+    if (g->answered) return discard(g);
+    if (g->ended) return 0; /* to the library, the client has closed */
     size_t passes = 0;
     if (!g->fault.status) {
         ssize_t got = recvfrom(fd, to, n, flags, NULL, NULL);
         if (got <= 0) return got;
         passes = pass(g, to, (size_t)got);
     }
-    if (passes > 0 || g->ended) return (ssize_t)passes;
-    errno = EAGAIN; /* the library reads on when end_with_fault has shut the socket down */
+    if (passes > 0) return (ssize_t)passes;
+    if (g->ended) return g->answered ? discard(g) : 0;
+    errno = EAGAIN; /* the library reads on when end_with_fault has sent the connection's end */
     return -1;
+}
+
+void gate_exchange_begins(const struct exchange *x, bool head) {
+    struct gate *g = gate_of(x->fd);
+    g->head = head;
+    if (x->live)
+        snprintf(g->ids, sizeof g->ids, "X-Request-Id: %s\r\nX-Attempt: %d\r\n", x->live->id,
+                 x->live->attempt);
 }
 
 int gate_exchange_over(int fd) {
@@ -109,22 +146,38 @@ int gate_exchange_over(int fd) {
     if (!g) return 0;
     int answered = g->answered;
     g->over++;
+    g->ids[0] = '\0';
     if (g->fault.status && !g->ended && g->over >= g->passed) end_with_fault(g);
     return answered;
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-void gate_late_body(int fd) {
+/* Sends the connection's end. The watch ends it after a time, and discard after so many bytes. */
+static void linger(struct gate *g) {
+    shutdown(g->fd, SHUT_WR);
+    watch_enter(g->h->watch, g->watched, WATCH_LINGER, g->h->o.linger_s);
+}
+
+void gate_refuse(struct exchange *x, int status, const char *text) {
+    struct gate *g = gate_of(x->fd);
+    x->replied = true;
+    answer(g, status, NULL, NULL, text, g->head);
+    linger(g);
+}
+
+int gate_late_body(int fd) {
     struct gate *g = gate_of(fd);
-    if (!g) return;
+    if (!g) return 0;
     pthread_mutex_lock(&g->h->lock);
     bool draining = g->h->draining;
     pthread_mutex_unlock(&g->h->lock);
     if (draining)
-        answer(g, 503, NULL, "draining", "the server is shutting down", false);
+        answer(g, 503, NULL, "draining", "the server is shutting down", g->head);
     else
-        answer(g, 408, NULL, "body_timeout", "the rest of the body did not come in time", false);
+        answer(g, 408, NULL, "body_timeout", "the rest of the body did not come in time", g->head);
+    shutdown(fd, SHUT_WR);
+    return g->h->o.linger_s;
 }
 
 static void put_date(struct buffer *b) {
@@ -147,6 +200,7 @@ static void answer(struct gate *g, int status, const char *field, const char *co
     buffer_puts(&body, "\n");
     buffer_printf(&b, "HTTP/1.1 %d %s\r\n", status, MHD_get_reason_phrase_for((unsigned)status));
     put_date(&b);
+    buffer_puts(&b, g->ids);
     for (int i = 0, n = cors_headers(h->o.cors, cors); i < n; i++)
         buffer_printf(&b, "%s: %s\r\n", cors[i][0], cors[i][1]);
     if (status == 503) buffer_puts(&b, "Retry-After: 1\r\n");

@@ -4,30 +4,42 @@
  * The gate reads requests with http_framing.h and hands on only those that are clear. One at fault
  * never reaches the library, which would forgive it, or answer it with its header twice. It is
  * answered here, with OpenAI's error object, and the connection ends. Requests that came before it
- * are answered first. A body that is late is answered here too: the library waits for it, and takes
- * no reply then.
+ * are answered first. A body that is late or too large is answered here too: the library waits for
+ * it, and takes no reply then.
+ *
+ * After an answer of the gate the connection lingers: its end is sent, and what the client still
+ * sends is read and thrown away. A close with unread bytes would be a reset, which may overtake the
+ * answer. It lingers until the client closes, but at most for HTTP_LINGER_S and HTTP_LINGER_BYTES;
+ * then it is cut. It takes no thread: the library's reads a part whenever some has come, and serves
+ * the other connections in between.
  *
  * The library's thread calls these functions, gate_late_body excepted.
  */
 #ifndef SERVELAB_SERVE_HTTP_GATE_H
 #define SERVELAB_SERVE_HTTP_GATE_H
 
-#include "serve/http.h"
+#include "serve/exchange.h"
 
 /* Adds a connection before the library reads from it. Removes it before its descriptor is closed.
  */
-void gate_add(struct http *h, int fd);
+void gate_add(struct http *h, int fd, struct watched *watched);
 void gate_remove(int fd);
-/* The library has read a request's header: did it come through the gate? If not, memory was out
- * when the connection was added, or the library doesn't read by recv; the connection must be
+/* Has the gate read bytes of this connection? If not when the library has read a header, memory was
+ * out when the connection was added, or the library doesn't read by recv; the connection must be
  * closed. */
-bool gate_passed(int fd);
+bool gate_has_read(int fd);
+/* The header was read, and its record is open: what the gate answers until gate_exchange_over is
+ * for this request. */
+void gate_exchange_begins(const struct exchange *x, bool head);
+/* Answers it before its body is there; the connection lingers. The library must get no reply. */
+void gate_refuse(struct exchange *x, int status, const char *text);
 /* The status with which the gate has answered the connection's last request, or 0. */
 int gate_answered(int fd);
 /* The exchange of a request is over. Returns the status with which the gate has answered it, or 0.
  */
 int gate_exchange_over(int fd);
-/* For watch_start: answers a body that is late with 408, or 503 if the server drains. */
-void gate_late_body(int fd);
+/* For watch_start: answers a body that is late with 408, or 503 if the server drains. Returns for
+ * how many seconds the connection lingers. */
+int gate_late_body(int fd);
 
 #endif

@@ -47,7 +47,7 @@ void route_find(struct exchange *x, const char *method, const char *target) {
             x->route = r;
             return;
         }
-        if (asks || r->run != files_route) x->allow = methods_of(r);
+        if (r->run != files_route || files_has(x)) x->allow = methods_of(r);
     }
     if (asks && x->allow) x->route = &options;
 }

@@ -24,17 +24,29 @@ struct watched {
 
 struct watch {
     pthread_t thread;
-    void (*late_body)(int fd);
+    int (*late_body)(int fd);
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake;
     struct watched *first;
-    int64_t body_max_ns; /* the longest time from now to the deadline of a body */
+    int64_t max_ns; /* the longest time from now to the deadline of a body or of a lingering one */
     bool stopping;
 };
 
 static bool half_closed(int fd) {
     struct pollfd p = {.fd = fd, .events = POLLRDHUP};
     return poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+static bool hurries(enum watch_phase phase) {
+    return phase == WATCH_BODY || phase == WATCH_LINGER;
+}
+
+/* With the lock. */
+static void enter(struct watch *w, struct watched *c, enum watch_phase phase, int seconds) {
+    int64_t wait_ns = seconds * NS_PER_S;
+    if (hurries(phase) && wait_ns > w->max_ns) wait_ns = w->max_ns;
+    c->deadline_ns = wait_ns ? clock_monotonic_ns() + wait_ns : INT64_MAX;
+    c->phase = phase;
 }
 
 static void close_overdue(struct watch *w) {
@@ -44,7 +56,10 @@ static void close_overdue(struct watch *w) {
         if (c->deadline_ns > now + half_closed_ns && half_closed(c->fd))
             c->deadline_ns = now + half_closed_ns;
         if (c->deadline_ns > now) continue;
-        if (c->phase == WATCH_BODY && !half_closed(c->fd)) w->late_body(c->fd);
+        if (c->phase == WATCH_BODY && !half_closed(c->fd)) {
+            enter(w, c, WATCH_LINGER, w->late_body(c->fd));
+            continue;
+        }
         shutdown(c->fd, SHUT_RDWR); /* while the lock is held, the descriptor can't be closed */
         c->deadline_ns = INT64_MAX;
     }
@@ -63,11 +78,11 @@ static void *run(void *ctx) {
     return NULL;
 }
 
-struct watch *watch_start(void (*late_body)(int fd), struct err *e) {
+struct watch *watch_start(int (*late_body)(int fd), struct err *e) {
     struct watch *w = calloc(1, sizeof *w);
     if (!w) goto fail;
     w->late_body = late_body;
-    w->body_max_ns = INT64_MAX;
+    w->max_ns = INT64_MAX;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
@@ -118,22 +133,19 @@ void watch_remove(struct watch *w, struct watched *c) {
 }
 
 void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, int seconds) {
-    int64_t wait_ns = seconds * NS_PER_S;
     if (!c) return;
     pthread_mutex_lock(&w->lock);
-    if (phase == WATCH_BODY && wait_ns > w->body_max_ns) wait_ns = w->body_max_ns;
-    c->deadline_ns = wait_ns ? clock_monotonic_ns() + wait_ns : INT64_MAX;
-    c->phase = phase;
+    enter(w, c, phase, seconds);
     pthread_mutex_unlock(&w->lock);
 }
 
-void watch_hurry_bodies(struct watch *w, int seconds) {
+void watch_hurry(struct watch *w, int seconds) {
     int64_t wait_ns = seconds * NS_PER_S;
     pthread_mutex_lock(&w->lock);
     int64_t latest = clock_monotonic_ns() + wait_ns;
-    w->body_max_ns = wait_ns;
+    w->max_ns = wait_ns;
     for (struct watched *c = w->first; c; c = c->next)
-        if (c->phase == WATCH_BODY && c->deadline_ns > latest && c->deadline_ns != INT64_MAX)
+        if (hurries(c->phase) && c->deadline_ns > latest && c->deadline_ns != INT64_MAX)
             c->deadline_ns = latest;
     pthread_mutex_unlock(&w->lock);
 }

@@ -168,10 +168,10 @@ def read_until(sock, text, times=1):
 class FakeServer(Client):
     model = "fake"
 
-    def __init__(self, max_waiting=256, header_s=0, log=None, say="hello", positions=1, cors=""):
+    def __init__(self, max_waiting=256, header_s=0, log=None, say="hello", positions=1, cors="", linger_s=0):
         args = [os.path.join(OBJ, "common/serve/tests/test_http"), "--serve", str(max_waiting), str(header_s)]
         self.process = subprocess.Popen(args + ([log] if log else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=dict(os.environ, FAKE_POSITIONS=str(positions), FAKE_CORS=cors))
+                                        text=True, env=dict(os.environ, FAKE_POSITIONS=str(positions), FAKE_CORS=cors, FAKE_LINGER=str(linger_s)))
         line = self.process.stdout.readline()
         assert line.startswith("port "), f"the fake server said {line!r}"
         self.port = int(line.split()[1])

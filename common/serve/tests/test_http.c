@@ -72,7 +72,7 @@ static void start(struct server *s, int32_t max_waiting, int log_fd, int header_
     struct err e;
     s->gate = (struct gate){PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, 0};
     const char *positions = getenv("FAKE_POSITIONS"); /* of the batch */
-    const char *cors = getenv("FAKE_CORS");
+    const char *cors = getenv("FAKE_CORS"), *linger = getenv("FAKE_LINGER");
     s->fake = fake_create(positions ? atoi(positions) : 1, 32, 256, 32);
     s->tokenizer = fake_tokenizer();
     s->records = records_create(log_fd, 600 * NS_PER_S, clock_monotonic(), &e);
@@ -94,6 +94,7 @@ static void start(struct server *s, int32_t max_waiting, int log_fd, int header_
                               .clock = clock_monotonic(),
                               .header_s = header_s,
                               .body_s = header_s,
+                              .linger_s = linger ? atoi(linger) : 0,
                               .cors = cors && cors[0] ? cors : NULL,
                               .before_reading = before_reading,
                               .before_reading_ctx = &s->gate};
