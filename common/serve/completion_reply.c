@@ -320,18 +320,26 @@ static bool has_ending(const struct record *r) {
            record_event(r, EV_REQUEST_FAILED);
 }
 
+void completion_refused(struct exchange *x, int status) {
+    struct record *r = &x->live->record;
+    pthread_mutex_lock(&x->live->lock);
+    r->outcome.http_status = status;
+    if (!has_ending(r)) {
+        stamp_rejected(r, &x->h->o.clock);
+        text_cut(r->outcome.error, sizeof r->outcome.error,
+                 "the body came too late, is too large, or its end is unclear");
+    }
+    pthread_mutex_unlock(&x->live->lock);
+}
+
 /* Stamps how it ended, unless the engine does or somebody has. */
 static void end_record(struct exchange *x, struct live_record *live, bool ok, bool in_engine) {
     struct record *r = &live->record;
     const char *error = NULL;
     pthread_mutex_lock(&live->lock);
-    int status = x->gate_status ? x->gate_status : x->status;
-    if (status) r->outcome.http_status = status;
+    if (x->status) r->outcome.http_status = x->status;
     if (in_engine || has_ending(r)) goto out;
-    if (x->gate_status) {
-        stamp_rejected(r, &x->h->o.clock);
-        error = "the body came too late, is too large, or its end is unclear";
-    } else if (!ok) {
+    if (!ok) {
         stamp_cancelled(r, &x->h->o.clock);
         error = "the client went away";
     } else if (x->status == 200) {

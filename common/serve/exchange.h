@@ -90,7 +90,6 @@ struct exchange {
     struct err fault;                       /* what route->read found */
     int fault_status;                       /* 0: 400 */
     int status;                             /* of the reply; 0: none was queued */
-    int gate_status; /* with which the gate has answered (http_gate.h), or 0 */
 
     /* completions only (completion.c) */
     struct live_record *live;
@@ -123,6 +122,8 @@ void completion_release_request(struct exchange *x);
 enum MHD_Result completion_start(struct exchange *x);
 enum MHD_Result completion_reply(struct exchange *x);
 void completion_end(struct exchange *x, bool ok);
+/* The gate has answered with this status before the body was there (http_gate.h); any thread. */
+void completion_refused(struct exchange *x, int status);
 /* Stamps the records of all choices, or the exchange's alone before there are choices; sets their
  * outcome.error unless `error` is NULL. */
 void completion_stamp(struct exchange *x, void (*how)(struct record *, const struct clock *),

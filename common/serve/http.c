@@ -132,8 +132,9 @@ static void completed(void *cls, struct MHD_Connection *c, void **ctx,
     struct exchange *x = *ctx;
     if (!x) return;
     *ctx = NULL;
+    /* first: from here on the watch answers no late body of this exchange */
     watch_enter(h->watch, x->watched, WATCH_HEADER, h->o.header_s);
-    x->gate_status = gate_exchange_over(x->fd);
+    gate_exchange_over(x->fd);
     if (x->route && x->route->end) x->route->end(x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     buffer_release(&x->body);
     buffer_release(&x->out);

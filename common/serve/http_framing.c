@@ -79,9 +79,10 @@ void framing_release(struct framing *f) {
 static struct framing_fault request_line(struct framing *f, const char *line, size_t n);
 static struct framing_fault field_line(struct framing *f, char *line, size_t n);
 static struct framing_fault header_ended(struct framing *f, int *complete);
-static struct framing_fault chunk_size(struct framing *f, const char *line, size_t n);
+static void chunk_size(struct framing *f, const char *line);
 
 static struct framing_fault line_ended(struct framing *f, int *complete);
+static struct framing_fault chunk_line(const struct framing *f);
 
 /* The current line is longer than it may be. */
 static struct framing_fault too_long(const struct framing *f) {
@@ -92,8 +93,6 @@ static struct framing_fault too_long(const struct framing *f) {
                      "may have 16384 bytes; send more in a body");
     case FRAMING_CHUNK_SIZE:
         return fault(400, NULL, "the extension of a chunk is too long");
-    case FRAMING_CHUNK_END:
-        return fault(400, NULL, "a chunk is longer than its size");
     default:
         return fault(431, NULL,
                      "the header is too long: with 64 bytes more for each line, query argument and "
@@ -106,19 +105,20 @@ static struct framing_fault too_long(const struct framing *f) {
 static struct framing_fault take_line(struct framing *f, const char *bytes, size_t n, bool ends,
                                       int *complete) {
     size_t before = f->line.n;
-    size_t most = f->part == FRAMING_CHUNK_SIZE  ? FRAMING_MAX_CHUNK_LINE
-                  : f->part == FRAMING_CHUNK_END ? 2
-                                                 : FRAMING_MAX_HEADER - f->stored;
+    bool chunk = f->part == FRAMING_CHUNK_SIZE || f->part == FRAMING_CHUNK_END;
+    size_t most = chunk ? FRAMING_MAX_CHUNK_LINE : FRAMING_MAX_HEADER - f->stored;
     bool fits = before + n <= most;
     buffer_add(&f->line, bytes, fits ? n : most + 1 - before);
     if (f->line.failed) return too_long(f);
     if (f->part == FRAMING_START) /* the gate asks for it even if this line is at fault */
         f->head = f->line.n >= 5 && !memcmp(f->line.bytes, "HEAD ", 5);
+    struct framing_fault bad = chunk ? chunk_line(f) : none;
+    if (bad.status) return bad;
     if (has_control(&f->line, before))
         return fault(400, NULL,
                      "each line must end in CR LF and have no other control character than tab");
     if (!fits) return too_long(f);
-    struct framing_fault bad = ends ? line_ended(f, complete) : none;
+    bad = ends ? line_ended(f, complete) : none;
     if (ends) buffer_clear(&f->line);
     return bad;
 }
@@ -157,10 +157,11 @@ static struct framing_fault line_ended(struct framing *f, int *complete) {
     case FRAMING_HEADER:
         return n == 0 ? header_ended(f, complete) : field_line(f, line, n);
     case FRAMING_CHUNK_SIZE:
-        return chunk_size(f, line, n);
+        chunk_size(f, line);
+        return none;
     case FRAMING_CHUNK_END:
         f->part = FRAMING_CHUNK_SIZE;
-        return n == 0 ? none : fault(400, NULL, "a chunk is longer than its size");
+        return none;
     case FRAMING_TRAILER:
         if (n > 0) return field_line(f, line, n);
         message_ended(f, complete);
@@ -270,18 +271,29 @@ static struct framing_fault header_ended(struct framing *f, int *complete) {
 
 /* ---- a chunk --------------------------------------------------------------------------------- */
 
-/* Hexadecimal digits, and perhaps an extension after a semicolon. */
-static struct framing_fault chunk_size(struct framing *f, const char *line, size_t n) {
-    size_t digits = strspn(line, "0123456789abcdefABCDEF"), zeros = strspn(line, "0");
-    if (digits == 0 || (digits < n && line[digits] != ';'))
+/* Is what has come of a line between chunks the beginning of a good one? The library looks at such
+ * a line before its end is there. A size has hexadecimal digits, and perhaps an extension after a
+ * semicolon. */
+static struct framing_fault chunk_line(const struct framing *f) {
+    const char *line = f->line.bytes;
+    size_t n = f->line.n, digits = 0, zeros = 0;
+    if (f->part == FRAMING_CHUNK_END)
+        return memcmp(line, "\r\n", n < 2 ? n : 2) || n > 2
+                   ? fault(400, NULL, "a chunk is longer than its size")
+                   : none;
+    while (digits < n && isxdigit((unsigned char)line[digits])) digits++;
+    while (zeros < digits && line[zeros] == '0') zeros++;
+    if (digits - zeros > 15) return fault(413, NULL, "a chunk is too large for any body");
+    if (digits == 0 || (digits < n && line[digits] != ';' && line[digits] != '\r'))
         return fault(400, NULL, "a chunk must begin with its size in hexadecimal digits");
-    if (digits - (zeros < digits ? zeros : digits) > 15)
-        return fault(413, NULL, "a chunk is too large for any body");
+    return none;
+}
+
+static void chunk_size(struct framing *f, const char *line) {
     f->left = 0;
-    for (size_t i = zeros; i < digits; i++) {
-        char c = (char)tolower((unsigned char)line[i]);
+    for (; isxdigit((unsigned char)*line); line++) {
+        char c = (char)tolower((unsigned char)*line);
         f->left = 16 * f->left + (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
     f->part = f->left > 0 ? FRAMING_CHUNK_DATA : FRAMING_TRAILER;
-    return none;
 }

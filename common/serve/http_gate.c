@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -25,8 +24,8 @@ struct gate {
     bool ended;                 /* with that fault, because its turn has come */
     atomic_int answered;        /* the status that was sent here, with which the connection ends */
     size_t discarded;           /* bytes, after that */
-    bool head;                  /* the exchange's request is a HEAD */
-    char ids[160];              /* the headers that name its record; "" for none */
+    struct exchange *exchange;  /* the one whose header is read and that is not over, or NULL */
+    bool head;                  /* its request is a HEAD */
 };
 
 /* What is read of a lingering connection before the others have their turn. */
@@ -133,22 +132,18 @@ static ssize_t gate_recv(int fd, void *to, size_t n, int flags) {
     return -1;
 }
 
-void gate_exchange_begins(const struct exchange *x, bool head) {
+void gate_exchange_begins(struct exchange *x, bool head) {
     struct gate *g = gate_of(x->fd);
+    g->exchange = x;
     g->head = head;
-    if (x->live)
-        snprintf(g->ids, sizeof g->ids, "X-Request-Id: %s\r\nX-Attempt: %d\r\n", x->live->id,
-                 x->live->attempt);
 }
 
-int gate_exchange_over(int fd) {
+void gate_exchange_over(int fd) {
     struct gate *g = gate_of(fd);
-    if (!g) return 0;
-    int answered = g->answered;
+    if (!g) return;
+    g->exchange = NULL;
     g->over++;
-    g->ids[0] = '\0';
     if (g->fault.status && !g->ended && g->over >= g->passed) end_with_fault(g);
-    return answered;
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -194,13 +189,15 @@ static void answer(struct gate *g, int status, const char *field, const char *co
     const struct http *h = g->h;
     int before = 0;
     if (!atomic_compare_exchange_strong(&g->answered, &before, status)) return;
+    const struct live_record *live = g->exchange ? g->exchange->live : NULL;
+    if (live) completion_refused(g->exchange, status);
     struct buffer b = {0}, body = {0};
     const char *cors[CORS_HEADERS][2];
     openai_error(&body, reply_error_type(status), text, field, code);
     buffer_puts(&body, "\n");
     buffer_printf(&b, "HTTP/1.1 %d %s\r\n", status, MHD_get_reason_phrase_for((unsigned)status));
     put_date(&b);
-    buffer_puts(&b, g->ids);
+    if (live) buffer_printf(&b, "X-Request-Id: %s\r\nX-Attempt: %d\r\n", live->id, live->attempt);
     for (int i = 0, n = cors_headers(h->o.cors, cors); i < n; i++)
         buffer_printf(&b, "%s: %s\r\n", cors[i][0], cors[i][1]);
     if (status == 503) buffer_puts(&b, "Retry-After: 1\r\n");

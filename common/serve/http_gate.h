@@ -29,15 +29,13 @@ void gate_remove(int fd);
  * closed. */
 bool gate_has_read(int fd);
 /* The header was read, and its record is open: what the gate answers until gate_exchange_over is
- * for this request. */
-void gate_exchange_begins(const struct exchange *x, bool head);
+ * for this request, and in its record at once. */
+void gate_exchange_begins(struct exchange *x, bool head);
 /* Answers it before its body is there; the connection lingers. The library must get no reply. */
 void gate_refuse(struct exchange *x, int status, const char *text);
 /* The status with which the gate has answered the connection's last request, or 0. */
 int gate_answered(int fd);
-/* The exchange of a request is over. Returns the status with which the gate has answered it, or 0.
- */
-int gate_exchange_over(int fd);
+void gate_exchange_over(int fd);
 /* For watch_start: answers a body that is late with 408, or 503 if the server drains. Returns for
  * how many seconds the connection lingers. */
 int gate_late_body(int fd);
