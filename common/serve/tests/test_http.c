@@ -19,6 +19,7 @@
 #include "serve/tests/fake.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -358,6 +359,41 @@ START_TEST(stop_with_suspended_connections) {
 }
 END_TEST
 
+static int open_descriptors(void) {
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    ck_assert_ptr_nonnull(d);
+    while (readdir(d)) n++;
+    closedir(d);
+    return n;
+}
+
+/* The gate reads a descriptor only while it is a connection of the server. What the program opens
+ * next has the same number, and receives bytes that are no HTTP. */
+START_TEST(a_closed_connection_leaves_the_gate) {
+    enum { PAIRS = 8 };
+    static char all[2000] = "", byte;
+    int quiet = open_descriptors(), pairs[PAIRS][2];
+    int fd = connect_to(&server);
+    static const char request[] = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+    ck_assert_int_eq(write(fd, request, strlen(request)), strlen(request));
+    ck_assert_int_eq(read_until(fd, "}\n", 1, all, sizeof all), 1);
+    close(fd);
+    while (open_descriptors() > quiet) usleep(1000);
+    for (int i = 0; i < PAIRS;
+         i++) { /* the lowest free numbers, both of the connection's among them */
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
+        for (int end = 0; end < 2; end++) {
+            ck_assert_int_eq(write(pairs[i][1 - end], "\n", 1), 1);
+            byte = 0;
+            ck_assert_int_eq(recv(pairs[i][end], &byte, 1, MSG_DONTWAIT), 1);
+            ck_assert_int_eq(byte, '\n');
+        }
+    }
+    for (int i = 0; i < 2 * PAIRS; i++) close(pairs[i / 2][i % 2]);
+}
+END_TEST
+
 static Suite *http_suite(void) {
     Suite *s = suite_create("http");
     TCase *c = tcase_create("gate");
@@ -366,6 +402,7 @@ static Suite *http_suite(void) {
     tcase_add_test(c, nothing_is_sent_before_the_first_content);
     tcase_add_loop_test(c, a_client_leaves, 0, 6);
     tcase_add_test(c, stop_with_suspended_connections);
+    tcase_add_test(c, a_closed_connection_leaves_the_gate);
     suite_add_tcase(s, c);
     return s;
 }

@@ -136,7 +136,8 @@ def page_from_a_folder():
             equal(r.headers["Cross-Origin-Embedder-Policy"], "require-corp")
             for path in ("/.secret", "/..x", "/../etc/passwd", "/sub/../index.html", "/sub//x.js", "/link.html", "/fifo.html",
                          "/sub", "/sub/", "/%2e%2e/x", "/app.js"):
-                equal(s.get(path).status, 404, path)
+                equal((s.get(path).status, s.request("PUT", path).status), (404, 404), path)
+            equal((s.request("PUT", "/").status, s.request("PUT", "/sub/x.js").status), (405, 405))
 
 
 def more_connections_than_the_usual_limit():
