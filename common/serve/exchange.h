@@ -84,12 +84,12 @@ struct exchange {
     const char *allow;         /* for 405 and OPTIONS: the methods that the path takes */
     char id[512];              /* the variable part of the path */
     struct buffer body;
-    bool too_large, was_read, ran, replied; /* ran: route->run was called */
-    bool unread;                            /* the server stops: route->read was not called */
-    struct exchange *next_to_read;          /* the reader's (http_reader.c) */
-    struct err fault;                       /* what route->read found */
-    int fault_status;                       /* 0: 400 */
-    int status;                             /* of the reply; 0: none was queued */
+    bool was_read, ran, replied;   /* ran: route->run was called */
+    bool unread;                   /* the server stops: route->read was not called */
+    struct exchange *next_to_read; /* the reader's (http_reader.c) */
+    struct err fault;              /* what route->read found */
+    int fault_status;              /* 0: 400 */
+    int status;                    /* of the reply; 0: none was queued */
 
     /* completions only (completion.c) */
     struct live_record *live;

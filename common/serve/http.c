@@ -95,7 +95,7 @@ static int descriptor_of(struct MHD_Connection *c);
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
                                     const char *path);
 static bool announces_too_much(const struct exchange *x);
-static void refuse_unread(struct exchange *x);
+static void refuse_too_large(struct exchange *x);
 static void take_body(struct exchange *x, const char *data, size_t n);
 static bool read_body(struct exchange *x);
 static enum MHD_Result run_route(struct exchange *x, const char *method, const char *path);
@@ -108,15 +108,15 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
     if (!x) {
         *ctx = x = header_read(cls, c, method, path);
         if (!x) return MHD_NO;
-        if (announces_too_much(x)) refuse_unread(x);
+        if (announces_too_much(x)) refuse_too_large(x);
         return MHD_YES;
     }
     if (*n > 0) {
-        if (!x->replied) take_body(x, data, *n);
+        take_body(x, data, *n);
         *n = 0;
         return MHD_YES;
     }
-    if (x->replied) return MHD_YES;
+    if (x->replied) return MHD_NO; /* by the gate, in the middle of this body */
     if (x->ran) return x->route->resumed(x);
     watch_enter(x->h->watch, x->watched, WATCH_REPLY, 0);
     if (gate_answered(x->fd)) return MHD_NO; /* with a 408, just now */
@@ -209,12 +209,23 @@ static bool announces_too_much(const struct exchange *x) {
 
 /* ---- the body -------------------------------------------------------------------------------- */
 
-static const char too_large[] = "the body may have at most %zu bytes";
+/* Says 413 before the body is there. */
+static void refuse_too_large(struct exchange *x) {
+    char text[80];
+    char *expect = (char *)(uintptr_t)request_header(x, "Expect");
+    /* The library would send "100 Continue" behind the refusal. The value is in the connection's
+     * own memory, and nobody reads it again. */
+    if (expect) *expect = '\0';
+    snprintf(text, sizeof text, "the body may have at most %zu bytes", x->route->max_body);
+    gate_refuse(x, 413, text);
+    buffer_release(&x->body);
+}
 
 static void take_body(struct exchange *x, const char *data, size_t n) {
     size_t max = x->route ? x->route->max_body : 0;
+    if (max == 0 || x->replied) return; /* the route reads no body; or it was refused */
     if (x->body.n + n > max)
-        x->too_large = max > 0; /* a route that reads no body ignores it */
+        refuse_too_large(x);
     else
         buffer_add(&x->body, data, n);
 }
@@ -222,25 +233,13 @@ static void take_body(struct exchange *x, const char *data, size_t n) {
 /* Has the route read the body? If not, the connection is suspended until it has. */
 static bool read_body(struct exchange *x) {
     x->was_read = true;
-    if (!x->route || !x->route->read || x->too_large || x->body.failed) return true;
+    if (!x->route || !x->route->read || x->body.failed) return true;
     if (x->body.n > HTTP_LONG_BODY && reader_add(x->h->reader, x)) return false;
     x->route->read(x);
     return true;
 }
 
-/* Says 413 before the body comes. */
-static void refuse_unread(struct exchange *x) {
-    char text[80];
-    char *expect = (char *)(uintptr_t)request_header(x, "Expect");
-    /* The library would send "100 Continue" behind the refusal. The value is in the connection's
-     * own memory, and nobody reads it again. */
-    if (expect) *expect = '\0';
-    snprintf(text, sizeof text, too_large, x->route->max_body);
-    gate_refuse(x, 413, text);
-}
-
 static enum MHD_Result run_route(struct exchange *x, const char *method, const char *path) {
-    if (x->too_large) return reply_error(x, 413, NULL, NULL, too_large, x->route->max_body);
     if (x->body.failed) return reply_error(x, 500, NULL, NULL, "no memory for this body");
     if (x->route) return x->route->run(x);
     if (x->allow)

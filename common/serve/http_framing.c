@@ -84,6 +84,8 @@ static void chunk_size(struct framing *f, const char *line);
 static struct framing_fault line_ended(struct framing *f, int *complete);
 static struct framing_fault chunk_line(const struct framing *f);
 
+_Static_assert(FRAMING_MAX_HEADER == 16384 && FRAMING_ITEM_BYTES == 64, "too_long says so");
+
 /* The current line is longer than it may be. */
 static struct framing_fault too_long(const struct framing *f) {
     switch (f->part) {

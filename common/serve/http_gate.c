@@ -28,6 +28,8 @@ struct gate {
     bool head;                  /* its request is a HEAD */
 };
 
+_Static_assert(2 * FRAMING_MAX_HEADER <= HTTP_CONNECTION_BYTES, "the library would say 431");
+
 /* What is read of a lingering connection before the others have their turn. */
 enum { DISCARD_BYTES = 16 * 1024, DISCARDS = 16 };
 

@@ -26,6 +26,7 @@ REFUSED = {
     "a route: too large": (POST + b"Content-Length: 5242880\r\n\r\n", 413),
     "a route: too large for a record": (b"POST /v1/records/x/events HTTP/1.1\r\nHost: x\r\nContent-Length: 5242880\r\n\r\n", 413),
     "a route: the client didn't wait for 100": (POST + b"Content-Length: 5242880\r\nExpect: 100-continue\r\n\r\n", 413),
+    "a route: too large in chunks": (CHUNKED + b"f00000\r\n" + b" " * (2 * MB + 1), 413),
     "the gate: two lengths": (POST + b"Content-Length: 5242880\r\nContent-Length: 5242880\r\n\r\n", 400),
     "the gate: a length beyond any": (POST + b"Content-Length: 9999999999999999999\r\n\r\n", 413),
     "the gate: another version": (b"POST /v1/completions HTTP/2.0\r\nContent-Length: 5242880\r\n\r\n", 505),
