@@ -56,8 +56,9 @@ static void close_overdue(struct watch *w) {
         if (c->deadline_ns > now + half_closed_ns && half_closed(c->fd))
             c->deadline_ns = now + half_closed_ns;
         if (c->deadline_ns > now) continue;
-        if (c->phase == WATCH_BODY && !half_closed(c->fd)) {
-            enter(w, c, WATCH_LINGER, w->late_body(c->fd));
+        int linger_s = c->phase == WATCH_BODY && !half_closed(c->fd) ? w->late_body(c->fd) : 0;
+        if (linger_s > 0) {
+            enter(w, c, WATCH_LINGER, linger_s);
             continue;
         }
         shutdown(c->fd, SHUT_RDWR); /* while the lock is held, the descriptor can't be closed */

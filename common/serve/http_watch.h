@@ -22,7 +22,7 @@ struct watched; /* one connection */
 enum watch_phase { WATCH_HEADER, WATCH_BODY, WATCH_REPLY, WATCH_LINGER };
 
 /* late_body(fd) answers a connection whose body is late, and returns for how many seconds it
- * lingers; the watch's thread calls it. */
+ * lingers (0: not at all); the watch's thread calls it. */
 struct watch *watch_start(int (*late_body)(int fd), struct err *e);
 /* Ends the thread and frees *w; NULL is allowed. No connection may be left. */
 void watch_stop(struct watch *w);

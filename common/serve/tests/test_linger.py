@@ -63,7 +63,7 @@ def five_megabytes_and_then_the_answer():
     with FakeServer() as s:
         quiet = descriptors(s)
         for what, (head, status) in REFUSED.items():
-            for _ in range(100):
+            for _ in range(20):  # of twelve kinds: 240 times
                 sock = s.connect()
                 sock.sendall(head)
                 sock.sendall(b" " * (5 * MB))
@@ -76,7 +76,7 @@ def part_after_part():
     """The answer is there before the first part. None of the 80 that follow is met by a reset."""
     with FakeServer() as s:
         quiet = descriptors(s)
-        for what, (head, status) in REFUSED.items():
+        for what, (head, status) in 9 * list(REFUSED.items()):  # 108 times
             sock = s.connect()
             sock.sendall(head + (b"a" * 20000 if "without end" in what else b""))
             assert readable(sock, PATIENCE_S), what
@@ -188,7 +188,7 @@ def the_next_request_is_refused():
             sock.sendall(REFUSED["the gate: two lengths"][0])
             sender = threading.Thread(target=sock.sendall, args=(PART * 80,))
             if before:
-                sender.start()  # it stops when the buffers of both kernels are full
+                sender.start()  # it waits when the buffers of both kernels are full
             s.tell("open")
             assert readable(sock, PATIENCE_S), state
             if not before:
