@@ -1,10 +1,9 @@
-/* chat_template.c: the known templates and what they render to. See chat_template.h. For another
- * model, add a line to `known`; a template that renders in a new way needs a family. */
+/* chat_template.c: the known templates. See chat_template.h. For another model, add a line to
+ * `known` or `digests`; a template that renders in a new way needs a family (chat_render.c). */
 #include "model/chat_template.h"
 
-#include "base/utf8.h"
+#include "base/sha256.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define CHATML_MESSAGES                                                                            \
@@ -42,6 +41,44 @@ static const struct {
      NULL, true},
 };
 
+/* Longer templates, by the SHA-256 of their text without a line feed at its end, which Jinja leaves
+ * out. `llama-2` has two spellings of blanks' removal, each with \n as an escape and as a line
+ * feed. */
+#define QWEN25_SYSTEM "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+#define QWEN_SYSTEM   "You are a helpful assistant."
+static const struct {
+    const char *name;
+    enum chat_family family;
+    const char *default_system, *sha256;
+} digests[] = {
+    {"llama-2", CHAT_INST, "", "e8d5b5a546d3f19df16a5320c614fab05bdc4edd50e850f1afd947b503ea41cf"},
+    {"llama-2", CHAT_INST, "", "ea2472f29dbd93c3eb696795f6403228fcc4b775518869c771f83fbae5c11dbf"},
+    {"llama-2", CHAT_INST, "", "9780fae5bfea3cfd7be37d328c6edfd296a8869be8131495bbe7eb37e780c88c"},
+    {"llama-2", CHAT_INST, "", "7fc58500f0542d84d80c72f9271864203b43152380ca989bf6671d750a1ce813"},
+    {"llama-3.1", CHAT_LLAMA31, "",
+     "93c0e9aa3629bbd77e68dbc0f5621f6e6b23aa8d74b932595cdb8d64684526d7"},
+    {"qwen2.5", CHAT_QWEN25, QWEN25_SYSTEM,
+     "4e9918361c284a93880606d182d64da6a9fe97cdc1f5c5a78c1c8840444246fc"},
+    {"qwen2.5", CHAT_QWEN25, QWEN25_SYSTEM,
+     "55b2f4a26ac9ee719330a61a0c39d9e538b0e9322212f048326318cff4f8674a"},
+    {"qwen2.5-base", CHAT_QWEN25, QWEN_SYSTEM,
+     "e7ef0c0550d1e3baa43eda35eaaf927e2e0af29a5c052c45c811201acbea4090"},
+    {"qwen2.5-base", CHAT_QWEN25, QWEN_SYSTEM,
+     "4039eed0f28b7aaa337e70c76cfedba3271ee32505835a095a8c92e536b3c355"},
+    {"mistral-v0.1", CHAT_INST, "",
+     "7e995b379ec01747807246483647cd99030abf331653f1119e16d7ac041a3495"},
+    {"mistral-v0.2", CHAT_INST, "",
+     "26a59556925c987317ce5291811ba3b7f32ec4c647c400c6cc7e3a9993007ba7"},
+    {"mistral-v0.2-system", CHAT_INST, "",
+     "bbc58aad99454df60138be9530c9601a0adfe3d8932cda975e1f10b2410ddc51"},
+    {"mixtral-8x22b", CHAT_INST, "",
+     "ac888ea51c72437ddbd57032b819c5d04d76c313147e1f3f2add070493fac49c"},
+    {"mistral-v0.3", CHAT_INST, "",
+     "cafb64e0e9e5fd2503054b3479593fae39cbdfd52338ce8af9bb4664a8eb05bd"},
+    {"mistral-v0.3-first", CHAT_INST, "",
+     "bf1a68895d61bbff700ad350ac45c39a4a76cc20cf18ebb5bcca8d252a9f00cb"},
+};
+
 static bool starts(const char *s, size_t n, const char *prefix) {
     size_t k = strlen(prefix);
     return n >= k && memcmp(s, prefix, k) == 0;
@@ -69,11 +106,11 @@ static bool matches(size_t i, const char *s, size_t n, struct chat_template *c) 
     return true;
 }
 
-void chat_template_recognise(struct chat_template *c, const char *text, size_t n) {
-    *c = (struct chat_template){.family = CHAT_OTHER};
+/* Compares with the templates whose text is known. */
+static bool recognise_text(struct chat_template *c, const char *text, size_t n) {
     enum { LONGEST = 4096 }; /* the known ones have under 500 bytes */
     char s[LONGEST];
-    if (n > LONGEST) return;
+    if (n > LONGEST) return false;
     size_t m = 0;
     for (size_t i = 0; i < n; i++) {
         bool escape = text[i] == '\\' && i + 1 < n && text[i + 1] == 'n';
@@ -84,110 +121,45 @@ void chat_template_recognise(struct chat_template *c, const char *text, size_t n
         if (matches(i, s, m, c)) {
             c->family = known[i].family;
             c->starts_with_bos = known[i].bos;
+            return true;
+        }
+    return false;
+}
+
+static void take_digest(struct chat_template *c, size_t i) {
+    *c = (struct chat_template){.family = digests[i].family,
+                                .starts_with_bos = digests[i].family != CHAT_QWEN25,
+                                .inst = chat_inst_named(digests[i].name)};
+    snprintf(c->default_system, sizeof c->default_system, "%s", digests[i].default_system);
+}
+
+void chat_template_recognise(struct chat_template *c, const char *text, size_t n) {
+    *c = (struct chat_template){.family = CHAT_OTHER};
+    if (recognise_text(c, text, n)) return;
+    struct sha256 s;
+    sha256_init(&s);
+    sha256_add(&s, text, n > 0 && text[n - 1] == '\n' ? n - 1 : n);
+    sha256_end(&s, c->sha256);
+    for (size_t i = 0; i < sizeof digests / sizeof *digests; i++)
+        if (strcmp(c->sha256, digests[i].sha256) == 0) {
+            take_digest(c, i);
             return;
         }
 }
 
-/* ---- rendering ------------------------------------------------------------------------------- */
-
-static int put(const struct chat_sink *out, const char *s) {
-    return out->text(out->ctx, s, strlen(s));
-}
-
-/* Python's str.strip(): blanks as str.isspace has them. */
-static bool is_blank(uint32_t cp) {
-    return (cp >= 9 && cp <= 13) || (cp >= 0x1c && cp <= 0x20) || cp == 0x85 || cp == 0xa0 ||
-           cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200a) || cp == 0x2028 || cp == 0x2029 ||
-           cp == 0x202f || cp == 0x205f || cp == 0x3000;
-}
-
-static void trim(const char **s, size_t *n) {
-    while (*n > 0) {
-        size_t len = utf8_char_bytes(*s, *n);
-        if (len == 0 || !is_blank(utf8_decode(*s, len))) break;
-        *s += len;
-        *n -= len;
-    }
-    for (size_t len = 1; *n >= len && len <= 3;) {
-        const char *last = *s + *n - len;
-        if (utf8_char_bytes(last, len) == len && is_blank(utf8_decode(last, len))) {
-            *n -= len;
-            len = 1;
-        } else {
-            len++;
+bool chat_template_named(struct chat_template *c, const char *name) {
+    for (size_t i = 0; i < sizeof digests / sizeof *digests; i++)
+        if (strcmp(name, digests[i].name) == 0) {
+            take_digest(c, i);
+            return true;
         }
-    }
+    return false;
 }
 
-static size_t content_bytes(const struct chat_message *m) {
-    return m->content_bytes > 0 ? m->content_bytes : strlen(m->content);
-}
-
-static int render_chatml(const char *role, const char *content, size_t n,
-                         const struct chat_sink *out) {
-    return out->marker(out->ctx, "<|im_start|>") || put(out, role) || put(out, "\n") ||
-           out->text(out->ctx, content, n) || out->marker(out->ctx, "<|im_end|>") || put(out, "\n");
-}
-
-static int render_llama3(const char *role, const char *content, size_t n,
-                         const struct chat_sink *out) {
-    trim(&content, &n);
-    return out->marker(out->ctx, "<|start_header_id|>") || put(out, role) ||
-           out->marker(out->ctx, "<|end_header_id|>") || put(out, "\n\n") ||
-           out->text(out->ctx, content, n) || out->marker(out->ctx, "<|eot_id|>");
-}
-
-static int check_messages(const struct chat_template *c, const struct chat_message *messages,
-                          size_t n, struct err *e) {
-    if (c->family == CHAT_NONE)
-        return err_set(e, "the model has no chat template; send the whole prompt to "
-                          "/v1/completions instead");
-    if (c->family == CHAT_OTHER)
-        return err_set(
-            e, "the model's chat template is unknown (ChatML, Llama 3 and plain are known); "
-               "send the whole prompt to /v1/completions instead");
-    if (n == 0) return err_at(e, 0, "messages", "is empty; at least one message is needed");
-    for (size_t i = 0; i < n; i++) {
-        const char *role = messages[i].role;
-        if (strcmp(role, "system") != 0 && strcmp(role, "user") != 0 &&
-            strcmp(role, "assistant") != 0 && strcmp(role, "tool") != 0)
-            return err_at(e, 0, "messages.role", "'%.32s' is not system, user, assistant or tool",
-                          role);
-    }
-    return 0;
-}
-
-int chat_template_render(const struct chat_template *c, const struct chat_message *messages,
-                         size_t n_messages, const struct chat_sink *out, struct err *e) {
-    if (check_messages(c, messages, n_messages, e)) return -1;
-    if (c->starts_with_bos && out->marker(out->ctx, "bos")) return -1;
-    if (c->default_system[0] && strcmp(messages[0].role, "system") != 0 &&
-        render_chatml("system", c->default_system, strlen(c->default_system), out))
-        return -1;
-    for (size_t i = 0; i < n_messages; i++) {
-        const struct chat_message *m = &messages[i];
-        size_t n = content_bytes(m);
-        int rc = c->family == CHAT_CHATML   ? render_chatml(m->role, m->content, n, out)
-                 : c->family == CHAT_LLAMA3 ? render_llama3(m->role, m->content, n, out)
-                                            : out->text(out->ctx, m->content, n);
-        if (rc) return -1;
-    }
-    /* The opening of the assistant's turn. */
-    if (c->family == CHAT_CHATML)
-        return out->marker(out->ctx, "<|im_start|>") || put(out, "assistant\n") ? -1 : 0;
-    if (c->family == CHAT_LLAMA3)
-        return out->marker(out->ctx, "<|start_header_id|>") || put(out, "assistant") ||
-                       out->marker(out->ctx, "<|end_header_id|>") || put(out, "\n\n")
-                   ? -1
-                   : 0;
-    return 0;
-}
-
-const char *chat_family_name(enum chat_family f) {
-    static const char *const names[] = {[CHAT_NONE] = "none",
-                                        [CHAT_OTHER] = "unknown",
-                                        [CHAT_CHATML] = "chatml",
-                                        [CHAT_LLAMA3] = "llama3",
-                                        [CHAT_PLAIN] = "plain"};
-    return names[f];
+const char *chat_family_name(const struct chat_template *c) {
+    static const char *const names[] = {
+        [CHAT_NONE] = "none",      [CHAT_OTHER] = "unknown", [CHAT_CHATML] = "chatml",
+        [CHAT_QWEN25] = "qwen2.5", [CHAT_LLAMA3] = "llama3", [CHAT_LLAMA31] = "llama3.1",
+        [CHAT_INST] = "inst",      [CHAT_PLAIN] = "plain"};
+    return names[c->family];
 }

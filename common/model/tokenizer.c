@@ -262,7 +262,11 @@ int32_t tokenizer_vocab_size(const struct tokenizer *t) {
 }
 
 const char *tokenizer_chat_family(const struct tokenizer *t) {
-    return chat_family_name(t->chat.family);
+    return chat_family_name(&t->chat);
+}
+
+bool tokenizer_set_chat(struct tokenizer *t, const char *name) {
+    return chat_template_named(&t->chat, name);
 }
 
 const char *tokenizer_token_bytes(const struct tokenizer *t, int32_t id, bool special, size_t *n) {
@@ -397,12 +401,16 @@ static int prompt_text(void *ctx, const char *text, size_t n) {
     return 0;
 }
 
+static int32_t added_named(const struct tokenizer *t, const char *text) {
+    return vocab_find(&t->vocab, &t->vocab.added, text, strlen(text));
+}
+
 static int prompt_marker(void *ctx, const char *text) {
     struct prompt *p = ctx;
     const struct tokenizer *t = p->x.t;
-    int32_t id = strcmp(text, "bos") == 0
-                     ? t->bos
-                     : vocab_find(&t->vocab, &t->vocab.added, text, strlen(text));
+    int32_t id = strcmp(text, "bos") == 0   ? t->bos
+                 : strcmp(text, "eos") == 0 ? t->eos
+                                            : added_named(t, text);
     if (id < 0)
         return err_set(p->x.e,
                        "the chat template needs the token %s, which the vocabulary doesn't have",
@@ -411,10 +419,16 @@ static int prompt_marker(void *ctx, const char *text) {
     return id_list_push(&p->x.ids, id, p->x.e);
 }
 
+static int prompt_word(void *ctx, const char *text) {
+    struct prompt *p = ctx;
+    return added_named(p->x.t, text) >= 0 ? prompt_marker(ctx, text)
+                                          : prompt_text(ctx, text, strlen(text));
+}
+
 int32_t tokenizer_encode_chat(const struct tokenizer *t, const struct chat_message *messages,
                               size_t n_messages, int32_t **ids, struct err *e) {
     struct prompt p = {.x = {.t = t, .e = e}};
-    struct chat_sink sink = {prompt_marker, prompt_text, &p};
+    struct chat_sink sink = {prompt_marker, prompt_word, prompt_text, &p};
     int rc = 0;
     *ids = NULL;
     if (t->adds_bos && !t->chat.starts_with_bos) rc = id_list_push(&p.x.ids, t->bos, e);

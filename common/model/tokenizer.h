@@ -31,8 +31,12 @@ bool tokenizer_adds_bos(const struct tokenizer *t);
 /* Does this id end an answer (eos, or an end-of-turn token)? */
 bool tokenizer_ends(const struct tokenizer *t, int32_t id);
 int32_t tokenizer_vocab_size(const struct tokenizer *t);
-/* "chatml", "llama3", "plain"; "none" without a template; "unknown" for another template. */
+/* "chatml", "qwen2.5", "llama3", "llama3.1", "inst" (Llama 2 and Mistral), "plain"; "none" without
+ * a template; "unknown" for another template. */
 const char *tokenizer_chat_family(const struct tokenizer *t);
+/* Takes a known template by its name ("mistral-v0.3", chat_template.c) instead of the file's.
+ * False: there is none of this name. */
+bool tokenizer_set_chat(struct tokenizer *t, const char *name);
 
 /* Encodes text[0..n), any bytes. `special` true: the text of a special token (GGUF's control kind,
  * vocab.h) becomes its id, the longest of those that begin at one place. `special` false: it is

@@ -65,7 +65,10 @@ const char *question_wording_name(enum question_wording wording) {
 
 enum question_wording question_wording_for(const struct tokenizer *t) {
     const char *family = tokenizer_chat_family(t);
-    return !strcmp(family, "chatml") || !strcmp(family, "llama3") ? WORDING_PLAIN : WORDING_GRAMMAR;
+    static const char *const without[] = {"none", "unknown", "plain"};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        if (!strcmp(family, without[i])) return WORDING_GRAMMAR;
+    return WORDING_PLAIN;
 }
 
 /* ---- what is held out ---- */

@@ -116,16 +116,21 @@ def compare(name, template, folder):
     return ""
 
 
-TEMPLATES["SmolLM2"] = smollm2_template()
-n = failed = 0
-with tempfile.TemporaryDirectory() as folder:
-    for name, template in TEMPLATES.items():
-        n += 1
-        if template is None:
-            print("ok %d - Jinja: %s # SKIP build/models/smollm2.gguf isn't here" % (n, name))
-            continue
-        why = compare(name, template, folder)
-        failed += why != ""
-        print("%sok %d - Jinja: %s%s" % ("not " if why else "", n, name, ": " + why if why else ""))
-print("1..%d" % n)
-sys.exit(1 if failed else 0)
+def main():
+    TEMPLATES["SmolLM2"] = smollm2_template()
+    n = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, template in TEMPLATES.items():
+            n += 1
+            if template is None:
+                print("ok %d - Jinja: %s # SKIP build/models/smollm2.gguf isn't here" % (n, name))
+                continue
+            why = compare(name, template, folder)
+            failed += why != ""
+            print("%sok %d - Jinja: %s%s" % ("not " if why else "", n, name, ": " + why if why else ""))
+    print("1..%d" % n)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -158,7 +158,7 @@ static int render_text(void *ctx, const char *text, size_t n) {
 START_TEST(llama3_trims_contents) {
     struct chat_template c = {.family = CHAT_LLAMA3, .starts_with_bos = true};
     struct rendered r = {""};
-    struct chat_sink sink = {render_marker, render_text, &r};
+    struct chat_sink sink = {render_marker, render_marker, render_text, &r};
     struct chat_message m[] = {{"system", "\xc2\xa0\n be brief\xe3\x80\x80\t", 0},
                                {"user", " \x1f ", 0},
                                {"assistant", "\xff x \xff ", 0}};
@@ -188,7 +188,7 @@ START_TEST(near_misses_of_templates_are_refused) {
     for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
         chat_template_recognise(&c, near[i], strlen(near[i]));
         ck_assert_msg(c.family == CHAT_OTHER, "'%s' was taken for %s", near[i],
-                      chat_family_name(c.family));
+                      chat_family_name(&c));
     }
     /* the default system message: as it is, but not where quotes or escapes would change it */
     static const char head[] = "{% for message in messages %}{% if loop.first and "
@@ -212,6 +212,52 @@ START_TEST(near_misses_of_templates_are_refused) {
         ck_assert_msg((c.family == CHAT_CHATML) == cases[i].known, "case %zu", i);
         if (i == 1) ck_assert_str_eq(c.default_system, "two\nlines");
     }
+}
+END_TEST
+
+/* Texts of the templates are not in this tree, but for the shortest (TheBloke's files of Mistral
+ * v0.1). */
+START_TEST(a_template_is_known_by_its_digest) {
+    static const char text[] =
+        "{{ bos_token }}{% for message in messages %}{% if (message['role'] == 'user') != "
+        "(loop.index0 % 2 == 0) %}{{ raise_exception('Conversation roles must alternate "
+        "user/assistant/user/assistant/...') }}{% endif %}{% if message['role'] == 'user' %}{{ "
+        "'[INST] ' + message['content'] + ' [/INST]' }}{% elif message['role'] == 'assistant' "
+        "%}{{ message['content'] + eos_token + ' ' }}{% else %}{{ raise_exception('Only user and "
+        "assistant roles are supported!') }}{% endif %}{% endfor %}\n";
+    struct chat_template c;
+    for (int feed = 0; feed < 2; feed++) {
+        chat_template_recognise(&c, text, sizeof text - 1 - !feed);
+        ck_assert_str_eq(chat_family_name(&c), "inst");
+        ck_assert(c.starts_with_bos && c.inst == chat_inst_named("mistral-v0.1"));
+    }
+    for (size_t i = 0; i + 2 < sizeof text; i++) { /* no byte can be another one */
+        char other[sizeof text];
+        memcpy(other, text, sizeof text);
+        other[i] ^= 1;
+        chat_template_recognise(&c, other, sizeof text - 1);
+        ck_assert_msg(c.family == CHAT_OTHER, "byte %zu", i);
+    }
+    ck_assert(!chat_template_named(&c, "mistral"));
+}
+END_TEST
+
+START_TEST(turns_out_of_order_are_refused_by_their_place) {
+    struct tokenizer *t = make_with("smollm", NULL, 0);
+    struct chat_message m[] = {
+        {"system", "s", 0}, {"user", "u", 0}, {"assistant", "a", 0}, {"tool", "t", 0}};
+    int32_t *ids;
+    struct err e;
+    ck_assert(tokenizer_set_chat(t, "llama-2") && !tokenizer_set_chat(t, "llama"));
+    ck_assert_int_eq(tokenizer_encode_chat(t, m, 4, &ids, &e), -1);
+    ck_assert_str_eq(e.field, "messages[3].role");
+    ck_assert_ptr_nonnull(strstr(e.text, "send \"user\" here"));
+    ck_assert_int_eq(tokenizer_encode_chat(t, m, 1, &ids, &e), -1);
+    ck_assert_str_eq(e.field, "messages");
+    ck_assert(tokenizer_set_chat(t, "mistral-v0.2")); /* has no system message */
+    ck_assert_int_eq(tokenizer_encode_chat(t, m, 2, &ids, &e), -1);
+    ck_assert_str_eq(e.field, "messages[0].role");
+    tokenizer_free(t);
 }
 END_TEST
 
@@ -287,6 +333,8 @@ int main(void) {
     tcase_add_test(t, what_can_not_be_a_prompt_is_named);
     tcase_add_test(t, llama3_trims_contents);
     tcase_add_test(t, near_misses_of_templates_are_refused);
+    tcase_add_test(t, a_template_is_known_by_its_digest);
+    tcase_add_test(t, turns_out_of_order_are_refused_by_their_place);
     tcase_add_test(t, a_split_character_is_held_back);
     tcase_add_test(t, an_invalid_byte_becomes_one_replacement);
     tcase_add_test(t, utf8_round_trip_of_every_scalar_value);

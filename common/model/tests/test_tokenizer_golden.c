@@ -10,12 +10,12 @@
  *       takes dialogues on standard input, each a uint32 number of messages and for each message
  * its role and its content, framed; gives each prompt's ids, framed
  */
+#include "base/sha256.h"
 #include "model/gguf.h"
 #include "model/pretokenizer.h"
 #include "model/tokenizer.h"
 
 #include "gguf_write.h"
-#include "sha256.h"
 #include "tap.h"
 #include "text_lines.h"
 #include "vocab_files.h"

@@ -1,6 +1,6 @@
-/* sha256.h: SHA-256 (FIPS 180-4) for the digests of golden data. Not for secrets. */
-#ifndef SERVELAB_MODEL_TESTS_SHA256_H
-#define SERVELAB_MODEL_TESTS_SHA256_H
+/* sha256.h: SHA-256 (FIPS 180-4), for telling texts apart. Not for secrets. */
+#ifndef SERVELAB_BASE_SHA256_H
+#define SERVELAB_BASE_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>
