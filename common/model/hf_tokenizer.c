@@ -257,7 +257,7 @@ static const struct {
     {"words;", "gpt-2", NULL, false},
     {"digits;words;", "smollm", NULL, false},
     {LLAMA3("\\p{N}{1,3}"), "llama-bpe", NULL, true},
-    {LLAMA3("\\p{N}"), "qwen2", NULL, false},
+    {LLAMA3("\\p{N}"), "qwen2-as-is", NULL, false},
     {"NFC;" LLAMA3("\\p{N}"), "qwen2", NULL, false},
     {"prepend;replace;", NULL, "each", false},
     {"replace;", NULL, "none", false},

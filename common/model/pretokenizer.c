@@ -78,7 +78,8 @@ static const struct known {
     {"llama-bpe", {LLAMA3("\\p{N}{1,3}|")}, {.whole_words = true, .adds_bos = true}},
     {"llama3", {LLAMA3("\\p{N}{1,3}|")}, {.whole_words = true, .adds_bos = true}},
     {"llama-v3", {LLAMA3("\\p{N}{1,3}|")}, {.whole_words = true, .adds_bos = true}},
-    {"qwen2", {LLAMA3("\\p{N}|")}, {0}},
+    {"qwen2", {LLAMA3("\\p{N}|")}, {.normalises = true}},
+    {"qwen2-as-is", {LLAMA3("\\p{N}|")}, {0}}, /* a folder whose tokenizer.json has no NFC */
     {"deepseek-llm",
      {"[\\r\\n]", S "?[" CASED "]+", DEEPSEEK_PUNCTUATION, DEEPSEEK_TRAILING, DEEPSEEK_CJK,
       "\\p{N}"},

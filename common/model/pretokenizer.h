@@ -18,6 +18,7 @@ struct pretokenizer;
 /* Further properties of a pre-tokenizer, which GGUF files don't state. */
 struct pretokenizer_habits {
     bool whole_words; /* a word that is a token becomes that token without merging */
+    bool normalises;  /* a text is brought to normalisation form C first (nfc.h) */
     bool adds_bos;    /* prompts begin with bos, unless the file has add_bos_token false */
 };
 

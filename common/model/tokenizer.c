@@ -10,6 +10,7 @@
 #include "model/gguf.h"
 #include "model/hf_model.h"
 #include "model/metadata.h"
+#include "model/nfc.h"
 #include "model/pretokenizer.h"
 #include "model/spm.h"
 #include "model/vocab.h"
@@ -298,7 +299,12 @@ static int encode_word(void *ctx, const char *word, size_t n) {
 static int encode_ordinary(struct encoding *x, const char *text, size_t n, bool first) {
     if (!x->t->pre)
         return spm_encode(&x->t->bpe, &x->t->vocab, x->t->prefix, text, n, first, &x->ids, x->e);
-    return pretokenizer_split(x->t->pre, text, n, encode_word, x, x->e);
+    char *normal = NULL;
+    if (pretokenizer_habits(x->t->pre).normalises && nfc_normalise(text, n, &normal, &n, x->e))
+        return -1;
+    int rc = pretokenizer_split(x->t->pre, normal ? normal : text, n, encode_word, x, x->e);
+    free(normal);
+    return rc;
 }
 
 /* The added token that begins at text[0], the longest one; -1 for none. */

@@ -3,8 +3,7 @@
  * Byte-level BPE (GGUF "gpt2") with the model's pre-tokenizer pattern, SentencePiece's BPE (GGUF
  * "llama") with byte fallback, special tokens, the chat template, and streaming detokenisation that
  * never writes part of a UTF-8 character. An unknown pre-tokenizer or chat template is an error
- * that names it. Not done: Unicode normalisation (NFC), which Qwen2's tokenizer does first, so
- * decomposed text encodes differently there.
+ * that names it. Qwen2's text is brought to Unicode's normalisation form C first (nfc.h).
  *
  * A tokenizer doesn't change after tokenizer_create; several threads may use it.
  */
