@@ -141,8 +141,12 @@ static int run_condition(const struct quality_args *a, const struct model *m,
                                     .threads = (int32_t)a->threads,
                                     .kv_blocks = EVALUATION_KV_BLOCKS,
                                     .max_seqs = EVALUATION_MAX_SEQS};
-    struct backend_cuda_options cuda = {a->backend == ON_SIMT ? CUDA_SIMT : CUDA_GPU, a->cuda,
-                                        NULL};
+    struct backend_cuda_options cuda = {.machine = a->backend == ON_SIMT ? CUDA_SIMT : CUDA_GPU,
+                                        .precision = a->cuda,
+                                        .weights = a->weights == WEIGHTS_INT8 ? CUDA_WEIGHTS_INT8
+                                                   : a->weights == WEIGHTS_INT4
+                                                       ? CUDA_WEIGHTS_INT4
+                                                       : CUDA_WEIGHTS_STORED};
     struct backend *b = a->backend == ON_CPU ? backend_cpu_create_with(&config, &c->options, e)
                                              : backend_cuda_create(&config, &cuda, e);
     if (!b) return -1;

@@ -122,8 +122,10 @@ static struct backend *open_cuda(const struct machine *m, const struct machine_f
                                .max_seqs = l->max_batch};
     if (!c.max_step_tokens && gpu) c.max_step_tokens = PACED_BUDGET;
     if (!c.max_seqs) c.max_seqs = gpu ? CUDA_BATCH : CPU_BATCH;
-    const struct backend_cuda_options o = {
-        machine, f->precision == MACHINE_EXACT ? CUDA_EXACT : CUDA_BF16, stderr};
+    const struct backend_cuda_options o = {.machine = machine,
+                                           .precision = f->precision == MACHINE_EXACT ? CUDA_EXACT
+                                                                                      : CUDA_BF16,
+                                           .say = stderr};
     struct backend *b = backend_cuda_create(&c, &o, e);
     if (!b && !e->field[0]) text_cut(e->field, sizeof e->field, "--backend");
     return b;

@@ -65,6 +65,7 @@ static int choose_limits(struct cuda_backend *b, const struct backend_config *c,
     struct backend_info *i = &b->base.info;
     b->config = c->model->config;
     b->exact = o->precision == CUDA_EXACT;
+    b->weights = o->weights;
     b->timed = o->machine == CUDA_GPU;
     b->heads = heads_of(&b->config, b->exact);
     i->name = o->machine == CUDA_GPU ? "cuda" : "simt";
@@ -162,6 +163,8 @@ static int take_workspace(struct cuda_backend *b, struct err *e) {
     TRY(take_rows(b, &b->gate_up, rows, 2 * (int64_t)c->d_ffn, e));
     TRY(take_rows(b, &b->hidden, rows, c->d_ffn, e));
     if (!b->exact) TRY(memory_take(b, OF_WORKSPACE, (void **)&b->rounded, rows * widest * 2, e));
+    if (b->tile_values > 0)
+        TRY(memory_take(b, OF_WORKSPACE, (void **)&b->tile, b->tile_values * 2, e));
     TRY(take_partials(b, e));
     TRY(take_rows(b, &b->last, i->max_seqs, c->d_model, e));
     TRY(take_rows(b, &b->logits, i->max_seqs, c->vocab_size, e));

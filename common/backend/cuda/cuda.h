@@ -6,13 +6,15 @@
  * simtcc (simt/simt.h) the other for the CPU. The kernels are lab 03's (solutions/03_kernels;
  * with MINE=03 the learner's, where they are written), launched as their launch.json says.
  *
- * Numerics. CUDA_BF16 holds weights, and keys and values, in bf16, as models are published.
- * Activations are float. A product of several rows rounds them to bf16 first; all sums are taken in
- * float. CUDA_EXACT follows the native backend: weights are float, no activation is rounded, and
- * each key and value is two bf16, its rounded value and the remainder, so 16 significant bits. A
- * head is then twice as wide for the kernels; heads of more than KERNEL_MAX_HEAD_DIM / 2 values
- * keep one bf16. A token's logits agree for every batch, division into steps and choice of blocks
- * up to the order of sums.
+ * Numerics. CUDA_BF16 holds keys and values in bf16, and weights in bf16, as models are published,
+ * or quantised (enum cuda_weights). Activations are float. A product of several rows rounds them to
+ * bf16 first; all sums are taken in float. Quantised weights are widened where they are used: in
+ * float for up to 8 rows, whose activations are not rounded; else to bf16, a piece of the matrix at
+ * a time, for cuBLAS. CUDA_EXACT follows the native backend: weights are float, no activation is
+ * rounded, and each key and value is two bf16, its rounded value and the remainder, so 16
+ * significant bits. A head is then twice as wide for the kernels; heads of more than
+ * KERNEL_MAX_HEAD_DIM / 2 values keep one bf16. A token's logits agree for every batch, division
+ * into steps and choice of blocks up to the order of sums.
  *
  * The plan of the device's memory is exact, made before anything is loaded: weights, KV blocks,
  * workspace, and a reserve for what the driver takes. A plan that doesn't fit is refused with its
@@ -30,11 +32,15 @@
 
 enum cuda_machine { CUDA_GPU, CUDA_SIMT };
 enum cuda_precision { CUDA_BF16, CUDA_EXACT };
+/* What CUDA_BF16 makes of matrices: those of the types Q8_0, Q4_0 and Q4_1 stay as they are stored,
+ * others become bf16; or all are rounded to Q8_0 or Q4_0 (groups of 32). */
+enum cuda_weights { CUDA_WEIGHTS_STORED, CUDA_WEIGHTS_INT8, CUDA_WEIGHTS_INT4 };
 
 struct backend_cuda_options {
     enum cuda_machine machine;
     enum cuda_precision precision;
     FILE *say; /* the memory plan and the progress of loading; NULL: nothing */
+    enum cuda_weights weights;
 };
 
 /* Free it with backend_free. NULL and *e on failure: the plug-in's file, the driver or the device

@@ -15,6 +15,7 @@
  * which lie in the same memory: so it is captured once, as a graph, and launched as a whole.
  */
 #include "backend/cuda/extra.cuh"
+#include "backend/cuda/quant.cuh"
 #include "backend/cuda/start.cuh"
 
 extern "C" {
@@ -149,21 +150,49 @@ static int set_input(struct cuda_backend *b, struct step *s, const float *x, int
     return 0;
 }
 
-/* y = x W^T, (s->rows, W's rows). cuBLAS counts columns first: there it is y^T = W x^T. One row is
- * left to gemv, which reads every weight once and does not round x. */
-static int product(struct cuda_backend *b, const struct step *s, const struct matrix *w, float *y,
-                   struct err *e) {
+/* Columns first .. first + rows - 1 of y, from these rows of W. cuBLAS counts columns first: there
+ * it is y^T = W x^T. */
+static int product_rows(struct cuda_backend *b, const struct step *s, const struct matrix *w,
+                        const void *data, int32_t first, int32_t rows, float *y, struct err *e) {
     const float one = 1, zero = 0;
     cudaDataType type = b->exact ? CUDA_R_32F : CUDA_R_16BF;
     const void *x = b->exact ? (const void *)s->x : b->rounded;
+    BLAS_TRY(cublasGemmEx(b->blas, CUBLAS_OP_T, CUBLAS_OP_N, rows, s->rows, w->cols, &one, data,
+                          type, w->cols, x, type, w->cols, &zero, y + first, CUDA_R_32F, w->rows,
+                          CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    return 0;
+}
+
+/* A few rows read the weights once, as they are; more of them pay for a copy in bf16, made a tile
+ * of rows at a time. */
+static int product_quantised(struct cuda_backend *b, const struct step *s, const struct matrix *w,
+                             float *y, struct err *e) {
+    const __half *scales = (const __half *)w->scales;
+    if (s->rows <= QUANT_ROWS) {
+        START_FLAT(gemv_quant, ((int64_t)w->rows + 3) / 4 * 32, y, w->data, scales, s->x, s->rows,
+                   w->rows, w->cols, w->type);
+        return 0;
+    }
+    int32_t most = (int32_t)(b->tile_values / w->cols);
+    for (int32_t first = 0; first < w->rows; first += most) {
+        int32_t rows = w->rows - first < most ? w->rows - first : most;
+        START_FLAT(widen_tile, (int64_t)rows * w->cols / 4, b->tile, w->data, scales, first, rows,
+                   w->cols, w->type);
+        TRY(product_rows(b, s, w, b->tile, first, rows, y, e));
+    }
+    return 0;
+}
+
+/* y = x W^T, (s->rows, W's rows). One row is left to gemv, which reads every weight once and does
+ * not round x. */
+static int product(struct cuda_backend *b, const struct step *s, const struct matrix *w, float *y,
+                   struct err *e) {
+    if (is_quantised(w)) return product_quantised(b, s, w, y, e);
     if (!b->exact && s->rows == 1) {
         START(gemv, y, (const bf16 *)w->data, s->x, w->rows, w->cols);
         return 0;
     }
-    BLAS_TRY(cublasGemmEx(b->blas, CUBLAS_OP_T, CUBLAS_OP_N, w->rows, s->rows, w->cols, &one,
-                          w->data, type, w->cols, x, type, w->cols, &zero, y, CUDA_R_32F, w->rows,
-                          CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
-    return 0;
+    return product_rows(b, s, w, w->data, 0, w->rows, y, e);
 }
 
 static int product_plus(struct cuda_backend *b, const struct step *s, const struct matrix *w,
@@ -177,9 +206,13 @@ static int product_plus(struct cuda_backend *b, const struct step *s, const stru
 
 static int embed(struct cuda_backend *b, const struct step *s, struct err *e) {
     int32_t d = b->config.d_model;
-    START(embedding, b->residual, b->embedding[0], b->in.token, s->rows, d);
+    if (is_quantised(&b->embedding))
+        START_FLAT(embedding_quant, (int64_t)s->rows * d / 4, b->residual, b->embedding.data,
+                   (const __half *)b->embedding.scales, b->in.token, s->rows, d, b->embedding.type);
+    else
+        START(embedding, b->residual, (const bf16 *)b->embedding.data, b->in.token, s->rows, d);
     if (b->exact)
-        START(embedding, b->delta, b->embedding[1], b->in.token, s->rows, d);
+        START(embedding, b->delta, b->embedding_rest, b->in.token, s->rows, d);
     else
         CUDA_TRY(cudaMemsetAsync(b->delta, 0, (size_t)s->rows * d * sizeof(float), b->stream));
     return 0;

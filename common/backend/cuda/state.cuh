@@ -46,10 +46,15 @@ struct heads {
     int32_t q, kv;                      /* heads of a token */
 };
 
-struct matrix { /* (rows, cols), bf16 or, with CUDA_EXACT, float */
-    void *data;
+struct matrix {          /* (rows, cols) */
+    void *data, *scales; /* scales: of a quantised type (quant.cuh) */
     int32_t rows, cols;
+    enum dtype type; /* BF16; with CUDA_EXACT F32; or Q8_0, Q4_0, Q4_1 */
 };
+
+static inline bool is_quantised(const struct matrix *m) {
+    return m->type != DTYPE_BF16 && m->type != DTYPE_F32;
+}
 
 struct cuda_layer {
     float *attn_norm, *ffn_norm; /* (d_model) */
@@ -83,6 +88,7 @@ struct cuda_backend {
     struct backend base;
     struct model_config config;
     bool exact;
+    enum cuda_weights weights;
     struct heads heads;
     int32_t table_blocks;
     char lost[400]; /* what base.lost points to */
@@ -96,8 +102,10 @@ struct cuda_backend {
     struct memory memory;
 
     /* weights */
-    bf16 *embedding[2]; /* (vocab, d_model): rounded values; with CUDA_EXACT also remainders */
+    struct matrix embedding; /* (vocab, d_model), BF16 or quantised */
+    bf16 *embedding_rest;    /* with CUDA_EXACT: what bf16 leaves of each value */
     struct matrix head;
+    int64_t tile_values; /* of the largest piece of a matrix that is widened at once */
     float *final_norm;
     struct cuda_layer *layers; /* (n_layers), on the host */
     float *cosines, *sines;    /* (P, head / 2) */
@@ -111,6 +119,7 @@ struct cuda_backend {
     float *q, *k, *v, *mixed;               /* (T, heads * head) */
     float *gate_up, *hidden;                /* (T, 2 d_ffn), (T, d_ffn) */
     bf16 *rounded;                          /* (T, widest input of a product) */
+    bf16 *tile;                             /* (tile_values): rows of a quantised matrix */
     float *partial, *split_max, *split_sum; /* (sequences * splits, q heads[, head]) */
     float *last, *logits;                   /* (S, d_model), (S, vocab) */
     struct inputs in, host_in;

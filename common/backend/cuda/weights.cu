@@ -13,11 +13,42 @@ extern "C" {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+enum { GROUP = 32 }; /* values of a quantised type's scale */
+
+static int64_t code_bytes(enum dtype t, int64_t cols) {
+    return t == DTYPE_F32    ? 4 * cols
+           : t == DTYPE_BF16 ? 2 * cols
+           : t == DTYPE_Q8_0 ? cols
+                             : cols / 2;
+}
+static int64_t scale_bytes(enum dtype t, int64_t cols) {
+    return (t == DTYPE_Q4_1 ? 4 : 2) * (cols / GROUP);
+}
+
+/* The type on the device of a matrix that is stored as `from`, whose columns may be put in another
+ * order (turned). */
+static enum dtype kept_type(const struct cuda_backend *b, enum dtype from, int32_t cols,
+                            bool turned) {
+    static const enum dtype of_weights[] = {DTYPE_BF16, DTYPE_Q8_0, DTYPE_Q4_0};
+    if (b->exact) return DTYPE_F32;
+    if (cols % GROUP || turned) return DTYPE_BF16;
+    if (b->weights != CUDA_WEIGHTS_STORED) return of_weights[b->weights];
+    return from == DTYPE_Q8_0 || from == DTYPE_Q4_0 || from == DTYPE_Q4_1 ? from : DTYPE_BF16;
+}
+
 static int take_matrix(struct cuda_backend *b, struct matrix *m, int32_t rows, int32_t cols,
-                       struct err *e) {
+                       enum dtype type, struct err *e) {
     m->rows = rows;
     m->cols = cols;
-    return memory_take(b, OF_WEIGHTS, &m->data, (int64_t)rows * cols * (b->exact ? 4 : 2), e);
+    m->type = type;
+    TRY(memory_take(b, OF_WEIGHTS, &m->data, rows * code_bytes(type, cols), e));
+    if (!is_quantised(m)) return 0;
+    int64_t values = (int64_t)rows * cols;
+    enum { MOST = 8 << 20, PARTS = 4 }; /* 16 MiB as bf16: stays in a GPU's second-level cache */
+    int64_t tile = values / PARTS < MOST ? values / PARTS : MOST;
+    if (tile < cols) tile = cols;
+    if (tile > b->tile_values) b->tile_values = tile;
+    return memory_take(b, OF_WEIGHTS, &m->scales, rows * scale_bytes(type, cols), e);
 }
 
 static int take_vector(struct cuda_backend *b, float **v, int32_t n, bool there, struct err *e) {
@@ -34,12 +65,14 @@ static int take_layer(struct cuda_backend *b, const struct model_layer *from, st
     TRY(take_vector(b, &to->bq, q, from->bq.data, e));
     TRY(take_vector(b, &to->bk, kv, from->bk.data, e));
     TRY(take_vector(b, &to->bv, kv, from->bv.data, e));
-    TRY(take_matrix(b, &to->wq, q, d, e));
-    TRY(take_matrix(b, &to->wk, kv, d, e));
-    TRY(take_matrix(b, &to->wv, kv, d, e));
-    TRY(take_matrix(b, &to->wo, d, q, e));
-    TRY(take_matrix(b, &to->gate_up, 2 * ffn, d, e));
-    return take_matrix(b, &to->down, d, ffn, e);
+    enum dtype gate = kept_type(b, from->w_gate.dtype, d, false);
+    if (kept_type(b, from->w_up.dtype, d, false) != gate) gate = DTYPE_BF16;
+    TRY(take_matrix(b, &to->wq, q, d, kept_type(b, from->wq.dtype, d, false), e));
+    TRY(take_matrix(b, &to->wk, kv, d, kept_type(b, from->wk.dtype, d, false), e));
+    TRY(take_matrix(b, &to->wv, kv, d, kept_type(b, from->wv.dtype, d, false), e));
+    TRY(take_matrix(b, &to->wo, d, q, kept_type(b, from->wo.dtype, q, h->head != h->head_dim), e));
+    TRY(take_matrix(b, &to->gate_up, 2 * ffn, d, gate, e));
+    return take_matrix(b, &to->down, d, ffn, kept_type(b, from->w_down.dtype, ffn, false), e);
 }
 
 static bool head_is_embedding(const struct cuda_backend *b, const struct model *m) {
@@ -49,13 +82,14 @@ static bool head_is_embedding(const struct cuda_backend *b, const struct model *
 int weights_take(struct cuda_backend *b, const struct model *m, struct err *e) {
     int32_t d = b->config.d_model, vocab = b->config.vocab_size;
     int64_t angles = (int64_t)b->base.info.max_seq_tokens * b->heads.head / 2 * sizeof(float);
-    for (int part = 0; part < (b->exact ? 2 : 1); part++)
-        TRY(memory_take(b, OF_WEIGHTS, (void **)&b->embedding[part],
+    enum dtype type = b->exact ? DTYPE_BF16 : kept_type(b, m->embedding.dtype, d, false);
+    TRY(take_matrix(b, &b->embedding, vocab, d, type, e));
+    if (b->exact)
+        TRY(memory_take(b, OF_WEIGHTS, (void **)&b->embedding_rest,
                         (int64_t)vocab * d * sizeof(bf16), e));
-    b->head.data = b->embedding[0];
-    b->head.rows = vocab;
-    b->head.cols = d;
-    if (!head_is_embedding(b, m)) TRY(take_matrix(b, &b->head, vocab, d, e));
+    b->head = b->embedding;
+    if (!head_is_embedding(b, m))
+        TRY(take_matrix(b, &b->head, vocab, d, kept_type(b, m->head.dtype, d, false), e));
     TRY(take_vector(b, &b->final_norm, d, true, e));
     TRY(memory_take(b, OF_WEIGHTS, (void **)&b->cosines, angles, e));
     TRY(memory_take(b, OF_WEIGHTS, (void **)&b->sines, angles, e));
@@ -76,6 +110,8 @@ struct loader {
     int now;
     size_t filled;
     float *row, *turned; /* one row, as stored and in the kernels' layout */
+    uint8_t *packed;     /* one row, quantised */
+    uint8_t *scales;     /* of the matrix that is being sent */
     int64_t done, total, said_ns;
     FILE *say;
 };
@@ -147,8 +183,64 @@ static int put(struct loader *l, const float *v, int32_t n, enum store as, struc
     return 0;
 }
 
-static enum store stored(const struct loader *l) {
-    return l->b->exact ? AS_FLOAT : AS_BF16;
+/* ---- quantised rows: the codes go at once, the scales after the matrix's last row -------------
+ */
+
+static int begin_matrix(struct loader *l, const struct matrix *m, struct err *e) {
+    TRY(begin(l, m->data, e));
+    if (!is_quantised(m)) return 0;
+    free(l->scales);
+    l->scales = (uint8_t *)calloc((size_t)m->rows, (size_t)scale_bytes(m->type, m->cols));
+    return l->scales ? 0 : err_set(e, "out of memory for a matrix's scales");
+}
+
+static int end_matrix(struct loader *l, const struct matrix *m, struct err *e) {
+    if (!is_quantised(m)) return 0;
+    TRY(begin(l, m->scales, e));
+    size_t bytes = (size_t)(m->rows * scale_bytes(m->type, m->cols));
+    for (size_t at = 0, n; at < bytes; at += n) {
+        void *p;
+        n = bytes - at < PIECE ? bytes - at : PIECE;
+        TRY(room(l, n, &p, e));
+        memcpy(p, l->scales + at, n);
+    }
+    return 0;
+}
+
+/* Row r of m; NULL: zeros, of which a scale of zero makes sure. */
+static int put_packed(struct loader *l, const struct matrix *m, int32_t r, const uint8_t *row,
+                      struct err *e) {
+    void *p;
+    size_t head = m->type == DTYPE_Q4_1 ? 4 : 2, body = m->type == DTYPE_Q8_0 ? 32 : 16;
+    size_t groups = (size_t)(m->cols / GROUP);
+    TRY(room(l, groups * body, &p, e));
+    if (!row) {
+        memset(p, 0, groups * body);
+        return 0;
+    }
+    uint8_t *scales = l->scales + (size_t)r * groups * head, *codes = (uint8_t *)p;
+    for (size_t g = 0; g < groups; g++, row += head + body) {
+        memcpy(scales + g * head, row, head);
+        memcpy(codes + g * body, row + head, body);
+    }
+    return 0;
+}
+
+/* Row r of the device's matrix: the tensor's row `from`, or zeros where it is -1. */
+static int put_row(struct loader *l, const struct matrix *m, int32_t r, const struct tensor *t,
+                   int32_t from, struct err *e) {
+    if (is_quantised(m) && from < 0) return put_packed(l, m, r, NULL, e);
+    if (is_quantised(m) && t->dtype == m->type)
+        return put_packed(
+            l, m, r, (const uint8_t *)t->data + (size_t)from * dtype_row_bytes(t->dtype, t->cols),
+            e);
+    if (from >= 0) dequant_row(t, from, l->row);
+    if (from < 0) memset(l->row, 0, (size_t)m->cols * sizeof *l->row);
+    if (!is_quantised(m))
+        return put(l, l->row, m->cols, m->type == DTYPE_F32 ? AS_FLOAT : AS_BF16, e);
+    if (quant_row(m->type, l->row, m->cols, l->packed))
+        return err_set(e, "a row can't be quantised");
+    return put_packed(l, m, r, l->packed, e);
 }
 
 static int put_rows(struct loader *l, const struct tensor *t, enum store as, struct err *e) {
@@ -161,21 +253,27 @@ static int put_rows(struct loader *l, const struct tensor *t, enum store as, str
 
 static int put_matrix(struct loader *l, const struct matrix *m, const struct tensor *t,
                       struct err *e) {
-    TRY(begin(l, m->data, e));
-    return put_rows(l, t, stored(l), e);
+    TRY(begin_matrix(l, m, e));
+    for (int32_t r = 0; r < m->rows; r++) TRY(put_row(l, m, r, t, r, e));
+    return end_matrix(l, m, e);
+}
+
+/* The gate's rows, and the up's below them. */
+static int put_gate_up(struct loader *l, const struct matrix *m, const struct tensor *gate,
+                       const struct tensor *up, struct err *e) {
+    TRY(begin_matrix(l, m, e));
+    for (int32_t r = 0; r < m->rows; r++)
+        TRY(put_row(l, m, r, r < gate->rows ? gate : up, r % gate->rows, e));
+    return end_matrix(l, m, e);
 }
 
 /* The rows are those of heads. */
 static int put_heads(struct loader *l, const struct matrix *m, const struct tensor *t,
                      enum rope_pairing pairing, struct err *e) {
-    TRY(begin(l, m->data, e));
-    for (int32_t r = 0; r < m->rows; r++) {
-        int32_t from = source(&l->b->heads, pairing, r);
-        if (from >= 0) dequant_row(t, from, l->row);
-        if (from < 0) memset(l->row, 0, (size_t)m->cols * sizeof *l->row);
-        TRY(put(l, l->row, m->cols, stored(l), e));
-    }
-    return 0;
+    TRY(begin_matrix(l, m, e));
+    for (int32_t r = 0; r < m->rows; r++)
+        TRY(put_row(l, m, r, t, source(&l->b->heads, pairing, r), e));
+    return end_matrix(l, m, e);
 }
 
 static void turn(const struct heads *h, enum rope_pairing pairing, const float *in, float *out,
@@ -189,11 +287,12 @@ static void turn(const struct heads *h, enum rope_pairing pairing, const float *
 /* The columns are those of heads' values. */
 static int put_output(struct loader *l, const struct matrix *m, const struct tensor *t,
                       struct err *e) {
+    if (l->b->heads.head == l->b->heads.head_dim) return put_matrix(l, m, t, e);
     TRY(begin(l, m->data, e));
     for (int32_t r = 0; r < m->rows; r++) {
         dequant_row(t, r, l->row);
         turn(&l->b->heads, ROPE_HALVES, l->row, l->turned, m->cols);
-        TRY(put(l, l->turned, m->cols, stored(l), e));
+        TRY(put(l, l->turned, m->cols, m->type == DTYPE_F32 ? AS_FLOAT : AS_BF16, e));
     }
     return 0;
 }
@@ -252,16 +351,16 @@ static int load_layer(struct loader *l, const struct model_layer *from, struct c
     TRY(put_heads(l, &to->wk, &from->wk, pairing, e));
     TRY(put_heads(l, &to->wv, &from->wv, ROPE_HALVES, e));
     TRY(put_output(l, &to->wo, &from->wo, e));
-    TRY(put_matrix(l, &to->gate_up, &from->w_gate, e));
-    TRY(put_rows(l, &from->w_up, stored(l), e)); /* below the gate's rows */
+    TRY(put_gate_up(l, &to->gate_up, &from->w_gate, &from->w_up, e));
     return put_matrix(l, &to->down, &from->w_down, e);
 }
 
 static int load_all(struct loader *l, const struct model *m, struct err *e) {
     struct cuda_backend *b = l->b;
-    for (int part = 0; part < (b->exact ? 2 : 1); part++) {
-        TRY(begin(l, b->embedding[part], e));
-        TRY(put_rows(l, &m->embedding, part ? AS_REST : AS_BF16, e));
+    TRY(put_matrix(l, &b->embedding, &m->embedding, e));
+    if (b->exact) {
+        TRY(begin(l, b->embedding_rest, e));
+        TRY(put_rows(l, &m->embedding, AS_REST, e));
     }
     if (!head_is_embedding(b, m)) TRY(put_matrix(l, &b->head, &m->head, e));
     TRY(put_vector(l, b->final_norm, &m->final_norm, e));
@@ -281,7 +380,8 @@ static int open_loader(struct loader *l, struct err *e) {
     if ((size_t)h->q * h->head > widest) widest = (size_t)h->q * h->head;
     l->row = (float *)calloc(widest + 64, sizeof *l->row); /* dequant_row rounds up to 32 */
     l->turned = (float *)calloc(widest + 64, sizeof *l->turned);
-    if (!l->row || !l->turned) return err_set(e, "out of memory");
+    l->packed = (uint8_t *)malloc(widest * 2);
+    if (!l->row || !l->turned || !l->packed) return err_set(e, "out of memory");
     for (int i = 0; i < 2; i++) {
         CUDA_TRY(cudaMallocHost((void **)&l->piece[i], PIECE));
         CUDA_TRY(cudaEventCreateWithFlags(&l->copied[i], cudaEventDisableTiming));
@@ -302,5 +402,7 @@ int weights_load(struct cuda_backend *b, const struct model *m, FILE *say, struc
     }
     free(l.row);
     free(l.turned);
+    free(l.packed);
+    free(l.scales);
     return rc;
 }

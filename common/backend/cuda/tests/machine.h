@@ -18,7 +18,7 @@ static inline void machine_find(void) {
 static inline struct backend *machine_open_with(const struct backend_config *c,
                                                 enum cuda_precision precision) {
     struct err e;
-    struct backend_cuda_options o = {CUDA_SIMT, precision, NULL};
+    struct backend_cuda_options o = {.machine = CUDA_SIMT, .precision = precision};
     machine_find();
     struct backend *b = backend_cuda_create(c, &o, &e);
     ck_assert_msg(b != NULL, "%s %s", b ? "" : e.field, b ? "" : e.text);

@@ -133,7 +133,7 @@ static int print_logits(const char *path, char **ids, int32_t n) {
     struct err e;
     struct model *m = model_open(path, &e);
     struct backend_config c = {.model = m};
-    struct backend_cuda_options o = {CUDA_SIMT, CUDA_EXACT, NULL};
+    struct backend_cuda_options o = {.machine = CUDA_SIMT, .precision = CUDA_EXACT};
     machine_find();
     struct backend *b = m ? backend_cuda_create(&c, &o, &e) : NULL;
     int32_t *table = feed_table(0, policy_blocks_for(n), 1), vocab = m ? m->config.vocab_size : 0;

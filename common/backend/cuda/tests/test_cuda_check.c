@@ -17,19 +17,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum way { BF16, EXACT, INT8, INT4, WAYS };
 enum { PROMPT = 40, PIECE = 24, CONTEXT = 96 };
 
 /* ---- the checked process --------------------------------------------------------------------- */
 
 /* A prompt of 40 tokens and `decode` steps after it. */
-static int request(enum cuda_precision precision, int decode) {
+static int request(enum way way, int decode) {
     char home[4096];
     struct err e;
     struct model *m = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
     if (!m) return 4;
     struct backend_config c = {
         .model = m, .max_seqs = 2, .max_step_tokens = 32, .max_seq_tokens = CONTEXT};
-    struct backend_cuda_options o = {CUDA_SIMT, precision, NULL};
+    static const struct backend_cuda_options ways[] = {[BF16] = {.precision = CUDA_BF16},
+                                                       [EXACT] = {.precision = CUDA_EXACT},
+                                                       [INT8] = {.weights = CUDA_WEIGHTS_INT8},
+                                                       [INT4] = {.weights = CUDA_WEIGHTS_INT4}};
+    struct backend_cuda_options o = ways[way];
+    o.machine = CUDA_SIMT;
     struct backend *b = backend_cuda_create(&c, &o, &e);
     if (!b) {
         fprintf(stderr, "%s %s\n", e.field, e.text);
@@ -61,14 +67,14 @@ static int request(enum cuda_precision precision, int decode) {
 /* ---- its report ------------------------------------------------------------------------------ */
 
 /* The report of a run, which must end well. */
-static cJSON *report_of(enum cuda_precision precision, int decode) {
+static cJSON *report_of(enum way way, int decode) {
     char path[] = "/tmp/servelab-check-XXXXXX", plugin[4096], words[2][4];
     int fd = mkstemp(path), status;
     ck_assert_int_ge(fd, 0);
     machine_find();
     snprintf(plugin, sizeof plugin, "%s", getenv("SERVELAB_SIMT"));
     strcpy(strrchr(plugin, '/') + 1, "backend-simt-check.so");
-    snprintf(words[0], sizeof words[0], "%d", precision);
+    snprintf(words[0], sizeof words[0], "%d", way);
     snprintf(words[1], sizeof words[1], "%d", decode);
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
@@ -100,7 +106,7 @@ static double sum_of(const cJSON *report, const char *key) {
 }
 
 START_TEST(clean) {
-    cJSON *doc = report_of(_i ? CUDA_EXACT : CUDA_BF16, 3);
+    cJSON *doc = report_of((enum way)_i, 3);
     const cJSON *memory = cJSON_GetObjectItem(doc, "device_memory");
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(doc, "errors")), 0);
     ck_assert(cJSON_GetNumberValue(cJSON_GetObjectItem(memory, "live_allocations")) == 0);
@@ -130,7 +136,7 @@ START_TEST(bytes_of_a_decode_step) {
     struct err e;
     struct model *m = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
     ck_assert_ptr_nonnull(m);
-    cJSON *with = report_of(CUDA_BF16, 2), *without = report_of(CUDA_BF16, 1);
+    cJSON *with = report_of(BF16, 2), *without = report_of(BF16, 1);
     double got = sum_of(with, "footprint_bytes") - sum_of(without, "footprint_bytes");
     double want = closed_form(&m->config, PROMPT + 2, 16);
     ck_assert_msg(fabs(got / want - 1) < 0.05,
@@ -143,12 +149,12 @@ START_TEST(bytes_of_a_decode_step) {
 END_TEST
 
 int main(int argc, char **argv) {
-    if (argc == 3) return request((enum cuda_precision)atoi(argv[1]), atoi(argv[2]));
+    if (argc == 3) return request((enum way)atoi(argv[1]), atoi(argv[2]));
     Suite *s = suite_create("cuda check");
     TCase *t = tcase_create("check");
     tcase_set_timeout(t, 300);
     suite_add_tcase(s, t);
-    tcase_add_loop_test(t, clean, 0, 2);
+    tcase_add_loop_test(t, clean, 0, WAYS);
     tcase_add_test(t, bytes_of_a_decode_step);
     return check_main(s);
 }

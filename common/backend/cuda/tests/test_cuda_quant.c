@@ -1,0 +1,218 @@
+/* test_cuda_quant.c: matrices that stay quantised on the device, against the native backend with
+ * the same codes and scales: the embedded model in every type, as a file would store it and rounded
+ * when it is loaded.
+ *
+ * Tolerance: 1e-2 of the greatest logit, as for bf16 (test_cuda.c): keys and values are bf16, and a
+ * product of more than 8 rows rounds activations and widened weights.
+ */
+#include "backend/cpu/rows.h"
+#include "backend/cuda/tests/machine.h"
+
+#include "base/compare.h"
+#include "base/home.h"
+#include "model/tokenizer.h"
+#include "testing/check_main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double TOLERANCE = 1e-2;
+static const enum dtype types[] = {DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q4_1};
+static const char *const names[] = {"Q8_0", "Q4_0", "Q4_1"};
+enum { TOKENS = 90, N_TYPES = 3, MATRICES = 7, OUTPUT = 12, PROMPTS = 12 };
+
+static struct model *open_embedded(void) {
+    char home[4096];
+    struct err e;
+    struct model *m = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
+    ck_assert_msg(m != NULL, "%s", m ? "" : e.text);
+    return m;
+}
+
+/* Puts the tensor in another type, into memory that is never freed: a test is a process. */
+static void store_as(struct tensor *t, enum dtype type) {
+    size_t bytes = dtype_row_bytes(type, t->cols);
+    uint8_t *data = malloc((size_t)t->rows * bytes);
+    float *row = malloc((size_t)(t->cols + 32) * sizeof *row);
+    for (int32_t r = 0; r < t->rows; r++) {
+        dequant_row(t, r, row);
+        ck_assert_int_eq(quant_row(type, row, t->cols, data + (size_t)r * bytes), 0);
+    }
+    free(row);
+    t->data = data;
+    t->dtype = type;
+}
+
+static struct model *open_stored_as(enum dtype type) {
+    struct model *m = open_embedded();
+    bool tied = m->head.data == m->embedding.data;
+    ck_assert(tied);
+    store_as(&m->embedding, type);
+    m->head = m->embedding;
+    for (int32_t i = 0; i < m->config.n_layers; i++) {
+        struct model_layer *l = &m->layers[i];
+        struct tensor *all[MATRICES] = {&l->wq,     &l->wk,   &l->wv,    &l->wo,
+                                        &l->w_gate, &l->w_up, &l->w_down};
+        for (int k = 0; k < MATRICES; k++) store_as(all[k], type);
+    }
+    return m;
+}
+
+static struct backend *open_cuda(const struct model *m, enum cuda_weights weights) {
+    struct err e;
+    struct backend_config c = {.model = m, .max_seqs = 4, .max_step_tokens = 64};
+    struct backend_cuda_options o = {.machine = CUDA_SIMT, .weights = weights};
+    machine_find();
+    struct backend *b = backend_cuda_create(&c, &o, &e);
+    ck_assert_msg(b != NULL, "%s %s", b ? "" : e.field, b ? "" : e.text);
+    return b;
+}
+
+static void close_to(const float *got, const float *want, size_t rows, size_t vocab,
+                     const char *what) {
+    double *w = malloc(rows * vocab * sizeof *w);
+    char text[200];
+    for (size_t i = 0; i < rows * vocab; i++) w[i] = want[i];
+    for (size_t r = 0; r < rows; r++) {
+        struct comparison c =
+            compare_floats(got + r * vocab, w + r * vocab, NULL, vocab, TOLERANCE);
+        ck_assert_msg(c.ok, "%s, row %zu: %s", what, r, comparison_text(&c, text, sizeof text));
+    }
+    free(w);
+}
+
+/* Steps of 40, 21 and 1 rows, of 5 rows, and of 1 row beside 28, so that a product has few rows,
+ * many, and one. */
+static void run_steps(struct backend *b, float *logits, size_t vocab) {
+    int32_t tokens[TOKENS], blocks = policy_blocks_for(TOKENS);
+    for (int i = 0; i < TOKENS; i++) tokens[i] = 3 + (i * i + 7 * i) % 400;
+    int32_t *one = feed_table(0, blocks, 5), *two = feed_table(blocks, blocks, 6);
+    feed_from(b, tokens, 0, 40, 40, one, logits);
+    feed_from(b, tokens, 0, 22, 21, two, logits + vocab);
+    feed_from(b, tokens, 40, 60, 5, one, logits + 2 * vocab);
+    struct backend_seq both[] = {{tokens + 22, 1, 22, two, blocks, 1},
+                                 {tokens + 60, 28, 60, one, blocks, 2}};
+    feed_step(b, both, 2, logits + 3 * vocab);
+    free(one);
+    free(two);
+}
+
+static void compare(struct backend *native, struct backend *cuda, size_t vocab, const char *what) {
+    enum { ROWS = 6 };
+    float *got = malloc(ROWS * vocab * sizeof *got), *want = malloc(ROWS * vocab * sizeof *want);
+    run_steps(cuda, got, vocab);
+    run_steps(native, want, vocab);
+    close_to(got, want, ROWS, vocab, what);
+    free(got);
+    free(want);
+    backend_free(native);
+    backend_free(cuda);
+}
+
+START_TEST(as_the_file_stores_them) {
+    struct model *m = open_stored_as(types[_i]);
+    struct backend *cuda = open_cuda(m, CUDA_WEIGHTS_STORED);
+    struct model *plain = open_embedded();
+    struct backend *bf16 = open_cuda(plain, CUDA_WEIGHTS_STORED);
+    /* codes and scales; angles, norms and padding are the rest of it */
+    double of_bf16 = (double)cuda->info.weight_bytes / (double)bf16->info.weight_bytes;
+    static const double most[] = {0.75, 0.58, 0.62};
+    ck_assert_msg(of_bf16 < most[_i], "%s takes %.2f of bf16's bytes", names[_i], of_bf16);
+    compare(feed_backend(m, 2, 4, 64, NULL), cuda, (size_t)m->config.vocab_size, names[_i]);
+    backend_free(bf16);
+    model_free(plain);
+    model_free(m);
+}
+END_TEST
+
+START_TEST(rounded_when_loaded) {
+    struct model *m = open_embedded();
+    struct backend_cpu_options o = {.weights = _i ? WEIGHTS_INT4 : WEIGHTS_INT8};
+    compare(feed_backend(m, 2, 4, 64, &o), open_cuda(m, _i ? CUDA_WEIGHTS_INT4 : CUDA_WEIGHTS_INT8),
+            (size_t)m->config.vocab_size, _i ? "int4" : "int8");
+    model_free(m);
+}
+END_TEST
+
+/* The first logit and how far the second is from it, of the greatest. */
+static int32_t first_of(const float *logits, size_t vocab, double *margin) {
+    size_t best = 0;
+    double second = -1e9, most = 0;
+    for (size_t k = 0; k < vocab; k++) {
+        double size = logits[k] < 0 ? -logits[k] : logits[k];
+        if (logits[k] > logits[best]) best = k;
+        if (size > most) most = size;
+    }
+    for (size_t k = 0; k < vocab; k++)
+        if (k != best && logits[k] > second) second = logits[k];
+    *margin = (logits[best] - second) / most;
+    return (int32_t)best;
+}
+
+static void greedy(struct backend *b, const int32_t *prompt, int32_t n, int32_t *out,
+                   double *margins, size_t vocab) {
+    float *logits = malloc(vocab * sizeof *logits);
+    int32_t blocks = policy_blocks_for(n + OUTPUT), *table = feed_table(0, blocks, 4);
+    feed_from(b, prompt, 0, n, 13, table, logits);
+    for (int i = 0; i < OUTPUT; i++) {
+        out[i] = first_of(logits, vocab, &margins[i]);
+        struct backend_seq s = {&out[i], 1, n + i, table, blocks, 1};
+        feed_step(b, &s, 1, logits);
+    }
+    free(table);
+    free(logits);
+}
+
+/* A log and a question, as the model was trained on. */
+static int32_t make_prompt(const struct tokenizer *t, int p, int32_t **ids) {
+    static const char *const questions[] = {"add %d and %d>", "subtract %d from %d>",
+                                            "larger of %d and %d>", "%d+%d="};
+    char text[300], question[60];
+    struct err e;
+    snprintf(question, sizeof question, questions[p % 4], 10 + p * 37 % 90, 10 + p * 53 % 90);
+    snprintf(text, sizeof text, "07:32 warn disk read 120 ms\nkey K7Q2 4815\n%s%s",
+             p % 3 ? "11:05 info cache flush ok\n" : "", p % 5 == 4 ? "? K7Q2" : question);
+    int32_t n = tokenizer_encode(t, text, strlen(text), true, ids, &e);
+    ck_assert_int_gt(n, 0);
+    return n;
+}
+
+/* The same tokens, up to one whose two best logits lie closer together than the tolerance. */
+START_TEST(greedy_tokens) {
+    struct model *m = open_stored_as(types[_i]);
+    size_t vocab = (size_t)m->config.vocab_size;
+    struct backend *native = feed_backend(m, 2, 4, 64, NULL),
+                   *cuda = open_cuda(m, CUDA_WEIGHTS_STORED);
+    struct err e;
+    struct tokenizer *t = tokenizer_create(m->file, &e);
+    ck_assert_ptr_nonnull(t);
+    int compared = 0;
+    for (int p = 0; p < PROMPTS; p++) {
+        int32_t *prompt, n = make_prompt(t, p, &prompt), want[OUTPUT], got[OUTPUT];
+        double margins[OUTPUT], other[OUTPUT];
+        greedy(native, prompt, n, want, margins, vocab);
+        greedy(cuda, prompt, n, got, other, vocab);
+        free(prompt);
+        for (int i = 0; i < OUTPUT && margins[i] >= 2 * TOLERANCE; i++, compared++)
+            ck_assert_msg(got[i] == want[i], "%s, prompt %d, token %d: %d, native %d", names[_i], p,
+                          i, got[i], want[i]);
+    }
+    printf("# %s: %d of %d tokens compared\n", names[_i], compared, PROMPTS * OUTPUT);
+    ck_assert_int_ge(compared, PROMPTS * OUTPUT / 3);
+    backend_free(native);
+    backend_free(cuda);
+    tokenizer_free(t);
+    model_free(m);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("cuda quant");
+    TCase *t = tcase_create("quant");
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(s, t);
+    tcase_add_loop_test(t, as_the_file_stores_them, 0, N_TYPES);
+    tcase_add_loop_test(t, rounded_when_loaded, 0, 2);
+    tcase_add_loop_test(t, greedy_tokens, 0, N_TYPES);
+    return check_main(s);
+}
