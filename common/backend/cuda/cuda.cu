@@ -9,6 +9,7 @@ extern "C" {
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_GRID = 65535 }; /* blocks in the second and third direction */
 enum { DEFAULT_STEP_TOKENS = 512, ALIGN_WORDS = 64 /* 256 bytes: every tensor starts there */ };
 
 static void destroy(struct backend *base) {
@@ -38,17 +39,6 @@ static int check_model(const struct cuda_backend *b, struct err *e) {
     return 0;
 }
 
-/* Lab 03's attention sees all keys of a sequence: so a windowed layer's are to be in its window. */
-static int check_window(const struct cuda_backend *b, const struct model *m, struct err *e) {
-    for (int32_t i = 0; i < b->config.n_layers; i++)
-        if (m->layers[i].windowed && b->base.info.max_seq_tokens > b->config.window)
-            return err_at(e, 0, "max_seq_tokens",
-                          "is %d; this backend has no sliding window, and the model's is %d: ask "
-                          "for that many",
-                          b->base.info.max_seq_tokens, b->config.window);
-    return 0;
-}
-
 static struct heads heads_of(const struct model_config *m, bool exact) {
     struct heads h;
     h.head_dim = m->head_dim;
@@ -70,12 +60,16 @@ static int choose_limits(struct cuda_backend *b, const struct backend_config *c,
     b->heads = heads_of(&b->config, b->exact);
     i->name = o->machine == CUDA_GPU ? "cuda" : "simt";
     i->precision = b->exact ? "exact" : "bf16";
-    i->kv_type = b->heads.parts == 2 ? "bf16x2" : "bf16";
-    i->kv_bytes_per_token =
-        2 * (int64_t)sizeof(bf16) * b->config.n_layers * b->heads.kv * b->heads.head;
+    b->kv = o->kv;
+    bool int8 = b->kv == CUDA_KV_INT8;
+    if (int8 && b->exact)
+        return err_set(e, "the cache of 8 bits is of bf16 precision, not of exact");
+    i->kv_type = int8 ? "int8" : b->heads.parts == 2 ? "bf16x2" : "bf16";
+    int64_t of_head =
+        int8 ? b->heads.head + (int64_t)sizeof(float) : b->heads.head * (int64_t)sizeof(bf16);
+    i->kv_bytes_per_token = 2 * of_head * b->config.n_layers * b->heads.kv;
     TRY(check_model(b, e));
     TRY(backend_choose_limits(i, c, DEFAULT_STEP_TOKENS, e));
-    TRY(check_window(b, c->model, e));
     b->table_blocks =
         (policy_blocks_for(i->max_seq_tokens) + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
     return 0;
@@ -83,15 +77,26 @@ static int choose_limits(struct cuda_backend *b, const struct backend_config *c,
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Cleared, as the kernels ask. */
+static int take_cleared(struct cuda_backend *b, void **p, size_t bytes, struct err *e) {
+    TRY(memory_take(b, OF_KV, p, (int64_t)bytes, e));
+    if (b->memory.allocate) CUDA_TRY(cudaMemsetAsync(*p, 0, bytes, b->stream));
+    return 0;
+}
+
 static int take_pool(struct cuda_backend *b, struct err *e) {
     const struct heads *h = &b->heads;
-    b->layer_kv = (size_t)b->base.info.kv_blocks * h->kv * KV_BLOCK_TOKENS * h->head;
-    int64_t bytes = (int64_t)(b->layer_kv * sizeof(bf16)) * b->config.n_layers;
-    TRY(memory_take(b, OF_KV, (void **)&b->keys, bytes, e));
-    TRY(memory_take(b, OF_KV, (void **)&b->values, bytes, e));
-    if (!b->memory.allocate) return 0;
-    CUDA_TRY(cudaMemsetAsync(b->keys, 0, (size_t)bytes, b->stream)); /* as the kernels ask */
-    CUDA_TRY(cudaMemsetAsync(b->values, 0, (size_t)bytes, b->stream));
+    size_t rows = (size_t)b->base.info.kv_blocks * h->kv * KV_BLOCK_TOKENS;
+    size_t all = rows * b->config.n_layers;
+    bool int8 = b->kv == CUDA_KV_INT8;
+    b->layer_kv = rows * h->head;
+    for (int values = 0; values < 2; values++) {
+        TRY(take_cleared(b, values ? &b->values : &b->keys,
+                         all * h->head * (int8 ? 1 : sizeof(bf16)), e));
+        if (int8)
+            TRY(take_cleared(b, (void **)(values ? &b->value_scales : &b->key_scales),
+                             all * sizeof(float), e));
+    }
     return 0;
 }
 
@@ -100,7 +105,13 @@ static int take_rows(struct cuda_backend *b, float **p, int64_t rows, int64_t co
 }
 
 static int take_partials(struct cuda_backend *b, struct err *e) {
-    int64_t most = 0; /* sequences times splits of any decode step */
+    /* sequences times splits of any decode step; with our own kernel, a step's rows too */
+    int64_t most = 0;
+    if (b->kv == CUDA_KV_INT8 || b->config.window)
+        most = (int64_t)b->base.info.max_step_tokens * b->heads.q;
+    if (most > 0 && b->base.info.max_step_tokens > MAX_GRID)
+        return err_at(e, 0, "max_step_tokens", "is %d; %d rows can be started at once",
+                      b->base.info.max_step_tokens, MAX_GRID);
     for (int32_t n = 1; n <= b->base.info.max_seqs; n++) {
         int64_t parts = (int64_t)n * forward_splits(b, n) * b->heads.q;
         if (parts > most) most = parts;

@@ -36,11 +36,16 @@ enum cuda_precision { CUDA_BF16, CUDA_EXACT };
  * others become bf16; or all are rounded to Q8_0 or Q4_0 (groups of 32). */
 enum cuda_weights { CUDA_WEIGHTS_STORED, CUDA_WEIGHTS_INT8, CUDA_WEIGHTS_INT4 };
 
+/* The cache of CUDA_BF16. INT8: codes of 8 bits and a float scale for each head's key and value of
+ * each token; half the bytes, and a kernel without tensor cores (paged.cuh). */
+enum cuda_kv { CUDA_KV_BF16, CUDA_KV_INT8 };
+
 struct backend_cuda_options {
     enum cuda_machine machine;
     enum cuda_precision precision;
     FILE *say; /* the memory plan and the progress of loading; NULL: nothing */
     enum cuda_weights weights;
+    enum cuda_kv kv;
 };
 
 /* Free it with backend_free. NULL and *e on failure: the plug-in's file, the driver or the device

@@ -15,6 +15,7 @@
  * which lie in the same memory: so it is captured once, as a graph, and launched as a whole.
  */
 #include "backend/cuda/extra.cuh"
+#include "backend/cuda/paged.cuh"
 #include "backend/cuda/quant.cuh"
 #include "backend/cuda/start.cuh"
 
@@ -224,50 +225,109 @@ static int norm(struct cuda_backend *b, const struct step *s, const float *weigh
     return 0;
 }
 
-/* Over the layer's cache: the singles together, then each prompt. */
-static int attention(struct cuda_backend *b, const struct step *s, const bf16 *keys,
-                     const bf16 *values, struct err *e) {
+/* A layer's cache, and how it is seen. */
+struct cache {
+    void *keys, *values;
+    float *key_scales, *value_scales; /* NULL: bf16 */
+    int32_t window;
+    float scale; /* of the scores */
+};
+
+static struct cache cache_of(const struct cuda_backend *b, int32_t layer) {
     const struct heads *h = &b->heads;
     double magnitude = b->config.yarn_magnitude != 0 ? (double)b->config.yarn_magnitude : 1;
-    const float scale = (float)(magnitude * magnitude / sqrt((double)h->head_dim));
-    if (s->singles > 0) {
-        int32_t splits = forward_splits(b, s->singles);
+    size_t at = (size_t)layer * b->layer_kv, rows = at / (size_t)h->head;
+    bool int8 = b->kv == CUDA_KV_INT8;
+    size_t bytes = at * (int8 ? 1 : sizeof(bf16));
+    struct cache c = {(char *)b->keys + bytes,
+                      (char *)b->values + bytes,
+                      int8 ? b->key_scales + rows : NULL,
+                      int8 ? b->value_scales + rows : NULL,
+                      b->layers[layer].window,
+                      (float)(magnitude * magnitude / sqrt((double)h->head_dim))};
+    return c;
+}
+
+/* Rows that follow each other in the step, with our own kernel: those of sequences with one row
+ * each, at table + i * stride, or of one prompt. */
+static int attention_rows(struct cuda_backend *b, const struct cache *c, int32_t first,
+                          int32_t rows, const int32_t *table, int32_t stride, int32_t splits,
+                          struct err *e) {
+    const struct heads *h = &b->heads;
+    size_t at = (size_t)first * h->q * h->head;
+    struct launch_shape shape = {{(uint32_t)splits, (uint32_t)h->kv, (uint32_t)rows},
+                                 {(uint32_t)(h->q / h->kv * 32), 1, 1},
+                                 (uint32_t)(2 * KV_BLOCK_TOKENS * h->head * sizeof(float))};
+    TRY(start_shaped(b, "attention_paged", attention_paged, shape, e, b->partial, b->split_max,
+                     b->split_sum, b->q + at, c->keys, c->values, c->key_scales, c->value_scales,
+                     table, stride, b->in.position + first, h->q, h->kv, h->head, c->window,
+                     c->scale));
+    START(attention_merge, b->mixed + at, b->partial, b->split_max, b->split_sum, rows, h->q,
+          h->head, splits);
+    return 0;
+}
+
+/* Over the layer's cache: the singles together, then each prompt. */
+static int attention(struct cuda_backend *b, const struct step *s, const struct cache *c,
+                     struct err *e) {
+    const struct heads *h = &b->heads;
+    bool ours = c->key_scales || c->window;
+    const bf16 *keys = (const bf16 *)c->keys, *values = (const bf16 *)c->values;
+    int32_t splits = s->singles > 0 ? forward_splits(b, s->singles) : 0;
+    if (s->singles > 0 && ours) {
+        TRY(attention_rows(b, c, 0, s->singles, b->in.table, b->table_blocks, splits, e));
+    } else if (s->singles > 0) {
         START(attention_decode, b->partial, b->split_max, b->split_sum, b->q, keys, values,
               b->in.table, b->in.length, s->singles, b->table_blocks, h->q, h->kv, h->head, splits,
-              scale);
+              c->scale);
         START(attention_merge, b->mixed, b->partial, b->split_max, b->split_sum, s->singles, h->q,
               h->head, splits);
     }
-    int32_t table = s->singles;
+    int32_t row = s->singles;
     for (int32_t i = 0; i < s->batch->n_seqs; i++) {
         const struct backend_seq *q = &s->batch->seqs[i];
         if (q->n_tokens == 1) continue;
+        const int32_t *table = b->in.table + (size_t)row++ * b->table_blocks;
         size_t at = (size_t)b->first_row[i] * h->q * h->head;
-        START(attention_prefill, b->mixed + at, b->q + at, keys, values,
-              b->in.table + (size_t)table++ * b->table_blocks, q->pos0, q->n_tokens, h->q, h->kv,
-              h->head, scale);
+        if (ours)
+            TRY(attention_rows(b, c, b->first_row[i], q->n_tokens, table, 0, 1, e));
+        else
+            START(attention_prefill, b->mixed + at, b->q + at, keys, values, table, q->pos0,
+                  q->n_tokens, h->q, h->kv, h->head, c->scale);
     }
     return 0;
 }
 
-static int attend(struct cuda_backend *b, struct step *s, int32_t layer, struct err *e) {
-    const struct cuda_layer *w = &b->layers[layer];
+/* Turns queries and keys, and caches keys and values. */
+static int rotate(struct cuda_backend *b, const struct step *s, const struct cache *c,
+                  struct err *e) {
     const struct heads *h = &b->heads;
-    bf16 *keys = b->keys + layer * b->layer_kv, *values = b->values + layer * b->layer_kv;
-    TRY(norm(b, s, w->attn_norm, e));
-    TRY(set_input(b, s, b->normed, b->config.d_model, e));
-    TRY(product_plus(b, s, &w->wq, w->bq, b->q, e));
-    TRY(product_plus(b, s, &w->wk, w->bk, b->k, e));
-    TRY(product_plus(b, s, &w->wv, w->bv, b->v, e));
-    if (h->parts == 2)
+    bf16 *keys = (bf16 *)c->keys, *values = (bf16 *)c->values;
+    if (c->key_scales)
+        START_FLAT(rope_int8, (int64_t)s->rows * (h->q + h->kv) * 32, b->q, (int8_t *)c->keys,
+                   (int8_t *)c->values, c->key_scales, c->value_scales, b->k, b->v, b->cosines,
+                   b->sines, b->in.position, b->in.slot, s->rows, h->q, h->kv, h->head);
+    else if (h->parts == 2)
         START_FLAT(rope_split, (int64_t)s->rows * (h->q + h->kv) * h->head / 8, b->q, keys, values,
                    b->k, b->v, b->cosines, b->sines, b->in.position, b->in.slot, s->rows, h->q,
                    h->kv, h->head);
     else
         START(rope, b->q, keys, values, b->k, b->v, b->cosines, b->sines, b->in.position,
               b->in.slot, s->rows, h->q, h->kv, h->head);
-    TRY(attention(b, s, keys, values, e));
-    TRY(set_input(b, s, b->mixed, h->q * h->head, e));
+    return 0;
+}
+
+static int attend(struct cuda_backend *b, struct step *s, int32_t layer, struct err *e) {
+    const struct cuda_layer *w = &b->layers[layer];
+    const struct cache cache = cache_of(b, layer);
+    TRY(norm(b, s, w->attn_norm, e));
+    TRY(set_input(b, s, b->normed, b->config.d_model, e));
+    TRY(product_plus(b, s, &w->wq, w->bq, b->q, e));
+    TRY(product_plus(b, s, &w->wk, w->bk, b->k, e));
+    TRY(product_plus(b, s, &w->wv, w->bv, b->v, e));
+    TRY(rotate(b, s, &cache, e));
+    TRY(attention(b, s, &cache, e));
+    TRY(set_input(b, s, b->mixed, b->heads.q * b->heads.head, e));
     return product(b, s, &w->wo, b->delta, e);
 }
 

@@ -53,6 +53,13 @@ static int start(struct cuda_backend *b, const char *name, void (*kernel)(P...),
     return start_with<P...>(b, name, kernel, s, e, p...);
 }
 
+/* Starts a kernel of no launch.json with this shape. */
+template <class... P>
+static int start_shaped(struct cuda_backend *b, const char *name, void (*kernel)(P...),
+                        const struct launch_shape &s, struct err *e, typename as_is<P>::type... p) {
+    return start_with<P...>(b, name, kernel, s, e, p...);
+}
+
 template <class... P>
 static int start_flat(struct cuda_backend *b, const char *name, void (*kernel)(P...), struct err *e,
                       int64_t threads, typename as_is<P>::type... p) {

@@ -62,6 +62,7 @@ struct cuda_layer {
     struct matrix wq, wk, wv;    /* (heads * head, d_model) */
     struct matrix wo;            /* (d_model, q heads * head) */
     struct matrix gate_up, down; /* (2 d_ffn, d_model), (d_model, d_ffn) */
+    int32_t window;              /* tokens that a token sees, itself among them; 0: all */
 };
 
 /* A step's numbers, in one piece of pinned memory on the host and one on the device. */
@@ -89,6 +90,7 @@ struct cuda_backend {
     struct model_config config;
     bool exact;
     enum cuda_weights weights;
+    enum cuda_kv kv;
     struct heads heads;
     int32_t table_blocks;
     char lost[400]; /* what base.lost points to */
@@ -110,9 +112,10 @@ struct cuda_backend {
     struct cuda_layer *layers; /* (n_layers), on the host */
     float *cosines, *sines;    /* (P, head / 2) */
 
-    /* the KV pool: (layer, block, kv_head, 16, head) */
-    bf16 *keys, *values;
-    size_t layer_kv; /* values of one layer in either */
+    /* the KV pool: (layer, block, kv_head, 16, head), bf16 or, with key_scales, int8_t */
+    void *keys, *values;
+    float *key_scales, *value_scales; /* (layer, block, kv_head, 16); NULL: bf16 */
+    size_t layer_kv;                  /* values of one layer in either pool */
 
     /* workspace, one row a token */
     float *residual, *delta, *normed;       /* (T, d_model); delta is still to be added */

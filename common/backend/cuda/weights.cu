@@ -65,6 +65,7 @@ static int take_layer(struct cuda_backend *b, const struct model_layer *from, st
     TRY(take_vector(b, &to->bq, q, from->bq.data, e));
     TRY(take_vector(b, &to->bk, kv, from->bk.data, e));
     TRY(take_vector(b, &to->bv, kv, from->bv.data, e));
+    to->window = from->windowed ? b->config.window : 0;
     enum dtype gate = kept_type(b, from->w_gate.dtype, d, false);
     if (kept_type(b, from->w_up.dtype, d, false) != gate) gate = DTYPE_BF16;
     TRY(take_matrix(b, &to->wq, q, d, kept_type(b, from->wq.dtype, d, false), e));

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum way { BF16, EXACT, INT8, INT4, WAYS };
+enum way { BF16, EXACT, INT8, INT4, KV_INT8, WAYS };
 enum { PROMPT = 40, PIECE = 24, CONTEXT = 96 };
 
 /* ---- the checked process --------------------------------------------------------------------- */
@@ -33,7 +33,8 @@ static int request(enum way way, int decode) {
     static const struct backend_cuda_options ways[] = {[BF16] = {.precision = CUDA_BF16},
                                                        [EXACT] = {.precision = CUDA_EXACT},
                                                        [INT8] = {.weights = CUDA_WEIGHTS_INT8},
-                                                       [INT4] = {.weights = CUDA_WEIGHTS_INT4}};
+                                                       [INT4] = {.weights = CUDA_WEIGHTS_INT4},
+                                                       [KV_INT8] = {.kv = CUDA_KV_INT8}};
     struct backend_cuda_options o = ways[way];
     o.machine = CUDA_SIMT;
     struct backend *b = backend_cuda_create(&c, &o, &e);

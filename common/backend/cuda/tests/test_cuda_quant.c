@@ -3,7 +3,8 @@
  * when it is loaded.
  *
  * Tolerance: 1e-2 of the greatest logit, as for bf16 (test_cuda.c): keys and values are bf16, and a
- * product of more than 8 rows rounds activations and widened weights.
+ * product of more than 8 rows rounds activations and widened weights. A cache of 8 bits has errors
+ * of up to 1/254 of a head's greatest value, where bf16 has 1/512 of each value: 2e-2.
  */
 #include "backend/cpu/rows.h"
 #include "backend/cuda/tests/machine.h"
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double TOLERANCE = 1e-2;
+static const double TOLERANCE = 1e-2, OF_INT8_CACHE = 2e-2;
 static const enum dtype types[] = {DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q4_1};
 static const char *const names[] = {"Q8_0", "Q4_0", "Q4_1"};
 enum { TOKENS = 90, N_TYPES = 3, MATRICES = 7, OUTPUT = 12, PROMPTS = 12 };
@@ -58,24 +59,28 @@ static struct model *open_stored_as(enum dtype type) {
     return m;
 }
 
-static struct backend *open_cuda(const struct model *m, enum cuda_weights weights) {
+static struct backend *open_with(const struct model *m, struct backend_cuda_options o) {
     struct err e;
     struct backend_config c = {.model = m, .max_seqs = 4, .max_step_tokens = 64};
-    struct backend_cuda_options o = {.machine = CUDA_SIMT, .weights = weights};
+    o.machine = CUDA_SIMT;
     machine_find();
     struct backend *b = backend_cuda_create(&c, &o, &e);
     ck_assert_msg(b != NULL, "%s %s", b ? "" : e.field, b ? "" : e.text);
     return b;
 }
 
+static struct backend *open_cuda(const struct model *m, enum cuda_weights weights) {
+    return open_with(m, (struct backend_cuda_options){.weights = weights});
+}
+
 static void close_to(const float *got, const float *want, size_t rows, size_t vocab,
-                     const char *what) {
+                     double tolerance, const char *what) {
     double *w = malloc(rows * vocab * sizeof *w);
     char text[200];
     for (size_t i = 0; i < rows * vocab; i++) w[i] = want[i];
     for (size_t r = 0; r < rows; r++) {
         struct comparison c =
-            compare_floats(got + r * vocab, w + r * vocab, NULL, vocab, TOLERANCE);
+            compare_floats(got + r * vocab, w + r * vocab, NULL, vocab, tolerance);
         ck_assert_msg(c.ok, "%s, row %zu: %s", what, r, comparison_text(&c, text, sizeof text));
     }
     free(w);
@@ -97,12 +102,13 @@ static void run_steps(struct backend *b, float *logits, size_t vocab) {
     free(two);
 }
 
-static void compare(struct backend *native, struct backend *cuda, size_t vocab, const char *what) {
+static void compare(struct backend *native, struct backend *cuda, size_t vocab, double tolerance,
+                    const char *what) {
     enum { ROWS = 6 };
     float *got = malloc(ROWS * vocab * sizeof *got), *want = malloc(ROWS * vocab * sizeof *want);
     run_steps(cuda, got, vocab);
     run_steps(native, want, vocab);
-    close_to(got, want, ROWS, vocab, what);
+    close_to(got, want, ROWS, vocab, tolerance, what);
     free(got);
     free(want);
     backend_free(native);
@@ -118,7 +124,8 @@ START_TEST(as_the_file_stores_them) {
     double of_bf16 = (double)cuda->info.weight_bytes / (double)bf16->info.weight_bytes;
     static const double most[] = {0.75, 0.58, 0.62};
     ck_assert_msg(of_bf16 < most[_i], "%s takes %.2f of bf16's bytes", names[_i], of_bf16);
-    compare(feed_backend(m, 2, 4, 64, NULL), cuda, (size_t)m->config.vocab_size, names[_i]);
+    compare(feed_backend(m, 2, 4, 64, NULL), cuda, (size_t)m->config.vocab_size, TOLERANCE,
+            names[_i]);
     backend_free(bf16);
     model_free(plain);
     model_free(m);
@@ -129,7 +136,33 @@ START_TEST(rounded_when_loaded) {
     struct model *m = open_embedded();
     struct backend_cpu_options o = {.weights = _i ? WEIGHTS_INT4 : WEIGHTS_INT8};
     compare(feed_backend(m, 2, 4, 64, &o), open_cuda(m, _i ? CUDA_WEIGHTS_INT4 : CUDA_WEIGHTS_INT8),
-            (size_t)m->config.vocab_size, _i ? "int4" : "int8");
+            (size_t)m->config.vocab_size, TOLERANCE, _i ? "int4" : "int8");
+    model_free(m);
+}
+END_TEST
+
+/* A cache of 8 bits: its bytes, and what it computes. */
+START_TEST(cache_of_8_bits) {
+    struct model *m = open_embedded();
+    struct backend *cuda = open_with(m, (struct backend_cuda_options){.kv = CUDA_KV_INT8});
+    const struct model_config *c = &m->config;
+    ck_assert_str_eq(cuda->info.kv_type, "int8");
+    ck_assert_int_eq(cuda->info.kv_bytes_per_token,
+                     (int64_t)2 * c->n_layers * c->n_kv_heads * (c->head_dim + 4));
+    compare(feed_backend(m, 2, 4, 64, NULL), cuda, (size_t)c->vocab_size, OF_INT8_CACHE,
+            "int8 cache");
+    model_free(m);
+}
+END_TEST
+
+/* The embedded model with a window of 37 tokens in every other layer, in bf16 and in 8 bits. */
+START_TEST(sliding_window) {
+    struct model *m = open_embedded();
+    m->config.window = 37;
+    for (int32_t i = 0; i < m->config.n_layers; i += 2) m->layers[i].windowed = true;
+    struct backend_cuda_options o = {.kv = _i ? CUDA_KV_INT8 : CUDA_KV_BF16};
+    compare(feed_backend(m, 2, 4, 64, NULL), open_with(m, o), (size_t)m->config.vocab_size,
+            _i ? OF_INT8_CACHE : TOLERANCE, _i ? "window, int8" : "window, bf16");
     model_free(m);
 }
 END_TEST
@@ -213,6 +246,8 @@ int main(void) {
     suite_add_tcase(s, t);
     tcase_add_loop_test(t, as_the_file_stores_them, 0, N_TYPES);
     tcase_add_loop_test(t, rounded_when_loaded, 0, 2);
+    tcase_add_test(t, cache_of_8_bits);
+    tcase_add_loop_test(t, sliding_window, 0, 2);
     tcase_add_loop_test(t, greedy_tokens, 0, N_TYPES);
     return check_main(s);
 }
