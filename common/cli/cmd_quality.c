@@ -89,7 +89,7 @@ static const struct option_flag flags[] = {
                   "loading"),
     OPTION_CHOICE(T, precision, "precision", "exact|fast|bf16", machine_precisions,
                   MACHINE_PRECISION_HELP),
-    OPTION_CHOICE(T, kv_type, "kv-type", "f32|f16", machine_kv_types, MACHINE_KV_TYPE_HELP),
+    OPTION_CHOICE(T, kv_type, "kv-type", "f32|f16|int8", machine_kv_types, MACHINE_KV_TYPE_HELP),
     OPTION_CHOICE(T, fault, "fault", "NAME", FAULTS,
                   "none (default), lost-kv-block, rope-off-by-one, wrong-head-map, "
                   "no-softmax-scale or skipped-layer"),
@@ -136,17 +136,19 @@ static int run_condition(const struct quality_args *a, const struct model *m,
                          struct evaluation *ev, struct err *e) {
     struct evaluation_plan plan = a->plan;
     plan.lose_block = c->lose_block;
-    plan.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+    plan.progress = stderr;
+    plan.redraws = isatty(STDERR_FILENO);
     struct backend_config config = {.model = m,
                                     .threads = (int32_t)a->threads,
                                     .kv_blocks = EVALUATION_KV_BLOCKS,
                                     .max_seqs = EVALUATION_MAX_SEQS};
-    struct backend_cuda_options cuda = {.machine = a->backend == ON_SIMT ? CUDA_SIMT : CUDA_GPU,
-                                        .precision = a->cuda,
-                                        .weights = a->weights == WEIGHTS_INT8 ? CUDA_WEIGHTS_INT8
-                                                   : a->weights == WEIGHTS_INT4
-                                                       ? CUDA_WEIGHTS_INT4
-                                                       : CUDA_WEIGHTS_STORED};
+    struct backend_cuda_options cuda = {
+        .machine = a->backend == ON_SIMT ? CUDA_SIMT : CUDA_GPU,
+        .precision = a->cuda,
+        .weights = a->weights == WEIGHTS_INT8   ? CUDA_WEIGHTS_INT8
+                   : a->weights == WEIGHTS_INT4 ? CUDA_WEIGHTS_INT4
+                                                : CUDA_WEIGHTS_STORED,
+        .kv = a->kv_type == MACHINE_KV_INT8 ? CUDA_KV_INT8 : CUDA_KV_BF16};
     struct backend *b = a->backend == ON_CPU ? backend_cpu_create_with(&config, &c->options, e)
                                              : backend_cuda_create(&config, &cuda, e);
     if (!b) return -1;
@@ -166,6 +168,7 @@ static cJSON *report_json(const struct quality_args *a, const struct condition *
     cJSON_AddStringToObject(o, "backend", BACKENDS[a->backend]);
     cJSON_AddStringToObject(o, "precision", precision);
     if (cpu) cJSON_AddStringToObject(o, "kv_type", backend_kv_name(c->options.kv));
+    if (!cpu && a->kv_type) cJSON_AddStringToObject(o, "kv_type", machine_kv_types[a->kv_type]);
     cJSON *checks = cJSON_AddArrayToObject(o, "checks");
     for (int k = 0; k < QUESTION_ALL_KINDS; k++) {
         struct evaluation_total total = evaluation_total(ev, (enum question_kind)k);
@@ -311,8 +314,11 @@ static void make_condition(struct quality_args *a) {
     }
     a->cuda = a->precision == MACHINE_EXACT ? CUDA_EXACT : CUDA_BF16;
     if (a->backend) {
-        snprintf(a->one_name, sizeof a->one_name, "%s-%s", BACKENDS[a->backend],
-                 a->cuda == CUDA_BF16 ? "bf16" : "exact");
+        snprintf(a->one_name, sizeof a->one_name, "%s-%s%s", BACKENDS[a->backend],
+                 a->weights             ? WEIGHTS[a->weights]
+                 : a->cuda == CUDA_BF16 ? "bf16"
+                                        : "exact",
+                 a->kv_type ? "-kv-int8" : "");
         a->one.name = a->one_name;
         return;
     }
@@ -328,12 +334,20 @@ static void make_condition(struct quality_args *a) {
 static int check_backend(const struct quality_args *a, struct err *e) {
     if (!a->backend && a->precision == MACHINE_BF16)
         return err_at(e, 0, "--precision", "bf16 is of --backend cuda and simt");
+    if (!a->backend && a->kv_type == MACHINE_KV_INT8)
+        return err_at(e, 0, "--kv-type", "int8 is of --backend cuda and simt");
     if (!a->backend) return 0;
     if (a->precision == MACHINE_FAST)
         return err_at(e, 0, "--precision", "fast is of --backend cpu");
-    if (a->table || a->weights || a->kv_type || a->fault)
-        return err_at(e, 0, "--backend",
-                      "cuda and simt have no --table, --weights, --kv-type and --fault");
+    if (a->table || a->fault)
+        return err_at(e, 0, "--backend", "cuda and simt have no --table and --fault");
+    if (a->kv_type == KV_F16)
+        return err_at(e, 0, "--kv-type", "f16 is of --backend cpu; cuda and simt have int8");
+    if (a->weights == WEIGHTS_F32 || a->weights == WEIGHTS_BF16)
+        return err_at(e, 0, "--weights", "%s is of --backend cpu; cuda and simt have int8 and int4",
+                      WEIGHTS[a->weights]);
+    if (a->precision == MACHINE_EXACT && (a->weights || a->kv_type))
+        return err_at(e, 0, "--precision", "exact has no int8 and int4; leave it out");
     return 0;
 }
 

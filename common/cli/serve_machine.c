@@ -26,7 +26,8 @@ enum {
 
 const char *const machine_backends[] = {"auto", "cpu", "cuda", "simt", "none", NULL};
 const char *const machine_precisions[] = {"exact", "fast", "bf16", NULL};
-const char *const machine_kv_types[] = {"f32", "f16", NULL};
+const char *const machine_kv_types[] = {"f32", "f16", "int8", NULL};
+const char *const machine_weights[] = {"as-stored", "int8", "int4", NULL};
 
 /* What the flags and the deployment make of the limits; 0: the backend's own default. */
 struct limits {
@@ -122,10 +123,12 @@ static struct backend *open_cuda(const struct machine *m, const struct machine_f
                                .max_seqs = l->max_batch};
     if (!c.max_step_tokens && gpu) c.max_step_tokens = PACED_BUDGET;
     if (!c.max_seqs) c.max_seqs = gpu ? CUDA_BATCH : CPU_BATCH;
-    const struct backend_cuda_options o = {.machine = machine,
-                                           .precision = f->precision == MACHINE_EXACT ? CUDA_EXACT
-                                                                                      : CUDA_BF16,
-                                           .say = stderr};
+    const struct backend_cuda_options o = {
+        .machine = machine,
+        .precision = f->precision == MACHINE_EXACT ? CUDA_EXACT : CUDA_BF16,
+        .say = stderr,
+        .weights = (enum cuda_weights)f->weights,
+        .kv = f->kv_type == MACHINE_KV_INT8 ? CUDA_KV_INT8 : CUDA_KV_BF16};
     struct backend *b = backend_cuda_create(&c, &o, e);
     if (!b && !e->field[0]) text_cut(e->field, sizeof e->field, "--backend");
     return b;
@@ -190,10 +193,19 @@ static int check_flags(const struct machine_flags *f, struct err *e) {
         return err_at(e, 0, "--precision",
                       "fast is of --backend cpu; cuda and simt have bf16 and "
                       "exact");
-    if (f->kv_type != MACHINE_DEFAULT && cuda)
+    bool rounds = cuda && f->precision != MACHINE_EXACT;
+    if (f->kv_type == MACHINE_KV_INT8 && !rounds)
+        return err_at(e, 0, "--kv-type", "int8 is of --backend cuda and simt in --precision bf16");
+    if (f->kv_type != MACHINE_DEFAULT && f->kv_type != MACHINE_KV_INT8 && cuda)
         return err_at(e, 0, "--kv-type",
-                      "is of --backend cpu; the cache of cuda and simt is bf16, and follows "
-                      "--precision");
+                      "%s is of --backend cpu; the cache of cuda and simt is bf16, and follows "
+                      "--precision, or int8",
+                      machine_kv_types[f->kv_type]);
+    if (f->weights && !rounds)
+        return err_at(e, 0, "--weights",
+                      "%s is of --backend cuda and simt in --precision bf16; cpu computes with "
+                      "the weights that the file has",
+                      machine_weights[f->weights]);
     if (f->kv_blocks && f->kv_bytes)
         return err_at(e, 0, "--kv-bytes", "and --kv-blocks state the same; give one of them");
     if (f->kv_bytes && f->backend == MACHINE_NONE && !f->pace)

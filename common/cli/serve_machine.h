@@ -5,6 +5,7 @@
 #define SERVELAB_CLI_SERVE_MACHINE_H
 
 #include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "model/tokenizer.h"
 
 #include <limits.h>
@@ -16,10 +17,12 @@ enum machine_precision { MACHINE_EXACT, MACHINE_FAST, MACHINE_BF16 };
 enum { MACHINE_DEFAULT = -1 };                 /* a choice that no flag made */
 extern const char *const machine_backends[];   /* their names, NULL at the end */
 extern const char *const machine_precisions[]; /* likewise */
-extern const char *const machine_kv_types[];   /* of enum backend_kv, likewise */
+enum { MACHINE_KV_INT8 = KV_F16 + 1 };         /* of the CUDA backend */
+extern const char *const machine_kv_types[];   /* of enum backend_kv, and int8, likewise */
+extern const char *const machine_weights[];    /* of enum cuda_weights, likewise */
 #define MACHINE_KV_TYPE_HELP                                                                       \
     "of the computed cache: f32, or f16: keys and values are rounded and take half the bytes "     \
-    "(f32)"
+    "(f32). cuda and simt: int8, half the bytes of their bf16 (bf16)"
 #define MACHINE_PRECISION_HELP                                                                     \
     "exact, or fast: products round their inputs, to 8 bits with Q8_0, Q4_0 and Q4_1 weights and " \
     "to bfloat16 with BF16; changes no result for F32 and F16 (exact). cuda and simt have bf16 "   \
@@ -31,7 +34,8 @@ struct machine_flags {
     const char *synthetic; /* a shape (backend/synthetic.h): `model` gives the tokenizer; or NULL */
     int backend;           /* enum machine_backend */
     int precision;         /* enum machine_precision, or MACHINE_DEFAULT */
-    int kv_type;           /* enum backend_kv of the native backend, or MACHINE_DEFAULT */
+    int kv_type;           /* enum backend_kv, MACHINE_KV_INT8 or MACHINE_DEFAULT */
+    int weights;           /* enum cuda_weights */
     long long threads, context, max_batch, token_budget, kv_blocks, kv_bytes;
     const char *pace; /* "llama-2-7b:h100", or NULL */
     long long weight_bits, kv_bits;

@@ -259,6 +259,12 @@ static int read_shape(struct reader *r) {
         if (!strcmp(ints[i].field, "hidden_size")) width = v;
     }
     /* The other families' defaults are fixed numbers, which no published model leaves out. */
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(r->o, "head_dim");
+    if (width % heads && (!own || cJSON_IsNull(own)))
+        return err_at(r->e, 0, "hidden_size",
+                      "is %lld, no multiple of num_attention_heads, %lld; where the heads are not "
+                      "its parts, head_dim says how wide they are",
+                      (long long)width, (long long)heads);
     if (count(r, "num_key_value_heads", r->c->family == HF_LLAMA ? heads : 0, &kv_heads) ||
         count(r, "head_dim", width % heads ? 0 : width / heads, &r->c->head_dim) ||
         json_get_number(r->o, "", "rms_norm_eps", &eps, r->e))

@@ -29,6 +29,7 @@ struct file {
 struct item {
     const struct safetensor *t;
     const char *file;
+    bool indexed; /* the index names it */
 };
 
 struct hf_model {
@@ -196,25 +197,24 @@ static int open_indexed(struct loader *l, const cJSON *map) {
     return 0;
 }
 
-static const struct item *find_item(const struct hf_model *h, const char *name);
+static struct item *find_item(const struct hf_model *h, const char *name);
 
 /* Each tensor is in the file that the index says, and the files have no others. */
 static int check_index(struct loader *l, const cJSON *map) {
-    const struct hf_model *h = l->h;
+    struct hf_model *h = l->h;
     const cJSON *v;
-    size_t n = 0;
     cJSON_ArrayForEach(v, map) {
-        const struct item *item = find_item(h, v->string);
+        struct item *item = find_item(h, v->string);
         if (!item || strcmp(item->file, v->valuestring) != 0) {
             err_at(l->e, 0, v->string, "is not in '%.120s', where the index says it is%s%.120s",
                    v->valuestring, item ? ", but in " : "; fetch that file again",
                    item ? item->file : "");
             return hf_in_file(INDEX, l->e);
         }
-        n++;
+        item->indexed = true;
     }
-    for (size_t i = 0; n < h->n_items && i < h->n_items; i++)
-        if (!cJSON_GetObjectItemCaseSensitive(map, h->items[i].t->name)) {
+    for (size_t i = 0; i < h->n_items; i++)
+        if (!h->items[i].indexed) {
             err_at(l->e, 0, h->items[i].t->name, "is in '%.120s', but the index doesn't name it",
                    h->items[i].file);
             return hf_in_file(INDEX, l->e);
@@ -243,9 +243,9 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const struct item *)a)->t->name, ((const struct item *)b)->t->name);
 }
 
-static const struct item *find_item(const struct hf_model *h, const char *name) {
+static struct item *find_item(const struct hf_model *h, const char *name) {
     struct safetensor t = {.name = (char *)(uintptr_t)name};
-    struct item key = {&t, NULL};
+    struct item key = {.t = &t};
     return h->n_items ? bsearch(&key, h->items, h->n_items, sizeof key, by_name) : NULL;
 }
 
@@ -260,7 +260,7 @@ static int sort_items(struct loader *l) {
     for (size_t i = 0; i < h->n_files; i++)
         for (size_t k = 0; k < safetensors_count(h->files[i].st); k++)
             h->items[h->n_items++] =
-                (struct item){safetensors_at(h->files[i].st, k), h->files[i].name};
+                (struct item){safetensors_at(h->files[i].st, k), h->files[i].name, false};
     qsort(h->items, n, sizeof *h->items, by_name);
     for (size_t i = 1; i < n; i++)
         if (!strcmp(h->items[i - 1].t->name, h->items[i].t->name))

@@ -5,6 +5,7 @@
  * greedy decoding would leave the right answer, decode the model's answer. */
 #include "quality/evaluate.h"
 
+#include "base/clock.h"
 #include "model/sampler.h"
 #include "quality/checks.h"
 
@@ -36,7 +37,31 @@ struct evaluator {
     const struct tokenizer *t;
     int32_t vocab;
     float *logits; /* (GROUP_SEQS, vocab) */
+    const struct evaluation_plan *plan;
+    int32_t log, step; /* the log in work, and its steps so far */
+    int64_t said_ns;
 };
+
+/* A terminal gets one line a log, redrawn; a pipe, a line now and then. */
+static void say_progress(struct evaluator *v) {
+    enum { EVERY_S = 5 };
+    const struct evaluation_plan *p = v->plan;
+    if (!p->progress) return;
+    if (p->redraws && v->step == 1)
+        fprintf(p->progress, "\r  log %d of %d ", v->log + 1, p->n_logs);
+    int64_t now_ns = clock_monotonic_ns();
+    if (p->redraws || now_ns - v->said_ns < EVERY_S * NS_PER_S) return;
+    v->said_ns = now_ns;
+    fprintf(p->progress, "servelab quality: log %d of %d, step %d\n", v->log + 1, p->n_logs,
+            v->step);
+}
+
+static int run_step(struct evaluator *v, const struct backend_seq *seqs, int32_t n, float *logits,
+                    struct err *e) {
+    v->step++;
+    say_progress(v);
+    return backend_step(v->b, &(struct backend_batch){seqs, n}, logits, e);
+}
 
 /* ---- preparing ---- */
 
@@ -109,7 +134,7 @@ static int prefill_shared(struct evaluator *v, const int32_t *ids, int32_t n, st
     for (int32_t at = 0; at < n;) {
         int32_t step = n - at < v->b->info.max_step_tokens ? n - at : v->b->info.max_step_tokens;
         struct backend_seq s = {ids + at, step, at, table, PREFIX_BLOCKS, false};
-        if (backend_step(v->b, &(struct backend_batch){&s, 1}, NULL, e)) return -1;
+        if (run_step(v, &s, 1, NULL, e)) return -1;
         at += step;
     }
     return 0;
@@ -146,7 +171,7 @@ static int decode_step(struct evaluator *v, int32_t n, const int32_t *next, int3
     for (int32_t i = 0; i < n; i++)
         if (next[i] >= 0)
             seqs[m++] = (struct backend_seq){&next[i], 1, pos, tables[i], n_blocks, true};
-    return m ? backend_step(v->b, &(struct backend_batch){seqs, m}, v->logits, e) : 0;
+    return m ? run_step(v, seqs, m, v->logits, e) : 0;
 }
 
 /* As many tails a step as it has room for. */
@@ -161,9 +186,7 @@ static int prefill_tails(struct evaluator *v, struct run *runs, int32_t n, int32
         for (int32_t i = 0; i < m; i++)
             seqs[i] = (struct backend_seq){
                 runs[at + i].prompt + shared, tail, shared, tables[at + i], n_blocks, true};
-        if (backend_step(v->b, &(struct backend_batch){seqs, m},
-                         v->logits + (size_t)at * (size_t)v->vocab, e))
-            return -1;
+        if (run_step(v, seqs, m, v->logits + (size_t)at * (size_t)v->vocab, e)) return -1;
     }
     return 0;
 }
@@ -305,20 +328,22 @@ int evaluate(struct backend *b, const struct tokenizer *t, const struct evaluati
     struct question_set set = question_set(plan->wording);
     int32_t per_log = plan->per_kind * (plan->lose_block ? 1 : set.n);
     *out = (struct evaluation){.n_items = per_log * plan->n_logs};
-    struct evaluator v = {set, b, t, b->info.vocab_size, NULL};
+    struct evaluator v = {.set = set, .b = b, .t = t, .vocab = b->info.vocab_size, .plan = plan};
+    v.said_ns = clock_monotonic_ns();
     v.logits = malloc(sizeof *v.logits * GROUP_SEQS * (size_t)v.vocab);
     out->items = calloc((size_t)out->n_items + 1, sizeof *out->items);
     struct run *runs = calloc((size_t)per_log, sizeof *runs);
     int rc = v.logits && out->items && runs ? 0 : err_set(e, "out of memory");
     for (int32_t k = 0; !rc && k < plan->n_logs; k++) {
-        if (plan->progress) fprintf(plan->progress, "\r  log %d of %d ", k + 1, plan->n_logs);
+        v.log = k;
+        v.step = 0;
         memset(runs, 0, (size_t)per_log * sizeof *runs);
         rc = prepare_log(&v, plan, plan->seed + (uint64_t)k, runs, per_log,
                          out->items + k * per_log, e);
         if (!rc) rc = run_log(&v, runs, per_log, e);
         for (int32_t i = 0; i < per_log; i++) free(runs[i].prompt);
     }
-    if (plan->progress) fprintf(plan->progress, "\r%*s\r", 24, "");
+    if (plan->progress && plan->redraws) fprintf(plan->progress, "\r%*s\r", 24, "");
     free(runs);
     free(v.logits);
     if (rc) evaluation_release(out);

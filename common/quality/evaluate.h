@@ -37,7 +37,8 @@ struct evaluation_plan {
     uint64_t seed;   /* logs seed .. seed + n_logs - 1 */
     bool lose_block; /* planted fault: the KV block that holds the end of the asked record reads as
                         zeros; only the wording's recall questions are asked */
-    FILE *progress;  /* gets a redrawn line that counts the logs; NULL: none */
+    FILE *progress;  /* gets lines that count the logs; NULL: none */
+    bool redraws;    /* the progress is one line, redrawn; else a line every few seconds */
 };
 
 /* One question's outcome. */

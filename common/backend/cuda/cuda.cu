@@ -62,6 +62,8 @@ static int choose_limits(struct cuda_backend *b, const struct backend_config *c,
     i->precision = b->exact ? "exact" : "bf16";
     b->kv = o->kv;
     bool int8 = b->kv == CUDA_KV_INT8;
+    if (b->weights != CUDA_WEIGHTS_STORED && b->exact)
+        return err_set(e, "quantised weights are of bf16 precision, not of exact");
     if (int8 && b->exact)
         return err_set(e, "the cache of 8 bits is of bf16 precision, not of exact");
     i->kv_type = int8 ? "int8" : b->heads.parts == 2 ? "bf16x2" : "bf16";
@@ -207,7 +209,7 @@ static int init(struct cuda_backend *b, const struct backend_config *c,
     return weights_load(b, c->model, o->say, e);
 }
 
-extern "C" __attribute__((visibility("default"))) size_t servelab_cuda_abi(void) {
+extern "C" __attribute__((visibility("default"))) uint64_t servelab_cuda_abi(void) {
     return CUDA_PLUGIN_ABI;
 }
 

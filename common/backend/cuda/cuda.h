@@ -54,7 +54,7 @@ struct backend *backend_cuda_create(const struct backend_config *c,
                                     const struct backend_cuda_options *o, struct err *e);
 
 /* Names the machine's plug-in beside the program, or the file that SERVELAB_CUDA or SERVELAB_SIMT
- * names. Returns out. */
+ * names; "" where neither is known (/proc is absent). Returns out. */
 const char *backend_cuda_plugin(enum cuda_machine machine, char *out, size_t cap);
 
 #endif

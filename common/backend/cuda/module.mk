@@ -11,8 +11,12 @@ CUDA_SHARED := $(wildcard common/base/*.c) common/backend/cuda/launch_json.c com
   common/model/tensor.c common/backend/kernel_spec.c common/backend/kernel_table.c common/backend/cpu/dequant.c common/backend/cpu/ops.c
 CUDA_PIC := $(OBJ)/pic$(MINE:%=-mine%)
 CUDA_SHARED_LIB := $(CUDA_PIC)/libshared.a
-CUDA_HEADERS := $(wildcard common/backend/cuda/*.cuh common/backend/cuda/*.h common/backend/*.h common/model/*.h)
-CUDA_FLAGS := -std=c++17 -Icommon -O2
+# what both sides see of each other's structs (plugin.h)
+CUDA_SEAM := $(addprefix common/,backend/cuda/plugin.h backend/cuda/cuda.h backend/backend.h model/model.h model/tensor.h base/err.h)
+CUDA_ABI := -DCUDA_PLUGIN_ABI=UINT64_C\(0x$(shell cat $(CUDA_SEAM) | sha256sum | cut -c1-16)\)
+CFLAGS_common_backend_cuda_plugin += $(CUDA_ABI)
+CUDA_HEADERS := $(wildcard common/backend/cuda/*.cuh common/backend/cuda/*.h common/backend/*.h common/model/*.h) common/base/err.h
+CUDA_FLAGS := -std=c++17 -Icommon -O2 $(CUDA_ABI)
 
 $(CUDA_PIC)/%.o: %.c
 	@mkdir -p $(@D)

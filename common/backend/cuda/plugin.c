@@ -32,7 +32,8 @@ const char *backend_cuda_plugin(enum cuda_machine machine, char *out, size_t cap
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(self, '/');
-    snprintf(out, cap, "%.*s%s", slash ? (int)(slash - self + 1) : 0, self, machines[machine].file);
+    out[0] = '\0';
+    if (slash) snprintf(out, cap, "%.*s%s", (int)(slash - self + 1), self, machines[machine].file);
     return out;
 }
 
@@ -41,6 +42,13 @@ struct backend *backend_cuda_create(const struct backend_config *c,
                                     const struct backend_cuda_options *o, struct err *e) {
     char path[PATH_MAX];
     backend_cuda_plugin(o->machine, path, sizeof path);
+    if (!path[0]) {
+        err_at(e, 0, machines[o->machine].name,
+               "the backend's file is not found: /proc doesn't say where this program lies; name "
+               "the file %s in %s",
+               machines[o->machine].file, machines[o->machine].variable);
+        return NULL;
+    }
     if (access(path, R_OK)) {
         err_at(e, 0, machines[o->machine].name, "the backend's file %.150s is not there; %s", path,
                machines[o->machine].next);

@@ -4,11 +4,9 @@
 
 #include "backend/cuda/cuda.h"
 
-/* Changes with the structs that both sides share, so that a plug-in of another build is refused. */
-#define CUDA_PLUGIN_ABI                                                                            \
-    (1000000 * sizeof(struct backend) + 1000 * sizeof(struct model) +                              \
-     sizeof(struct backend_config) + sizeof(struct backend_cuda_options))
-typedef size_t cuda_plugin_abi(void);
+/* Gives CUDA_PLUGIN_ABI, by which a plug-in of another build is refused: the first 64 bits of the
+ * SHA-256 of the headers that both sides share, from module.mk. */
+typedef uint64_t cuda_plugin_abi(void);
 #define CUDA_PLUGIN_ABI_NAME "servelab_cuda_abi"
 
 /* As backend_cuda_create; o->machine is the plug-in's own. */

@@ -130,6 +130,7 @@ CASES = [
     ("Mistral without KV heads", "mistral_v03", without("num_key_value_heads"), ["num_key_value_heads", "is missing"]),
     ("another width", "llama2", field("hidden_size", 64), ["model.safetensors: model.embed_tokens.weight", "37 x 32"]),
     ("another vocabulary", "llama2", field("vocab_size", 40), ["config.json: vocab_size", "40", "37"]),
+    ("a width that the heads don't divide", "llama2", field("hidden_size", 33), ["config.json: hidden_size", "33", "num_attention_heads"]),
     ("odd heads", "llama2", field("head_dim", 7), ["config.json: head_dim", "7"]),
     ("eps in words", "llama2", field("rms_norm_eps", "1e-5"), ["config.json: rms_norm_eps"]),
     ("an eps of 2", "llama2", field("rms_norm_eps", 2), ["config.json: rms_norm_eps", "is 2"]),

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """test_cuda_serve.py: servelab serve over the CUDA backend on the CPU: what it says at the start, what it refuses, and how
 it lives through failures of CUDA calls (SIMT_FAIL, common/simt/simt.h)."""
+import ctypes
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -65,6 +67,28 @@ def a_plug_in_of_another_program_is_refused():
     refused(["--backend", "simt"], "not of this program's build", SERVELAB_SIMT=other[0])
 
 
+def a_plug_in_of_another_build_is_refused():
+    """A copy whose identity has one bit changed."""
+    symbol = ctypes.CDLL(SIMT).servelab_cuda_abi
+    symbol.restype = ctypes.c_uint64
+    whole, identity = open(SIMT, "rb").read(), struct.pack("<Q", symbol())
+    equal(whole.count(identity), 1)
+    with tempfile.TemporaryDirectory() as tmp:
+        path = os.path.join(tmp, "x.so")
+        open(path, "wb").write(whole.replace(identity, bytes([identity[0] ^ 1]) + identity[1:]))
+        refused(["--backend", "simt"], path, "not of this program's build", SERVELAB_SIMT=path)
+
+
+def without_proc_the_current_folder_is_not_searched():
+    with tempfile.TemporaryDirectory() as tmp:
+        path = os.path.join(tmp, "noproc.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", path], check=True, input="#include <errno.h>\n"
+                       "long readlink(const char *p, char *b, unsigned long n) { (void)p, (void)b, (void)n; errno = ENOENT; return -1; }\n",
+                       text=True)
+        refused(["--backend", "simt", "--model", MODEL_FILE], "SERVELAB_SIMT", "/proc", LD_PRELOAD=path, SERVELAB_SIMT="",
+                ASAN_OPTIONS="verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", ""))
+
+
 def without_a_driver_or_a_device_there_is_one_line():
     for error, part in ((35, "install a driver"), (100, "no CUDA-capable device")):
         refused(["--backend", "cuda"], "cudaGetDeviceCount", part, SERVELAB_CUDA=SIMT, SIMT_FAIL=f"cudaGetDeviceCount:1:{error}")
@@ -86,7 +110,10 @@ def memory_that_does_not_fit_is_refused_with_its_numbers():
 def flags_of_another_backend_are_refused():
     for args, flag in ((["--backend", "simt", "--precision", "fast"], "--precision"),
                        (["--backend", "cpu", "--precision", "bf16"], "--precision"),
-                       (["--backend", "simt", "--kv-type", "f16"], "--kv-type")):
+                       (["--backend", "simt", "--kv-type", "f16"], "--kv-type"),
+                       (["--backend", "cpu", "--kv-type", "int8"], "--kv-type"), (["--weights", "int8"], "--weights"),
+                       (["--backend", "simt", "--precision", "exact", "--weights", "int4"], "--weights"),
+                       (["--backend", "simt", "--precision", "exact", "--kv-type", "int8"], "--kv-type")):
         equal(refused(args), flag)
 
 
