@@ -30,6 +30,7 @@ static const struct condition CONDITIONS[] = {
     {"int8", {.weights = WEIGHTS_INT8}, false},
     {"int4", {.weights = WEIGHTS_INT4}, false},
     {"f32-kv-f16", {.weights = WEIGHTS_F32, .kv = KV_F16}, false},
+    {"f32-kv-int8", {.weights = WEIGHTS_F32, .kv = KV_INT8}, false},
     {"bf16-fast", {.weights = WEIGHTS_BF16, .precision = PRECISION_FAST}, false},
     {"int8-fast", {.weights = WEIGHTS_INT8, .precision = PRECISION_FAST}, false},
     {"int4-fast", {.weights = WEIGHTS_INT4, .precision = PRECISION_FAST}, false},
@@ -142,13 +143,13 @@ static int run_condition(const struct quality_args *a, const struct model *m,
                                     .threads = (int32_t)a->threads,
                                     .kv_blocks = EVALUATION_KV_BLOCKS,
                                     .max_seqs = EVALUATION_MAX_SEQS};
-    struct backend_cuda_options cuda = {
-        .machine = a->backend == ON_SIMT ? CUDA_SIMT : CUDA_GPU,
-        .precision = a->cuda,
-        .weights = a->weights == WEIGHTS_INT8   ? CUDA_WEIGHTS_INT8
-                   : a->weights == WEIGHTS_INT4 ? CUDA_WEIGHTS_INT4
-                                                : CUDA_WEIGHTS_STORED,
-        .kv = a->kv_type == MACHINE_KV_INT8 ? CUDA_KV_INT8 : CUDA_KV_BF16};
+    struct backend_cuda_options cuda = {.machine = a->backend == ON_SIMT ? CUDA_SIMT : CUDA_GPU,
+                                        .precision = a->cuda,
+                                        .weights = a->weights == WEIGHTS_INT8 ? CUDA_WEIGHTS_INT8
+                                                   : a->weights == WEIGHTS_INT4
+                                                       ? CUDA_WEIGHTS_INT4
+                                                       : CUDA_WEIGHTS_STORED,
+                                        .kv = a->kv_type == KV_INT8 ? CUDA_KV_INT8 : CUDA_KV_BF16};
     struct backend *b = a->backend == ON_CPU ? backend_cpu_create_with(&config, &c->options, e)
                                              : backend_cuda_create(&config, &cuda, e);
     if (!b) return -1;
@@ -326,7 +327,8 @@ static void make_condition(struct quality_args *a) {
     a->one.options.precision = a->precision == MACHINE_FAST ? PRECISION_FAST : PRECISION_EXACT;
     a->one.options.kv = (enum backend_kv)a->kv_type;
     snprintf(a->one_name, sizeof a->one_name, "%s%s%s", a->one.name,
-             a->precision == MACHINE_FAST ? "-fast" : "", a->kv_type ? "-kv-f16" : "");
+             a->precision == MACHINE_FAST ? "-fast" : "",
+             a->kv_type ? a->kv_type == KV_INT8 ? "-kv-int8" : "-kv-f16" : "");
     a->one.name = a->one_name;
     INVARIANT(!strcmp(WEIGHTS[a->weights], backend_weights_name(a->one.options.weights)));
 }
@@ -334,8 +336,6 @@ static void make_condition(struct quality_args *a) {
 static int check_backend(const struct quality_args *a, struct err *e) {
     if (!a->backend && a->precision == MACHINE_BF16)
         return err_at(e, 0, "--precision", "bf16 is of --backend cuda and simt");
-    if (!a->backend && a->kv_type == MACHINE_KV_INT8)
-        return err_at(e, 0, "--kv-type", "int8 is of --backend cuda and simt");
     if (!a->backend) return 0;
     if (a->precision == MACHINE_FAST)
         return err_at(e, 0, "--precision", "fast is of --backend cpu");

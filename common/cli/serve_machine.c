@@ -128,7 +128,7 @@ static struct backend *open_cuda(const struct machine *m, const struct machine_f
         .precision = f->precision == MACHINE_EXACT ? CUDA_EXACT : CUDA_BF16,
         .say = stderr,
         .weights = (enum cuda_weights)f->weights,
-        .kv = f->kv_type == MACHINE_KV_INT8 ? CUDA_KV_INT8 : CUDA_KV_BF16};
+        .kv = f->kv_type == KV_INT8 ? CUDA_KV_INT8 : CUDA_KV_BF16};
     struct backend *b = backend_cuda_create(&c, &o, e);
     if (!b && !e->field[0]) text_cut(e->field, sizeof e->field, "--backend");
     return b;
@@ -194,9 +194,9 @@ static int check_flags(const struct machine_flags *f, struct err *e) {
                       "fast is of --backend cpu; cuda and simt have bf16 and "
                       "exact");
     bool rounds = cuda && f->precision != MACHINE_EXACT;
-    if (f->kv_type == MACHINE_KV_INT8 && !rounds)
+    if (f->kv_type == KV_INT8 && !rounds)
         return err_at(e, 0, "--kv-type", "int8 is of --backend cuda and simt in --precision bf16");
-    if (f->kv_type != MACHINE_DEFAULT && f->kv_type != MACHINE_KV_INT8 && cuda)
+    if (f->kv_type != MACHINE_DEFAULT && f->kv_type != KV_INT8 && cuda)
         return err_at(e, 0, "--kv-type",
                       "%s is of --backend cpu; the cache of cuda and simt is bf16, and follows "
                       "--precision, or int8",

@@ -17,8 +17,7 @@ enum machine_precision { MACHINE_EXACT, MACHINE_FAST, MACHINE_BF16 };
 enum { MACHINE_DEFAULT = -1 };                 /* a choice that no flag made */
 extern const char *const machine_backends[];   /* their names, NULL at the end */
 extern const char *const machine_precisions[]; /* likewise */
-enum { MACHINE_KV_INT8 = KV_F16 + 1 };         /* of the CUDA backend */
-extern const char *const machine_kv_types[];   /* of enum backend_kv, and int8, likewise */
+extern const char *const machine_kv_types[];   /* of enum backend_kv, likewise */
 extern const char *const machine_weights[];    /* of enum cuda_weights, likewise */
 #define MACHINE_KV_TYPE_HELP                                                                       \
     "of the computed cache: f32, or f16: keys and values are rounded and take half the bytes "     \
@@ -34,7 +33,7 @@ struct machine_flags {
     const char *synthetic; /* a shape (backend/synthetic.h): `model` gives the tokenizer; or NULL */
     int backend;           /* enum machine_backend */
     int precision;         /* enum machine_precision, or MACHINE_DEFAULT */
-    int kv_type;           /* enum backend_kv, MACHINE_KV_INT8 or MACHINE_DEFAULT */
+    int kv_type;           /* enum backend_kv, or MACHINE_DEFAULT */
     int weights;           /* enum cuda_weights */
     long long threads, context, max_batch, token_budget, kv_blocks, kv_bytes;
     const char *pace; /* "llama-2-7b:h100", or NULL */

@@ -34,8 +34,9 @@ enum backend_weights {
 enum backend_precision { PRECISION_EXACT, PRECISION_FAST };
 
 /* The type of the cache's keys and values. F16 rounds each to 11 significant bits: half the bytes
- * for the same tokens. A key or value above 65,504 becomes infinite. */
-enum backend_kv { KV_F32, KV_F16 };
+ * for the same tokens. A key or value above 65,504 becomes infinite. INT8 holds, as floats, the
+ * values that the CUDA backend's cache of 8 bits has (cuda.h): for quality, it saves no bytes. */
+enum backend_kv { KV_F32, KV_F16, KV_INT8 };
 
 enum backend_fault {
     FAULT_NONE,

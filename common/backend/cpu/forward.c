@@ -18,6 +18,7 @@
 #include "backend/cpu/packed.h"
 #include "sched/policy.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { TOKENS_PER_ITEM = 8 }; /* in the cheap loops over tokens: a few microseconds of work */
@@ -131,6 +132,14 @@ static void norm(struct step *s, const float *weight) {
     over_rows(s, norm_rows);
 }
 
+/* One scale for a head's values, codes -127 .. 127 (cuda/paged.cuh). */
+static void round_to_int8(float *x, int32_t n) {
+    float most = 0;
+    for (int32_t i = 0; i < n; i++) most = fmaxf(most, fabsf(x[i]));
+    float step = most / 127;
+    for (int32_t i = 0; step > 0 && i < n; i++) x[i] = rintf(x[i] / step) * step;
+}
+
 /* Turns queries and keys, and puts keys and values into their slots of the cache. */
 static void rotate_and_cache_rows(void *ctx, int32_t item, int32_t thread) {
     struct step *s = ctx;
@@ -148,6 +157,10 @@ static void rotate_and_cache_rows(void *ctx, int32_t item, int32_t thread) {
             float *v = b->v + (size_t)t * (size_t)b->kv_stride + h * c->head_dim;
             ops_rope(k, c->head_dim, b->rope, b->cosines + (size_t)t * half,
                      b->sines + (size_t)t * half);
+            if (b->options.kv == KV_INT8) {
+                round_to_int8(k, c->head_dim);
+                round_to_int8(v, c->head_dim);
+            }
             size_t at = (size_t)(b->slot[t] / KV_BLOCK_TOKENS) * (size_t)c->n_kv_heads + (size_t)h;
             attention_put(&b->shape, s->layer_keys + at * head_block,
                           s->layer_values + at * head_block, b->slot[t] % KV_BLOCK_TOKENS, k, v);

@@ -13,7 +13,7 @@ const char *backend_precision_name(enum backend_precision p) {
 }
 
 const char *backend_kv_name(enum backend_kv kv) {
-    return kv == KV_F32 ? "f32" : kv == KV_F16 ? "f16" : "?";
+    return kv == KV_F32 ? "f32" : kv == KV_F16 ? "f16" : kv == KV_INT8 ? "int8" : "?";
 }
 
 const char *backend_fault_name(enum backend_fault f) {

@@ -273,7 +273,7 @@ START_TEST(refusals) {
     o = (struct backend_cpu_options){.precision = (enum backend_precision)99};
     refused(m, c, o, "precision", "neither exact nor fast");
     o = (struct backend_cpu_options){.kv = (enum backend_kv)99};
-    refused(m, c, o, "kv", "neither f32 nor f16");
+    refused(m, c, o, "kv", "neither f32, f16 nor int8");
     m->config.n_kv_heads = 8; /* is not run */
     o = (struct backend_cpu_options){.fault = FAULT_WRONG_HEAD_MAP};
     refused(m, c, o, "fault", "changes nothing");

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum way { BF16, EXACT, INT8, INT4, KV_INT8, WAYS };
+enum way { WAY_BF16, WAY_EXACT, WAY_INT8, WAY_INT4, WAY_KV_INT8, WAYS };
 enum { PROMPT = 40, PIECE = 24, CONTEXT = 96 };
 
 /* ---- the checked process --------------------------------------------------------------------- */
@@ -30,11 +30,11 @@ static int request(enum way way, int decode) {
     if (!m) return 4;
     struct backend_config c = {
         .model = m, .max_seqs = 2, .max_step_tokens = 32, .max_seq_tokens = CONTEXT};
-    static const struct backend_cuda_options ways[] = {[BF16] = {.precision = CUDA_BF16},
-                                                       [EXACT] = {.precision = CUDA_EXACT},
-                                                       [INT8] = {.weights = CUDA_WEIGHTS_INT8},
-                                                       [INT4] = {.weights = CUDA_WEIGHTS_INT4},
-                                                       [KV_INT8] = {.kv = CUDA_KV_INT8}};
+    static const struct backend_cuda_options ways[] = {[WAY_BF16] = {.precision = CUDA_BF16},
+                                                       [WAY_EXACT] = {.precision = CUDA_EXACT},
+                                                       [WAY_INT8] = {.weights = CUDA_WEIGHTS_INT8},
+                                                       [WAY_INT4] = {.weights = CUDA_WEIGHTS_INT4},
+                                                       [WAY_KV_INT8] = {.kv = CUDA_KV_INT8}};
     struct backend_cuda_options o = ways[way];
     o.machine = CUDA_SIMT;
     struct backend *b = backend_cuda_create(&c, &o, &e);
@@ -137,7 +137,7 @@ START_TEST(bytes_of_a_decode_step) {
     struct err e;
     struct model *m = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
     ck_assert_ptr_nonnull(m);
-    cJSON *with = report_of(BF16, 2), *without = report_of(BF16, 1);
+    cJSON *with = report_of(WAY_BF16, 2), *without = report_of(WAY_BF16, 1);
     double got = sum_of(with, "footprint_bytes") - sum_of(without, "footprint_bytes");
     double want = closed_form(&m->config, PROMPT + 2, 16);
     ck_assert_msg(fabs(got / want - 1) < 0.05,

@@ -117,6 +117,16 @@ def flags_of_another_backend_are_refused():
         equal(refused(args), flag)
 
 
+def quantised_weights_and_an_8_bit_cache_serve():
+    with RealServer("--backend", "simt") as s:
+        plain = s.ready
+    with RealServer("--backend", "simt", "--weights", "int8", "--kv-type", "int8") as s:
+        equal((s.ready["precision"], s.ready["kv_type"]), ("bf16", "int8"))
+        equal(s.complete("12+30=", max_tokens=4).json()["choices"][0]["text"][:2], "42")
+        blocks = s.ready["kv_blocks"], plain["kv_blocks"]
+    equal(*blocks)
+
+
 def the_plan_of_memory_is_printed():
     with RealServer("--backend", "simt", "--precision", "exact") as s:
         equal((s.ready["backend"], s.ready["precision"], s.ready["kv_type"]), ("simt", "exact", "bf16x2"))
@@ -207,9 +217,10 @@ def each_call_of_a_decode_step_may_fail():
 
 
 TESTS = [a_plug_in_that_cannot_be_loaded_is_named, a_plug_in_that_would_stop_the_loader_is_refused_first,
-         a_plug_in_of_another_program_is_refused,
+         a_plug_in_of_another_program_is_refused, a_plug_in_of_another_build_is_refused,
+         without_proc_the_current_folder_is_not_searched,
          without_a_driver_or_a_device_there_is_one_line, auto_goes_on_with_the_cpu_and_says_so,
-         memory_that_does_not_fit_is_refused_with_its_numbers, flags_of_another_backend_are_refused, the_plan_of_memory_is_printed,
+         memory_that_does_not_fit_is_refused_with_its_numbers, flags_of_another_backend_are_refused, quantised_weights_and_an_8_bit_cache_serve, the_plan_of_memory_is_printed,
          a_gpu_s_steps_are_ranges_of_the_record,
          a_call_that_fails_ends_the_requests_in_flight_and_no_others, a_lost_device_fails_every_request_and_shows_in_health,
          each_call_of_a_start_may_fail, each_call_of_a_decode_step_may_fail]
