@@ -278,6 +278,7 @@ END_TEST
 int main(void) {
     Suite *s = suite_create("questions");
     TCase *t = tcase_create("questions");
+    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, open_vocabulary, close_vocabulary);
     tcase_add_test(t, every_prompt_has_exactly_the_tokens_asked_for);
     tcase_add_test(t, equal_seeds_give_equal_prompts_and_others_differ);
