@@ -37,6 +37,8 @@ static struct {
     int (*create)(void **);
     int (*sgemm)(void *, int, int, int, int, int, const float *, gpu_pointer, int, gpu_pointer, int,
                  const float *, gpu_pointer, int);
+    int (*gemm_ex)(void *, int, int, int, int, int, const void *, gpu_pointer, int, int,
+                   gpu_pointer, int, int, const void *, gpu_pointer, int, int, int, int);
     void *handle;
 } blas;
 
@@ -83,7 +85,9 @@ static void open_cublas(void) {
     if (!lib) return;
     *(void **)&blas.create = dlsym(lib, "cublasCreate_v2");
     *(void **)&blas.sgemm = dlsym(lib, "cublasSgemm_v2");
-    if (!blas.create || !blas.sgemm || blas.create(&blas.handle)) blas.handle = NULL;
+    *(void **)&blas.gemm_ex = dlsym(lib, "cublasGemmEx");
+    if (!blas.create || !blas.sgemm || !blas.gemm_ex || blas.create(&blas.handle))
+        blas.handle = NULL;
 }
 
 int gpu_open(struct gpu_about *about, struct err *e) {
@@ -147,6 +151,15 @@ int gpu_sgemm(gpu_pointer c, gpu_pointer a, gpu_pointer b, int m, int n, int k, 
     /* column-major: the transposed product, so that C is row-major */
     if (!blas.handle || blas.sgemm(blas.handle, 0, 0, n, m, k, &one, b, n, a, k, &zero, c, n) != 0)
         return err_set(e, "cublasSgemm failed");
+    return 0;
+}
+
+int gpu_gemm_bf16(gpu_pointer c, gpu_pointer a, gpu_pointer b, int m, int n, int k, struct err *e) {
+    enum { R_16BF = 14, COMPUTE_32F = 68, ALGO_DEFAULT = -1 }; /* CUDA_..., CUBLAS_... */
+    const float one = 1, zero = 0;
+    if (!blas.handle || blas.gemm_ex(blas.handle, 0, 0, n, m, k, &one, b, R_16BF, n, a, R_16BF, k,
+                                     &zero, c, R_16BF, n, COMPUTE_32F, ALGO_DEFAULT) != 0)
+        return err_set(e, "cublasGemmEx failed");
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* gpu_driver.h: runs kernels on a CUDA device through the driver, which is loaded at run time.
  *
  * For `make gpu-check` and lab 03's grading on a card: modules, memory, launches, event times, and
- * one matrix product by cuBLAS for comparison. Nothing is linked: without libcuda the program
+ * matrix products by cuBLAS for comparison. Nothing is linked: without libcuda the program
  * starts, and gpu_open fails with the reason. SERVELAB_LIBCUDA and SERVELAB_LIBCUBLAS name other
  * libraries (a dry run's are on the CPU). Every function returns 0, or -1 and *e with the call and
  * the driver's message. So far it has only been run with stand-in libraries, never with a GPU.
@@ -20,7 +20,7 @@ struct gpu_about {
     char name[128];
     int driver; /* 12040 is 12.4 */
     int compute_major, compute_minor;
-    bool cublas; /* gpu_sgemm works */
+    bool cublas; /* the two products work */
 };
 
 /* Device 0. */
@@ -41,6 +41,8 @@ int gpu_copy(gpu_pointer to, gpu_pointer from, size_t bytes, struct err *e);
 int gpu_launch(gpu_function f, const struct launch_shape *s, void **args, struct err *e);
 /* C = A B in float, row-major (m, n) = (m, k) (k, n); returns before it is done. */
 int gpu_sgemm(gpu_pointer c, gpu_pointer a, gpu_pointer b, int m, int n, int k, struct err *e);
+/* The same of bf16 matrices, summed in float. */
+int gpu_gemm_bf16(gpu_pointer c, gpu_pointer a, gpu_pointer b, int m, int n, int k, struct err *e);
 int gpu_wait(struct err *e);
 
 int gpu_event_create(gpu_event *out, struct err *e);

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/serve_machine.h"
 
+#include "backend/energy.h"
 #include "backend/paced.h"
 #include "backend/synthetic.h"
 #include "base/home.h"
@@ -45,6 +46,7 @@ struct server {
     int log_fd;
     struct records *records;
     struct step_log *step_log;
+    struct energy_meter *energy;
     struct engine *engine;
     struct http *http;
     bool unwritten; /* the port file could not be written: exit status 4 */
@@ -182,6 +184,12 @@ static int start_engine(struct server *s, struct err *e) {
         o.step_log = s->step_log = step_log_open(s->o.step_log, s->machine.backend, &clock, e);
         if (!s->step_log) return -1;
     }
+    if (!strcmp(s->machine.backend->info.name, "cuda")) {
+        struct err why;
+        o.energy = s->energy = energy_open(&why);
+        if (!s->energy)
+            fprintf(stderr, "servelab serve: the records have no joules: %s\n", why.text);
+    }
     s->engine = engine_create(&o, e);
     return s->engine ? engine_start(s->engine, e) : -1;
 }
@@ -255,6 +263,7 @@ static int take_apart(struct server *s) {
     records_free(s->records);
     if (s->log_fd >= 0) close(s->log_fd);
     status = finish_step_log(s, status);
+    energy_close(s->energy);
     machine_close(&s->machine);
     return status;
 }

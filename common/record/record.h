@@ -15,6 +15,10 @@
  *    "structure": {"check": null, "verdict": "not_required"},
  *    "resources": {"gpu_seconds": null, "joules": null}, "statement": "..."}
  *
+ * resources.joules of the server: the GPU's energy while the request ran, by NVML
+ * (backend/energy.h); requests that run together have equal shares, and what an idle GPU uses is
+ * nobody's.
+ *
  * Required members: schema, request_id, attempt, workload, events, outcome and its delivered; of an
  * event event, clock, t_ns, source and clock_api (and tokens of token_sent, range of a gpu event);
  * of quality and structure the verdict; of a clock offset all four. For every other member null

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static void say(cJSON *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void say(cJSON *list, const char *fmt, ...) {
@@ -17,7 +18,12 @@ static void say(cJSON *list, const char *fmt, ...) {
 
 /* What follows from how the times of all runs were made. */
 static void say_kind(cJSON *list, const struct report_run *run) {
-    if (run->kind == RUN_PACED)
+    if (run->kind == RUN_PACED && !strncmp(run->label, "dry run", 7)) /* gpu_plan.py's label */
+        say(list,
+            "Every time is of a %s: the plan was tried, and nothing was measured. No figure here "
+            "says anything about a GPU.",
+            run->label);
+    else if (run->kind == RUN_PACED)
         say(list,
             "Every time is paced: %s, simulated. The answers are real, the speed is a cost "
             "model's. No figure here is a measurement of that hardware.",

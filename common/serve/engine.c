@@ -43,6 +43,7 @@ struct engine *engine_create(const struct engine_options *o, struct err *e) {
     g->max_waiting = o->max_waiting;
     g->prefix_cache = o->prefix_cache;
     g->step_log = o->step_log;
+    g->energy = o->energy;
     pthread_mutex_init(&g->lock, NULL);
     pthread_condattr_t attr; /* the timed wait below counts on the clock of the stamps */
     pthread_condattr_init(&attr);

@@ -52,6 +52,7 @@ struct seq {
     struct answer answer;     /* engine thread only */
     struct stream *stream;    /* where its text goes (serve/stream.h); one reference */
     struct live_record *live; /* its record; stamped under live->lock */
+    double joules_from;       /* engine.joules_each at its admission */
     struct seq *next;         /* in its queue */
 };
 
@@ -68,6 +69,7 @@ struct engine {
     struct kv_pool *kv; /* engine thread only */
     bool prefix_cache;  /* never changes, nor does the next */
     struct step_log *step_log;
+    struct energy_meter *energy; /* NULL: joules are not measured */
 
     pthread_mutex_t lock;          /* guards all below */
     pthread_cond_t work;           /* signalled on submit, cancel and shutdown */
@@ -78,6 +80,9 @@ struct engine {
     const char *lost;       /* backend->lost, likewise */
     bool draining;          /* accept no request, finish the others */
     bool stopping;          /* accept no request, cancel the others */
+    /* What the meter showed last, and what a request that ran all the time would have used: the
+     * running requests of a moment have equal shares of its energy. */
+    double joules_seen, joules_each;
 
     /* scratch of the engine thread */
     float *logits;                                      /* (max_seqs, vocab_size) */
@@ -143,9 +148,10 @@ struct engine_options {
     const struct policy_ops *policy;
     const char *policy_arg; /* "" for none */
     struct clock clock;
-    int32_t max_waiting;       /* further requests get SUBMIT_FULL */
-    bool prefix_cache;         /* reuse the KV blocks of prompts that begin alike */
-    struct step_log *step_log; /* NULL: steps are not logged; the caller closes it */
+    int32_t max_waiting;         /* further requests get SUBMIT_FULL */
+    bool prefix_cache;           /* reuse the KV blocks of prompts that begin alike */
+    struct step_log *step_log;   /* NULL: steps are not logged; the caller closes it */
+    struct energy_meter *energy; /* NULL: joules are not measured; the caller closes it */
 };
 
 /* NULL and *e when memory is out, or the parts don't fit each other. */

@@ -6,6 +6,7 @@
  */
 #include "serve/engine.h"
 
+#include "backend/energy.h"
 #include "backend/paced.h"
 #include "base/buffer.h"
 #include "serve/stamps.h"
@@ -14,6 +15,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- energy ---------------------------------------------------------------------------------- */
+
+/* Shares out what was used since the last call; before the running requests change. What is used
+ * while none runs is no request's. */
+static void share_energy(struct engine *g) {
+    if (!g->energy) return;
+    double now = energy_joules(g->energy);
+    if (g->n_running) g->joules_each += (now - g->joules_seen) / g->n_running;
+    g->joules_seen = now;
+}
+
+/* Before the request leaves the running set: its part goes into its record. */
+static void charge_energy(struct engine *g, struct seq *s) {
+    if (!g->energy || s->state != SEQ_RUNNING) return;
+    share_energy(g);
+    pthread_mutex_lock(&s->live->lock);
+    double *joules = &s->live->record.resources.joules;
+    *joules = (isnan(*joules) ? 0 : *joules) + g->joules_each - s->joules_from;
+    pthread_mutex_unlock(&s->live->lock);
+}
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -47,6 +69,8 @@ struct seq *engine_find(struct engine *g, int64_t id) {
 }
 
 void engine_to_running(struct engine *g, struct seq *s) {
+    share_energy(g);
+    s->joules_from = g->joules_each;
     take_out(g, s);
     s->state = SEQ_RUNNING;
     append(&g->running, s);
@@ -54,6 +78,7 @@ void engine_to_running(struct engine *g, struct seq *s) {
 }
 
 void engine_to_waiting(struct engine *g, struct seq *s) {
+    charge_energy(g, s);
     take_out(g, s);
     s->state = SEQ_WAITING;
     /* preempted requests first, those in order of arrival (ids are): see struct policy_view */
@@ -194,6 +219,7 @@ static void stamp_end(struct engine *g, struct seq *s, enum stream_state how, co
 }
 
 void engine_end(struct engine *g, struct seq *s, enum stream_state how, const char *why) {
+    charge_energy(g, s);
     take_out(g, s);
     s->state = SEQ_FINISHED;
     kv_table_release(g->kv, &s->kv);

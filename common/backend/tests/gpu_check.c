@@ -1,19 +1,26 @@
 /* gpu_check.c: runs every kernel on a GPU, compares it with its reference, and prints its speed as
  * a fraction of the card's measured limits.
  *
- *   gpu_check MODULES LAUNCH.json [--small] [--only KERNEL]
+ *   gpu_check MODULES LAUNCH.json [--small] [--only KERNEL] [--seed N] [--json FILE] [--roof]
+ *   gpu_check MODULES LAUNCH.json --probe                        only whether there is a device
  *   gpu_check MODULES LAUNCH.json --once KERNEL "rows=5 d=64"     one launch, for a profiler
  *
  * MODULES holds one KERNEL.fatbin each. Results are compared on shapes that aren't multiples of
  * a tile. Times are those of CUDA events around single launches; between them, untimed, the L2
  * cache is overwritten; the median of TIMED launches is printed with the least and the greatest.
  * Bytes and operations are the closed forms of kernel_spec.h, so a rate is useful work over time,
- * not the traffic of the hardware. --small uses small shapes (a dry run) and prints no times. Exit
- * status: 0 all right, 1 a kernel is wrong, 2 bad usage or no device.
+ * not the traffic of the hardware. --small uses small shapes (a dry run) and prints no times.
+ * --roof measures the card's limits and nothing else. --seed: of the kernels' data (1).
+ *
+ * --json appends a line for each figure as soon as it is known, for gpu_plan.py: {"roof": {...}},
+ * then {"name", "right", "of_tolerance", "s", "least_s", "greatest_s", "bytes", "operations",
+ * "type"}; `type` is that of the products, float or bf16. In a dry run the times are the
+ * replacement's. Exit status: 0 all right, 1 a kernel is wrong, 2 bad usage or no device.
  */
 #include "backend/gpu_driver.h"
 #include "backend/kernel_case.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +73,9 @@ struct bench {
     gpu_pointer flush;
     size_t flush_bytes;
     gpu_event start, end;
-    double copy_gb_s, sgemm_gflop_s; /* the card's own; 0: not measured */
+    double copy_gb_s, sgemm_gflop_s, bf16_gflop_s; /* the card's own; 0: not measured */
+    uint64_t seed;
+    FILE *json; /* NULL: none */
 };
 
 static int complain(const char *what, const struct err *e) {
@@ -122,8 +131,8 @@ static int load(const struct bench *b, const char *kernel, const char *sizes_tex
     kernel_launch_names(&sizes, &n);
     if (launch_shape_of(&rule, &(struct launch_names){n.name, n.value, n.n}, &l->shape, e))
         return -1;
-    if (expect ? kernel_case_init(&l->data, &sizes, 1, e)
-               : kernel_case_fill(&l->data, &sizes, 1, e))
+    if (expect ? kernel_case_init(&l->data, &sizes, b->seed, e)
+               : kernel_case_fill(&l->data, &sizes, b->seed, e))
         return -1;
     if (put_on_device(l, e) == 0) return 0;
     unload(l);
@@ -197,6 +206,10 @@ static int multiply_once(void *ctx, struct err *e) {
     const struct product *p = ctx;
     return gpu_sgemm(p->c, p->a, p->b, p->m, p->n, p->k, e);
 }
+static int multiply_bf16_once(void *ctx, struct err *e) {
+    const struct product *p = ctx;
+    return gpu_gemm_bf16(p->c, p->a, p->b, p->m, p->n, p->k, e);
+}
 struct copied {
     gpu_pointer from, to;
     size_t bytes;
@@ -206,25 +219,34 @@ static int copy_once(void *ctx, struct err *e) {
     return gpu_copy(c->to, c->from, c->bytes, e);
 }
 
+/* 0x3c: 0.0115 as a float, 0.0115 as a bf16. */
+static int measure_products(struct bench *b, struct err *e) {
+    struct times t;
+    int side = b->small ? 32 : 4096, wide = b->small ? 32 : 8192;
+    size_t bytes = (size_t)wide * (size_t)wide * 2; /* of the bf16 matrix; the float one fits too */
+    struct product p = {.m = side, .n = side, .k = side};
+    if (bytes < (size_t)side * (size_t)side * 4) bytes = (size_t)side * (size_t)side * 4;
+    if (gpu_alloc(&p.a, bytes, e) || gpu_alloc(&p.b, bytes, e) || gpu_alloc(&p.c, bytes, e) ||
+        gpu_fill(p.a, 0x3c, bytes, e) || gpu_fill(p.b, 0x3c, bytes, e) ||
+        time_it(b, multiply_once, &p, &t, e))
+        return -1;
+    b->sgemm_gflop_s = 2.0 * side * side * side / (double)t.median_ms * 1e-6;
+    p.m = p.n = p.k = wide;
+    if (time_it(b, multiply_bf16_once, &p, &t, e)) return -1;
+    b->bf16_gflop_s = 2.0 * wide * wide * wide / (double)t.median_ms * 1e-6;
+    return gpu_free(p.a, e) || gpu_free(p.b, e) || gpu_free(p.c, e) ? -1 : 0;
+}
+
 /* The card's limits, measured in this run. */
 static int measure_card(struct bench *b, bool cublas, struct err *e) {
     struct times t;
     struct copied c = {.bytes = b->small ? 1 << 16 : COPY_BYTES};
-    int side = b->small ? 32 : 4096;
-    size_t matrix = (size_t)side * (size_t)side * 4;
-    struct product p = {.m = side, .n = side, .k = side};
     if (gpu_alloc(&c.from, c.bytes, e) || gpu_alloc(&c.to, c.bytes, e) ||
         gpu_fill(c.from, 0, c.bytes, e) || time_it(b, copy_once, &c, &t, e))
         return -1;
     b->copy_gb_s = 2 * (double)c.bytes / (double)t.median_ms * 1e-6;
     if (gpu_free(c.from, e) || gpu_free(c.to, e)) return -1;
-    if (!cublas) return 0;
-    if (gpu_alloc(&p.a, matrix, e) || gpu_alloc(&p.b, matrix, e) || gpu_alloc(&p.c, matrix, e) ||
-        gpu_fill(p.a, 0x3c, matrix, e) || gpu_fill(p.b, 0x3c, matrix, e) ||
-        time_it(b, multiply_once, &p, &t, e))
-        return -1;
-    b->sgemm_gflop_s = 2.0 * side * side * side / (double)t.median_ms * 1e-6;
-    return gpu_free(p.a, e) || gpu_free(p.b, e) || gpu_free(p.c, e) ? -1 : 0;
+    return cublas ? measure_products(b, e) : 0;
 }
 
 /* ---- the table --------------------------------------------------------------------------------
@@ -258,6 +280,33 @@ static int compare_with_cublas(const struct bench *b, struct loaded *l, struct e
     return 0;
 }
 
+static void write_figure(const struct bench *b, const struct loaded *l, const struct times *t,
+                         bool right, double used) {
+    const char *name = l->data.spec->name;
+    if (!b->json) return;
+    fprintf(b->json, "{\"name\": \"kernel %s\", \"right\": %s, ", name, right ? "true" : "false");
+    if (isfinite(used)) fprintf(b->json, "\"of_tolerance\": %.4f, ", used);
+    fprintf(b->json,
+            "\"s\": %.9g, \"least_s\": %.9g, \"greatest_s\": %.9g, \"bytes\": %.0f, "
+            "\"operations\": %.0f, \"type\": \"%s\"}\n",
+            (double)t->median_ms * 1e-3, (double)t->least_ms * 1e-3, (double)t->greatest_ms * 1e-3,
+            (double)kernel_bytes_min(&l->data.sizes), (double)kernel_operations(&l->data.sizes),
+            strcmp(name, "attention_prefill") ? "float" : "bf16");
+    fflush(b->json);
+}
+
+static void write_roof(const struct bench *b, const struct gpu_about *about) {
+    if (!b->json) return;
+    fprintf(b->json,
+            "{\"roof\": {\"card\": \"%s\", \"compute_capability\": \"%d.%d\", \"driver\": "
+            "\"%d.%d\", \"copy_bytes_s\": %.6g, \"float_operations_s\": %.6g, "
+            "\"bf16_operations_s\": %.6g}}\n",
+            about->name, about->compute_major, about->compute_minor, about->driver / 1000,
+            about->driver % 1000 / 10, b->copy_gb_s * 1e9, b->sgemm_gflop_s * 1e9,
+            b->bf16_gflop_s * 1e9);
+    fflush(b->json);
+}
+
 /* 1 when the kernel is wrong. */
 static int check_kernel(const struct bench *b, const struct entry *p, struct err *e) {
     static struct loaded l;
@@ -278,6 +327,7 @@ static int check_kernel(const struct bench *b, const struct entry *p, struct err
                     (double)kernel_operations(&l.data.sizes));
         putchar('\n');
         if (why[0]) printf("    %s\n", why);
+        write_figure(b, &l, &t, !why[0], used);
         if (!strcmp(p->kernel, "gemm") && b->sgemm_gflop_s > 0)
             status = compare_with_cublas(b, &l, e);
     }
@@ -291,7 +341,9 @@ static void print_head(const struct bench *b, const struct gpu_about *about) {
            about->compute_minor, about->driver / 1000, about->driver % 1000 / 10);
     if (!b->small) {
         printf("measured copy bandwidth %.0f GB/s", b->copy_gb_s);
-        if (b->sgemm_gflop_s > 0) printf(", cublasSgemm %.0f GFLOP/s", b->sgemm_gflop_s);
+        if (b->sgemm_gflop_s > 0)
+            printf(", cublasSgemm %.0f GFLOP/s, in bf16 %.0f GFLOP/s", b->sgemm_gflop_s,
+                   b->bf16_gflop_s);
         printf("; median of %d launches, L2 overwritten before each\n", TIMED);
     }
     printf("%-18s %-5s %6s", "kernel", "", "of tol");
@@ -301,7 +353,7 @@ static void print_head(const struct bench *b, const struct gpu_about *about) {
     putchar('\n');
 }
 
-static int run_plan(struct bench *b, const struct gpu_about *about, const char *only) {
+static int run_plan(struct bench *b, const struct gpu_about *about, const char *only, bool roof) {
     struct err e;
     int wrong = 0, ran = 0;
     b->flush_bytes = b->small ? 1 << 12 : FLUSH_BYTES;
@@ -309,6 +361,10 @@ static int run_plan(struct bench *b, const struct gpu_about *about, const char *
         gpu_event_create(&b->end, &e) || measure_card(b, about->cublas, &e))
         return complain(about->name, &e);
     print_head(b, about);
+    if (roof) {
+        write_roof(b, about);
+        return 0;
+    }
     for (size_t i = 0; i < sizeof plan / sizeof *plan; i++) {
         if (only && strcmp(plan[i].kernel, only)) continue;
         int status = check_kernel(b, &plan[i], &e);
@@ -334,31 +390,48 @@ static int run_once(const struct bench *b, const char *kernel, const char *sizes
 }
 
 int main(int argc, char **argv) {
-    struct bench b = {0};
+    struct bench b = {.seed = 1};
     struct gpu_about about;
     struct err e;
     const char *only = NULL;
+    bool roof = false;
     if (argc < 3) {
-        fprintf(stderr, "usage: gpu_check MODULES LAUNCH.json [--small] [--only KERNEL]\n");
+        fprintf(stderr, "usage: gpu_check MODULES LAUNCH.json [--small] [--only KERNEL] [--seed N] "
+                        "[--json FILE] [--roof]\n");
         return 2;
     }
     b.modules = argv[1];
     b.launch = argv[2];
     if (gpu_open(&about, &e)) {
-        complain(NULL, &e);
-        fprintf(stderr, "make gpu-check DRY=1 runs the same plan on the CPU\n");
+        char text[600];
+        fprintf(stderr, "gpu_check: %s; make gpu-check DRY=1 runs the same plan on the CPU\n",
+                err_format(&e, NULL, text, sizeof text));
         return 2;
     }
+    if (argc == 4 && !strcmp(argv[3], "--probe")) return 0;
     if (argc == 6 && !strcmp(argv[3], "--once")) return run_once(&b, argv[4], argv[5]);
     for (int i = 3; i < argc; i++) {
+        bool value = i + 1 < argc;
         if (!strcmp(argv[i], "--small")) {
             b.small = true;
-        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+        } else if (!strcmp(argv[i], "--roof")) {
+            roof = true;
+        } else if (!strcmp(argv[i], "--only") && value) {
             only = argv[++i];
+        } else if (!strcmp(argv[i], "--seed") && value) {
+            b.seed = strtoull(argv[++i], NULL, 10);
+        } else if (!strcmp(argv[i], "--json") && value) {
+            b.json = fopen(argv[++i], "a");
+            if (!b.json) {
+                fprintf(stderr, "gpu_check: --json: %s can't be written\n", argv[i]);
+                return 2;
+            }
         } else {
             fprintf(stderr, "gpu_check: unknown argument %s\n", argv[i]);
             return 2;
         }
     }
-    return run_plan(&b, &about, only);
+    int status = run_plan(&b, &about, only, roof);
+    if (b.json && fclose(b.json)) return 2;
+    return status;
 }
