@@ -23,6 +23,7 @@
  *   <cuda_fp16.h> __half __half2, <cuda_bf16.h> __nv_bfloat16 __nv_bfloat162: bit-exact
  *   <mma.h> nvcuda::wmma 16x16x16 of half or bf16 into float or half
  *   <cooperative_groups.h> this_thread_block, tiled_partition<N>, reduce, plus, greater, less
+ *   <cub/cub.cuh> WarpReduce, WarpScan, BlockReduce, BlockScan, BlockLoad, BlockStore, DeviceReduce
  *   __pipeline_memcpy_async (done at once), __pipeline_commit, __pipeline_wait_prior
  *
  * WHAT A HOST MAY USE, IN C AND C++: include/cuda_runtime_api.h: memory (host, managed, 2D,
@@ -42,7 +43,8 @@
  *
  * WHAT DIFFERS FROM A GPU: the order of blocks is not defined (check mode runs one after another).
  * Lanes of a warp run one after another up to a barrier or warp operation, so warp-synchronous code
- * needs __syncwarp, which CUDA has required since 2017. Multiply-adds don't fuse on x86-64. Times
+ * needs __syncwarp, which CUDA has required since 2017. A copy whose kind says host for a device
+ * address is done, as unified addressing does; check mode refuses it. Multiply-adds don't fuse on x86-64. Times
  * mean nothing.
  *
  * WARP OPERATIONS follow CUDA's rule since sm_70: all lanes of a mask that haven't returned call

@@ -1,4 +1,5 @@
-/* rewrite_launch.c: rewrites k<<<grid, block, bytes, stream>>>(arguments). */
+/* rewrite_launch.c: rewrites k<<<grid, block, bytes, stream>>>(arguments), also written << < and
+ * >> >, as editors that don't know CUDA format it. */
 #include "rewrite_internal.h"
 
 #include <stdlib.h>
@@ -63,21 +64,32 @@ static bool needs_lambda(const struct rewriter *r, int last) {
     return deduced || bodies > 1;
 }
 
+/* The last token of <<< or << < that begins at i (`>`: of >>> or >> >); -1: there is none. */
+static int launch_mark(const struct tokens *t, int i, char c) {
+    const char whole[] = {c, c, c, 0}, one[] = {c, 0};
+    if (token_is(t, i, whole)) return i;
+    if (!token_is(t, i, one) || !token_is(t, i + 1, one)) return -1;
+    int third = token_next(t, i + 1);
+    return token_is(t, third, one) ? third : -1;
+}
+
 static int configuration_end(const struct tokens *t, int open) {
     for (int i = token_next(t, open); i < t->count; i = token_next(t, i)) {
         if (token_is(t, i, "(") || token_is(t, i, "[") || token_is(t, i, "{"))
             i = token_closer(t, i);
         else if (token_is(t, i, ";"))
             return -1;
-        if (token_is(t, i, ">>>")) return i;
+        if (launch_mark(t, i, '>') >= 0) return i;
     }
     return -1;
 }
 
-static void rewrite_launch(struct rewriter *r, int open) {
+/* open .. open_last: the tokens of <<<. */
+static void rewrite_launch(struct rewriter *r, int open, int open_last) {
     const struct tokens *t = &r->t;
     int last = token_before(t, open), start = last < 0 ? -1 : expression_start(t, last);
-    int close = configuration_end(t, open), paren = close < 0 ? -1 : token_next(t, close);
+    int close = configuration_end(t, open_last);
+    int paren = close < 0 ? -1 : token_next(t, launch_mark(t, close, '>'));
     if (start < 0) {
         rewrite_fail(r, open, "there is no kernel before <<<");
         return;
@@ -97,9 +109,10 @@ static void rewrite_launch(struct rewriter *r, int open) {
     char *kernel = rewrite_text(r, start, last + 1), *name = rewrite_quoted(kernel);
     char *file = rewrite_quoted(t->files[t->list[open].file]);
     if (lambda)
-        rewrite_edit(r, start, open + 1, "simt_go_deduced(simt_config(");
+        rewrite_edit(r, start, open_last + 1, "simt_go_deduced(simt_config(");
     else
-        rewrite_edit(r, start, open + 1, "decltype(simt_type_of(%s))::go(simt_config(", kernel);
+        rewrite_edit(r, start, open_last + 1, "decltype(simt_type_of(%s))::go(simt_config(",
+                     kernel);
     rewrite_edit(r, close, paren + 1,
                  lambda ? "), simt_place{%s, %s, %d}, [=](auto... simt_a) { %s(simt_a...); }%s"
                         : "), simt_place{%s, %s, %d}, %s%s",
@@ -110,7 +123,9 @@ static void rewrite_launch(struct rewriter *r, int open) {
 }
 
 void rewrite_launches(struct rewriter *r) {
-    for (int i = 0; i < r->t.count && !r->failed; i++)
-        if (r->t.list[i].kind == TOKEN_MARK && token_is(&r->t, i, "<<<") && !r->t.list[i].system)
-            rewrite_launch(r, i);
+    for (int i = 0; i < r->t.count && !r->failed; i++) {
+        if (r->t.list[i].kind != TOKEN_MARK || r->t.list[i].system) continue;
+        int last = launch_mark(&r->t, i, '<');
+        if (last >= 0) rewrite_launch(r, i, last);
+    }
 }

@@ -4,6 +4,7 @@
 #include "tap.cuh"
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cub/cub.cuh>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -473,9 +474,25 @@ static void in_blocks() {
     CHECK("prefetch", (prefetch<<<1, 32>>>(f, g)), at(g) == 124 + 125 + 126 + 127);
     CHECK("through_a_function", (through_a_function<<<1, 64>>>(f, g)), at(g, 63) == 63);
 }
+/* A softmax's two sums with CUB, and each value's place among those before it. */
+__global__ void block_primitives(const float *x, float *y) {
+    typedef cub::BlockReduce<float, 96> Reduce;
+    typedef cub::BlockScan<float, 96> Scan;
+    __shared__ typename Reduce::TempStorage reduce;
+    __shared__ typename Scan::TempStorage scan;
+    __shared__ float total;
+    float v = x[threadIdx.x], before;
+    float sum = Reduce(reduce).Sum(v);
+    if (threadIdx.x == 0) total = sum;
+    Scan(scan).ExclusiveSum(v, before);
+    __syncthreads();
+    y[threadIdx.x] = total - before;
+}
+
 static void in_warps() {
     CHECK("warp_sum", (warp_sum<<<1, 32>>>(f, g)), at(g) == 496);
     CHECK("block_sum", (block_sum<<<1, 128>>>(f, g)), at(g) == 127 * 64);
+    CHECK("block_primitives", (block_primitives<<<1, 96>>>(f, g)), at(g, 95) == 95);
     CHECK("eight_lanes", (eight_lanes<<<1, 32>>>(f, g)), at(g) == 28);
     CHECK("warp_synchronous", (warp_synchronous<<<1, 32>>>(f, g)), at(g) == 496);
     CHECK("warp_volatile_synced", (warp_volatile_synced<<<1, 32>>>(f, g)), at(g) == 63 * 32);

@@ -1,11 +1,19 @@
 /* faults_races.cu: kernels with one planted race each, in shared and global memory and between
  * lanes. See faults.cuh. */
 #include "faults.cuh"
+#include <cub/cub.cuh>
 #include <cuda_bf16.h>
 
 /* clang-format off: a fault and its mark share a line */
 
 /* ---- shared memory, no barrier ---- */
+__global__ void block_reduce_again(const int *x, int *out) {
+    typedef cub::BlockReduce<int, 128> Reduce;
+    __shared__ typename Reduce::TempStorage temp;
+    int a = Reduce(temp).Sum(x[threadIdx.x]);
+    int b = Reduce(temp).Sum(2 * x[threadIdx.x]); //! shared-race
+    if (threadIdx.x == 0) out[0] = a, out[1] = b;
+}
 __global__ void reverse_no_barrier(float *x) {
     __shared__ float s[64];
     int t = threadIdx.x;
@@ -323,6 +331,7 @@ static void races() {
     RUN(warp_sums_no_barrier<<<1, 128>>>(f, g));
     RUN(dynamic_overlap<<<1, 64, 128 * 4>>>(f, g));
     RUN(vector_store_no_barrier<<<1, 64>>>((float4 *)f, g));
+    RUN(block_reduce_again<<<1, 128>>>(n, n + 1024));
     RUN(scan_one_buffer<<<1, 64>>>(n, n + 64));
     RUN(overlapping_bytes<<<1, 64>>>((unsigned char *)g));
     RUN(histogram<<<4, 64>>>(n, n + 1024));

@@ -1,6 +1,7 @@
 /* faults_sync.cu: kernels and launches with one planted fault each: barriers, masks, launch shapes.
  * See faults.cuh. */
 #include "faults.cuh"
+#include <cub/cub.cuh>
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;
@@ -8,6 +9,16 @@ namespace cg = cooperative_groups;
 /* clang-format off: a fault and its mark share a line */
 
 /* ---- barriers ---- */
+__global__ void block_reduce_in_branch(int *x) {
+    typedef cub::BlockReduce<int, 128> Reduce;
+    __shared__ typename Reduce::TempStorage temp;
+    int sum;
+    if (threadIdx.x < 64)
+        sum = Reduce(temp).Sum(x[threadIdx.x]);
+    else
+        sum = Reduce(temp).Sum(2 * x[threadIdx.x]); //! barrier-divergence
+    if (threadIdx.x == 0) *x = sum;
+}
 __global__ void barrier_in_branch(float *out) {
     int t = threadIdx.x;
     if (t < 32) {
@@ -142,6 +153,7 @@ static void synchronisation() {
     RUN(two_barriers<<<1, 64>>>(g));
     RUN(uneven_loop<<<1, 64>>>(g));
     RUN(group_in_branch<<<1, 64>>>(g));
+    RUN(block_reduce_in_branch<<<1, 128>>>(n));
     RUN(vote_in_branch<<<1, 64>>>(n));
     RUN(shuffle_in_branch<<<1, 32>>>(f));
     RUN(mask_without_me<<<1, 32>>>((unsigned *)n));

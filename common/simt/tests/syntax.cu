@@ -370,6 +370,13 @@ int main() {
     cudaFuncSetAttribute(dynamic_of<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10);
     dynamic_of<float><<<1, 32, 60 << 10>>>(x);
     TAP(cudaGetLastError() == cudaSuccess, "an attribute of a template's instance");
+#ifdef SERVELAB_SIMT
+    bool strict = simt_checking();
+    TAP(cudaMemcpy(x, q, 8, cudaMemcpyHostToDevice) ==
+            (strict ? cudaErrorInvalidMemcpyDirection : cudaSuccess),
+        "a device address where the copy says host: found, but refused in check mode");
+    cudaGetLastError();
+#endif
     int blocks = 0;
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, bounds_first, 64, 0);
     TAP(blocks >= 1, "occupancy");
