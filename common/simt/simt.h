@@ -44,8 +44,8 @@
  * WHAT DIFFERS FROM A GPU: the order of blocks is not defined (check mode runs one after another).
  * Lanes of a warp run one after another up to a barrier or warp operation, so warp-synchronous code
  * needs __syncwarp, which CUDA has required since 2017. A copy whose kind says host for a device
- * address is done, as unified addressing does; check mode refuses it. Multiply-adds don't fuse on x86-64. Times
- * mean nothing.
+ * address is done, as unified addressing does; check mode refuses it. Multiply-adds don't fuse on
+ * x86-64. Times mean nothing.
  *
  * WARP OPERATIONS follow CUDA's rule since sm_70: all lanes of a mask that haven't returned call
  * the same operation with the same mask. The calls may be on several lines, as on the two sides of

@@ -5,7 +5,8 @@ Each step has a budget in seconds, which is also its limit. A step that fails or
 build/gpu/gpu-check.json is written anew after every line of a step, so that an interruption loses nothing.
 
   {"schema": "servelab.gpu-check.v1", "dry": false, "started_utc", "seed", "roof": {...}, "steps": [{"name", "budget_s", "wall_s",
-   "status": "ok" | "failed" | "out of time" | "left out", "why"}], "figures": [...], "counters": [...], "left_out": [...]}
+   "status": "ok" | "failed" | "out of time" | "left out", "why"}], "figures": [...], "counters": [...], "targets": [...],
+   "left_out": [...]}
 
 A figure has "name" and "dry". A time has "s" (the median), "least_s", "greatest_s", "bound_s", "bound_by" and "of_bound": the
 time that the card's own copy bandwidth and matrix rate allow for the figure's bytes and operations, over its own. A check has
@@ -121,8 +122,12 @@ def measured(figure):
 
 
 def environment(**more):
-    env = {**os.environ, "SERVELAB": SERVELAB, "SEED": str(state.get("seed", 1)), **more}
-    if DRY:
+    env = {**os.environ, "SERVELAB": SERVELAB, **more}
+    if not DRY:  # the plug-in lies beside servelab, not beside the check's programs; cuBLAS with the toolkit
+        env.setdefault("SERVELAB_CUDA", os.path.join(os.path.dirname(SERVELAB), "backend-cuda.so"))
+        libraries = os.path.join(os.path.dirname(os.path.realpath(shutil.which("nvcc") or "nvcc")), "../lib64")
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, [env.get("LD_LIBRARY_PATH"), libraries]))
+    else:
         fake = os.path.join(OUT, "libfakecuda.so")
         nvml = "/nonexistent/libnvidia-ml.so" if os.environ.get("NO_NVML") else fake
         env.update(SERVELAB_LIBCUDA=fake, SERVELAB_LIBCUBLAS=fake, SERVELAB_LIBNVML=nvml,
@@ -237,6 +242,8 @@ def take_kernel_lines(f):
 
 def roof(deadline):
     check_kernels(deadline, "--roof")
+    if not state["roof"]["bf16_operations_s"]:
+        raise Failed("cuBLAS is not found (libcublas.so), so there is no matrix rate; its folder belongs into LD_LIBRARY_PATH")
 
 
 def kernels(deadline):
@@ -381,6 +388,37 @@ PLAN = [(build, 120), (roof, 10), (kernels, 40), (agree, 25), (model, 85), (serv
 assert sum(budget for _, budget in PLAN) < 480, "the plan takes under 8 minutes"
 
 
+# ---- targets ----------------------------------------------------------------------------------------------------------
+
+TARGETS = [  # what, the figure's beginning, at least this share of its bound
+    ("decode alone", "decode, batch 1 behind", 0.85),
+    ("prefill", "prefill of", 0.65),
+    ("paged decode attention", "kernel attention_decode", 0.80),
+]
+FASTER = 3  # times as fast as transformers in eager mode, each batch
+
+
+def note_targets():
+    """Beside what the plan asks of a card; they don't decide about the exit status."""
+    first = {}
+    for f in state["figures"]:
+        first.setdefault(f["name"], f)
+
+    def add(what, wanted, got):
+        state["targets"].append({"what": what, "wanted": wanted, "got": got, "met": None if got is None else got >= wanted, "dry": DRY})
+
+    state["targets"] = []
+    for what, name, wanted in TARGETS:
+        add(what + ", of its bound", wanted, next((f.get("of_bound") for n, f in first.items() if n.startswith(name)), None))
+    for name, f in first.items():
+        eager = first.get("transformers " + name)
+        if name.startswith("decode, batch"):
+            add(name + ", times transformers' eager speed", FASTER, eager["s"] / f["s"] if eager else None)
+    for t in state["targets"]:
+        got = "not measured" if DRY or t["got"] is None else f"{t['got']:.2f}, {'met' if t['met'] else 'missed'}"
+        print(f"target {t['what']}, at least {t['wanted']}: {got}")
+
+
 # ---- all of it -------------------------------------------------------------------------------------------------------
 
 
@@ -444,6 +482,7 @@ def main():
         print(f"gpu-check: interrupted; what was found is in {os.path.relpath(OUT, TOP)}/gpu-check.json", file=sys.stderr)
         return 130
     state["left_out"] += [f"{s['name']}: {s['why']}" for s in state["steps"] if s["status"] == "left out"]
+    note_targets()
     save()
     for text in state["left_out"]:
         print(f"left out: {text}")

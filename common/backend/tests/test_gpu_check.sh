@@ -36,6 +36,8 @@ expect "every step of the plan ran, but torch, which isn't there" \
     and any('torch' in l for l in d['left_out']) and sum(s['budget_s'] for s in d['steps']) < 480"
 expect "every figure is marked as dry" \
     "d['dry'] is True and d['roof']['dry'] is True and len(d['figures']) == 29 and all(f['dry'] is True for f in d['figures'] + d['counters'])"
+expect "the targets are there, marked as dry, and no line says that one is met" \
+    "len(d['targets']) == 6 and all(t['dry'] is True for t in d['targets']) and 'met' not in open('$work/out').read()"
 expect "every time has its bound" "all(f['bound_s'] > 0 and f['of_bound'] > 0 for f in d['figures'] if 's' in f)"
 # The replacement's counter is 300 W; the eight responses share what passed while any of them ran.
 expect "the responses' joules are those of the counter" \
