@@ -11,6 +11,14 @@ No package has these files, so FOLDER holds clones, by their owners and names on
 
 Without ENGINES it says so and skips. The model and its tokenizer are made here, in llama2.c's format, with random weights. Another
 commit than the one that was tried is named in the test's line. TAP.
+
+What they needed of simt: CUB, << < for <<<, and a copy from a device address under cudaMemcpyHostToDevice, which check mode refuses
+(rogerallen's run.cu copies the embedding so).
+
+Not here: karpathy/llm.c's train_gpt2_fp32.cu (f1e2ace651495b74). It compiles, but its results depend on who is first: check mode
+reports that fused_classifier_kernel3 reads a logit for the loss while another thread overwrites it, and that two barriers are
+missing around block_acc of softmax_autoregressive_backward_kernel. On the CPU, where one warp runs after another, its losses differ
+from train_gpt2.c's.
 """
 import hashlib
 import math
