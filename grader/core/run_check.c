@@ -389,7 +389,7 @@ static int count_loops(const struct grading *g, const struct check_def *def, con
     return seen;
 }
 
-/* An endless loop costs one second of CPU time a check, ten under the sanitizers, and each gives
+/* An endless loop costs one second of CPU time a check, two under the sanitizers, and each gives
  * the same message. After two, or one that waited 20 s, the function's other checks are not run.
  * Other functions of the file are still asked, so that one broken function takes no points of
  * working ones. */

@@ -3,6 +3,8 @@
  * program's labs 01 and 02 are the reference's. */
 #include "lab04/races.h"
 
+#include "lab04/stall.h"
+
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/text.h"
@@ -80,6 +82,20 @@ static int whole_answers(const struct sandbox_run *run, const char *nonce) {
     return atoi(number);
 }
 
+/* Runs the program to its end, or until it is clear that it has none. */
+static enum stall run_threads(const struct sandbox *sb, const struct sandbox_job *job,
+                              struct sandbox_run *run, struct err *e) {
+    struct stall_watch watch = {0};
+    enum stall stalled = STALL_NONE;
+    if (sandbox_start(sb, job, run, e)) return STALL_NONE;
+    while (!sandbox_pump(run) && !sandbox_ended(run) && !stalled) {
+        stalled = stall_look(&watch, run->pid);
+        usleep(2000);
+    }
+    sandbox_finish(run, stalled != STALL_NONE);
+    return stalled;
+}
+
 void lab04_races_run(const struct grading *g, struct check_result *r) {
     char program[320], nonce[24], what[160], shown[160];
     struct sandbox_run run = {.output_fd = -1};
@@ -109,7 +125,8 @@ void lab04_races_run(const struct grading *g, struct check_result *r) {
                               .output_cap = OUTPUT_BYTES};
     r->outcome = OUTCOME_GRADER_FAULT;
     snprintf(r->message, sizeof r->message, "the threads could not be run");
-    if (sandbox_execute(g->sandbox, &job, &run, &e)) return;
+    enum stall stalled = run_threads(g->sandbox, &job, &run, &e);
+    if (run.end == SANDBOX_RUNNING) return;
     static const char foreign[] = "FATAL: ThreadSanitizer";
     bool answered = run.output && whole_answers(&run, nonce) >= LEAST_WHOLE;
     bool ours = memmem(run.output, run.output_len, foreign, sizeof foreign - 1) != NULL;
@@ -124,10 +141,10 @@ void lab04_races_run(const struct grading *g, struct check_result *r) {
         r->outcome = OUTCOME_LOST;
         if (run.end == SANDBOX_EXITED && run.code == RACE_FOUND)
             describe(&run, what, sizeof what);
-        else if (run.end == SANDBOX_TIMEOUT)
+        else if (stalled || run.end == SANDBOX_TIMEOUT)
             snprintf(what, sizeof what,
-                     "the threads did not come to an end: do they wait for each "
-                     "other?");
+                     "the threads did not come to an end: do they wait for each other, or is there "
+                     "an endless loop?");
         else
             snprintf(what, sizeof what, "the threads ended before all requests were answered");
         snprintf(r->message, sizeof r->message, "%s", what);

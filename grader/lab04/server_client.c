@@ -20,6 +20,18 @@ static bool alive(struct server_link *l) {
     return false;
 }
 
+/* Whether an answer can still come. */
+static bool hopeful(struct server_link *l) {
+    if (!alive(l)) return false;
+    l->stalled = stall_look(&l->watch, l->run->pid);
+    return l->stalled == STALL_NONE;
+}
+
+static void begin_wait(struct server_link *l, const char *problem) {
+    l->problem = problem;
+    l->watch = (struct stall_watch){0};
+}
+
 /* A connection is often closed because the process ends: waits a moment for that reason. */
 static void gone(struct server_link *l, const char *problem) {
     l->problem = problem;
@@ -37,16 +49,16 @@ static int dial(const struct server_link *l) {
 }
 
 bool server_wait(struct server_link *l, int ms) {
+    begin_wait(l, "the server does not listen on its socket");
     for (int64_t until = clock_monotonic_ns() + ms * NS_PER_MS; clock_monotonic_ns() < until;) {
         int fd = dial(l);
         if (fd >= 0) {
             close(fd);
             return true;
         }
-        if (!alive(l)) return false;
+        if (!hopeful(l)) break;
         usleep(TURN_MS * 1000);
     }
-    l->problem = "the server does not listen on its socket";
     return false;
 }
 
@@ -68,10 +80,10 @@ char *server_receive(struct server_link *l, int fd, size_t least, int ms) {
     char *got = fd >= 0 ? malloc(MOST_BYTES + 1) : NULL;
     size_t n = 0;
     bool whole = false;
-    l->problem = "no answer came in time";
+    begin_wait(l, "no answer came in time");
     if (fd < 0) gone(l, "it could not be sent");
     for (int64_t until = clock_monotonic_ns() + ms * NS_PER_MS;
-         got && !whole && n < MOST_BYTES && clock_monotonic_ns() < until && alive(l);) {
+         got && !whole && n < MOST_BYTES && clock_monotonic_ns() < until && hopeful(l);) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (poll(&p, 1, TURN_MS) <= 0) continue;
         ssize_t more = recv(fd, got + n, MOST_BYTES - n, MSG_DONTWAIT);

@@ -1,15 +1,18 @@
 /* server_client.h: a client of one server in the sandbox: requests as bytes over a Unix socket. A
- * wait ends when the server's process ends. */
+ * wait ends when the server's process ends, and when it is clear that no answer will come. */
 #ifndef SERVELAB_GRADER_LAB04_SERVER_CLIENT_H
 #define SERVELAB_GRADER_LAB04_SERVER_CLIENT_H
 
 #include "core/sandbox.h"
+#include "lab04/stall.h"
 
 struct server_link {
     const char *path;
     struct sandbox_run *run;
-    const char *problem; /* after a failure */
-    bool ended;          /* the process */
+    const char *problem;      /* after a failure */
+    bool ended;               /* the process */
+    enum stall stalled;       /* why no answer came */
+    struct stall_watch watch; /* of the present wait */
 };
 
 /* Waits until it accepts connections. */
