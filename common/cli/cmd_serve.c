@@ -278,9 +278,11 @@ static void say_ready(const struct server *s) {
         snprintf(url, sizeof url, "unix:%s", host);
     else
         snprintf(url, sizeof url, v6 ? "http://[%s]:%d" : "http://%s:%d", host, http_port(s->http));
+    const char *slash = host[0] == '/' ? "" : "/"; /* a socket's path has none behind it */
     const struct backend_info *info = &s->machine.backend->info;
     const char *paced = paced_label(s->machine.backend);
-    fprintf(stderr, "servelab serve: %s is ready at %s/ (Ctrl-C drains and stops)\n", s->name, url);
+    fprintf(stderr, "servelab serve: %s is ready at %s%s (Ctrl-C drains and stops)\n", s->name, url,
+            slash);
     if (s->machine.no_gpu[0])
         fprintf(stderr, "servelab serve: the CPU computes; no GPU: %s\n", s->machine.no_gpu);
     if (paced)

@@ -44,7 +44,7 @@ enum dialogue_answer dialogue_ask(struct dialogue *d, const void *bytes, size_t 
     sandbox_release(&s->run);
     if (a == CHANNEL_TODO) {
         d->todo = true;
-        snprintf(d->why, sizeof d->why, "%s is not written yet", todo);
+        d->refused = !session_todo(s, todo, d->why, sizeof d->why);
         return DIALOGUE_TODO;
     }
     if (a == CHANNEL_GARBAGE) {
@@ -94,7 +94,7 @@ void dialogue_run(struct session *s) {
     if (!d.practice) r->input[0] = r->got[0] = r->want[0] = r->note[0] = '\0';
     if (d.todo) {
         r->outcome = OUTCOME_NOT_RUN;
-        r->todo = true;
+        r->todo = !d.refused;
         r->kind[0] = r->input[0] = '\0';
         snprintf(r->message, sizeof r->message, "%s", d.why);
     }

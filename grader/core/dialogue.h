@@ -29,6 +29,7 @@ struct dialogue {
     int processes;           /* started so far */
     struct session *session; /* for the core only */
     bool alive, todo, fault;
+    bool refused; /* todo: because the function's file was refused */
     struct err err;
 };
 

@@ -204,10 +204,9 @@ static void no_answer(struct session *s, const struct hidden_case *h, enum chann
     case_failed(s, h);
     sandbox_finish(&s->run, a == CHANNEL_GARBAGE);
     if (a == CHANNEL_TODO) {
-        s->r->todo = true;
+        s->r->todo = session_todo(s, todo, s->r->message, sizeof s->r->message);
         s->r->outcome = OUTCOME_NOT_RUN;
         s->r->kind[0] = s->r->input[0] = '\0';
-        snprintf(s->r->message, sizeof s->r->message, "%s is not written yet", todo);
         return;
     }
     session_describe_end(s, end, sizeof end);

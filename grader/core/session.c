@@ -139,6 +139,19 @@ void session_describe_end(const struct session *s, char *out, size_t cap) {
         snprintf(out, cap, "it ended the program instead of returning");
 }
 
+bool session_todo(const struct session *s, const char *name, char *out, size_t cap) {
+    for (size_t i = 0; i < s->g->lab->n_files; i++) {
+        const struct collected *file = &s->g->place->file[i];
+        for (const char *const *f = s->g->lab->files[i].functions; f && *f; f++)
+            if (!strcmp(*f, name) && file->state == FILE_REFUSED) {
+                snprintf(out, cap, "%s", file->message);
+                return false;
+            }
+    }
+    snprintf(out, cap, "%s is not written yet", name);
+    return true;
+}
+
 void session_keep_printed(struct session *s) {
     if (s->g->practice && s->run.output_len > 0 && s->def->kind != CHECK_SURVIVES)
         text_clean(s->r->printed, sizeof s->r->printed, s->run.output, s->run.output_len);

@@ -23,6 +23,9 @@ int session_start(struct session *s, struct err *e);
  * hidden: a submission could put a part of the case there. */
 void session_describe_end(const struct session *s, char *out, size_t cap);
 
+/* Says why function `name` is not there: its file was refused, or (then true) it isn't written. */
+bool session_todo(const struct session *s, const char *name, char *out, size_t cap);
+
 /* Copies what the process printed into the result; practice seeds only. */
 void session_keep_printed(struct session *s);
 

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import traceback
 
+from plant import plant
+
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
 REFERENCE = os.path.join(TOP, "solutions/01_request_record")
@@ -66,15 +68,12 @@ def check(v, name):
 def on_top(text, lines):
     """percentile.c with more lines after its first include."""
     include = '#include "objective/percentile.h"\n'
-    assert include in text
-    return text.replace(include, include + lines, 1)
+    return plant(text, include, include + lines, 1)
 
 
 def wrong_percentile():
     """Interpolates nothing, but rounds the rank down."""
-    text = reference("percentile.c")
-    assert " + WHOLE - 1) / WHOLE" in text
-    return text.replace(" + WHOLE - 1) / WHOLE", ") / WHOLE + 1")
+    return plant(reference("percentile.c"), " + WHOLE - 1) / WHOLE", ") / WHOLE + 1")
 
 
 def main(tests):

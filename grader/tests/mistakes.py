@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import tempfile
 
+from plant import plant
+
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
 REFERENCES = {"01": "solutions/01_request_record", "02": "solutions/02_queue_sim", "03": "solutions/03_kernels"}
@@ -128,8 +130,7 @@ def planted(m):
     if callable(m.edits):
         return m.edits(text)
     for old, new in m.edits:
-        assert old in text, f"{m.name}: {m.file} doesn't have {old!r}"
-        text = text.replace(old, new, 1)
+        text = plant(text, old, new, 1)
     return text
 
 

@@ -17,6 +17,7 @@ import time
 
 from grading import (CODE, QUICK, REFERENCE, SERVELAB, TMP, TOP, WORK, check, grade, main, on_top, reference, run,
                      submission, wrong_percentile)
+from plant import plant
 
 
 # ---- evidence -----------------------------------------------------------------------------------------
@@ -140,8 +141,8 @@ static void tell(const int64_t *obs, size_t n, size_t failed, int32_t p) {
 
 def test_a_hidden_seed_shows_nothing():
     text = wrong_percentile()
-    text = text.replace("    struct percentile p = {.n", "    tell(obs_ns, n_ok, n_failed, percentile_milli);\n"
-                        "    struct percentile p = {.n", 1)
+    text = plant(text, "    struct percentile p = {.n", "    tell(obs_ns, n_ok, n_failed, percentile_milli);\n"
+                 "    struct percentile p = {.n", 1)
     text = on_top(text, TELLTALE)
     folder = submission("tells", percentile_c=text)
     practice = grade(folder, "--check", QUICK)
@@ -172,8 +173,8 @@ def test_a_hidden_seed_shows_nothing():
 
 
 def test_an_exit_status_tells_nothing_with_a_hidden_seed():
-    text = reference("percentile.c").replace(
-        "    struct percentile p = {.n",
+    text = plant(
+        reference("percentile.c"), "    struct percentile p = {.n",
         "    if (n_ok > 3) exit((int)(obs_ns[0] & 0x7f) + 1);\n    struct percentile p = {.n", 1)
     text = on_top(text, "#include <stdlib.h>\n")
     seed = os.path.join(TMP, "another seed")
@@ -196,8 +197,7 @@ def test_messages_lead_on():
     assert "The compiler warns" in shown and "'unused_helper' defined but not used" in shown, shown
     assert "warnings" not in grade(REFERENCE, "--check", "slo.few")
     # the smallest failing case with its input, also among many checks; a long list keeps its end
-    wrong = reference("intervals.c").replace("ev->tokens < 1) continue;\n        if (!*first)", "ev->tokens < 0) continue;\n        if (!*first)")
-    assert wrong != reference("intervals.c")
+    wrong = plant(reference("intervals.c"), "ev->tokens < 1) continue;\n        if (!*first)", "ev->tokens < 0) continue;\n        if (!*first)")
     folder = submission("smallest", intervals_c=wrong)
     shown = run("01", "--seed", "5", "--", folder).stdout.decode()
     assert "input    intervals_compute, output_tokens" in shown, shown
@@ -363,7 +363,7 @@ def test_a_verdict_goes_to_the_path_that_was_given():
 
 
 def test_locale():
-    folder = submission("locale", slo_c=reference("slo.c").replace("price / 3600", "price / 36"))
+    folder = submission("locale", slo_c=plant(reference("slo.c"), "price / 3600", "price / 36"))
     plain = grade(folder, "--check", "slo")
     comma = grade(folder, "--check", "slo", env={"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"})
     assert plain["checks"] == comma["checks"]
@@ -403,7 +403,7 @@ def test_messages_name_a_command_that_can_be_typed():
 
 
 def test_a_label_stands_apart_from_its_text():
-    text = wrong_percentile().replace("    struct percentile p = {.n", "    printf(\"loud\\n\");\n    struct percentile p = {.n", 1)
+    text = plant(wrong_percentile(), "    struct percentile p = {.n", "    printf(\"loud\\n\");\n    struct percentile p = {.n", 1)
     folder = submission("loud", percentile_c=on_top(text, "#include <stdio.h>\n"))
     shown = run("01", "--check", "slo.percentile_rank", "--", folder).stdout.decode()
     assert re.search(r"^      printed  loud", shown, re.M) and re.search(r"^      expected \w", shown, re.M), shown
@@ -411,7 +411,9 @@ def test_a_label_stands_apart_from_its_text():
 
 def endless(file):
     """The reference's file with an endless loop at the beginning of each function."""
-    return re.sub(r"^(\w[^;=]*\) \{)$", r"\1 for (volatile int i = 1; i;) {}", reference(file), flags=re.M)
+    text, n = re.subn(r"^(\w[^;=]*\) \{)$", r"\1 for (volatile int i = 1; i;) {}", reference(file), flags=re.M)
+    assert n > 0, file
+    return text
 
 
 def test_an_interrupted_grading_leaves_nothing():
@@ -481,7 +483,7 @@ def test_bytes_that_change_what_a_reader_sees():
     # C1's other escape, the right-to-left override, a byte that is no UTF-8: in the folder's name and in what is printed
     odd = b"odd\xc2\x9b31m\xe2\x80\xae\xff"
     folder = os.path.join(TMP.encode(), odd)
-    text = wrong_percentile().replace("    struct percentile p = {.n", '    printf("\\xc2\\x9b\\xe2\\x80\\xae\\xff");\n    struct percentile p = {.n', 1)
+    text = plant(wrong_percentile(), "    struct percentile p = {.n", '    printf("\\xc2\\x9b\\xe2\\x80\\xae\\xff");\n    struct percentile p = {.n', 1)
     os.rename(submission("plain", percentile_c=on_top(text, "#include <stdio.h>\n")).encode(), folder)
     for args in [(), ("--json",), ("--format", "text"), ("--check", "nothing", "--json")]:
         p = run("01", *args, *(() if "--check" in args else ("--check", "slo.percentile_rank")), "--", folder)

@@ -13,6 +13,7 @@ import sys
 
 from grading import (CODE, DATA, QUICK, REFERENCE, TMP, check, grade, main, reference, run, submission,
                      wrong_percentile)
+from plant import plant
 
 
 # ---- what counts as begun -----------------------------------------------------------------------
@@ -218,9 +219,9 @@ def test_two_files_with_one_name_and_a_missing_function():
     v = grade(submission("twice", slo_c=reference("slo.c") + helper,
                          percentile_c=reference("percentile.c") + helper), "--check", QUICK)
     assert "helper" in v["problem"] and v["exit_status"] == 1, v["problem"]
-    text = reference("intervals.c").replace("int64_t interval_divide(", "int64_t interval_divid(")
-    text = text.replace("#include <string.h>",
-                        "#include <string.h>\nstatic int64_t interval_divid(int64_t n, int64_t d);")
+    text = plant(reference("intervals.c"), "int64_t interval_divide(", "int64_t interval_divid(")
+    text = plant(text, "#include <string.h>",
+                 "#include <string.h>\nstatic int64_t interval_divid(int64_t n, int64_t d);")
     v = grade(submission("less", intervals_c=text), "--check", "intervals.rounding,intervals.e2e")
     assert check(v, "intervals.rounding")["todo"], check(v, "intervals.rounding")
 
@@ -241,7 +242,7 @@ def test_a_missing_file_is_told_once():
 
 
 def test_an_endless_loop_in_a_helper_is_told_once_and_soon():
-    text = reference("intervals.c").replace("return (n < 0 ?", "for (volatile int i = 1; i;) {}\n    return (n < 0 ?", 1)
+    text = plant(reference("intervals.c"), "return (n < 0 ?", "for (volatile int i = 1; i;) {}\n    return (n < 0 ?", 1)
     folder = submission("loops", intervals_c=text)
     out = os.path.join(TMP, "loops.json")
     shown = run("01", "--seed", "3", "--format", "text,json=" + out, "--", folder).stdout.decode()

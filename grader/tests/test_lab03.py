@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 from lab03_submission import REFERENCE, SERVELAB, TOP, Submission, step, steps
+from plant import plant
 
 SIMTCC = os.path.join(os.path.dirname(SERVELAB), "simtcc")
 HONEST = os.path.join(TOP, "grader/tests/lab03/honest")
@@ -125,7 +126,7 @@ def check_worked_kernel():
                    f"the handout's counts of {name} are right", got)
         quoted = re.search(r"^simt: error: shared-race: build/(row_sum.cu:.*)$", handout, re.M).group(1)
         line = next(x for x in code.splitlines(True) if "__syncthreads(); /* all writes" in x)
-        said, _ = run_worked(work, "row_sum", code.replace(line, line.replace("__syncthreads();", "")))
+        said, _ = run_worked(work, "row_sum", code.replace(line, plant(line, "__syncthreads();", "")))
         report(quoted in said, "the handout's race report is what simtcc reports", said)
 
 
@@ -133,7 +134,7 @@ def check_unwritten():
     with tempfile.TemporaryDirectory() as work:
         source = os.path.join(work, "gemv.cu")
         with open(source, "w", encoding="utf-8") as f:
-            f.write(reference("gemv").replace("float sum[ROWS] = {0, 0, 0, 0};", "float sum[ROWS];"))
+            f.write(plant(reference("gemv"), "float sum[ROWS] = {0, 0, 0, 0};", "float sum[ROWS];"))
         p = subprocess.run([SIMTCC, "--unwritten", "-I", os.path.join(TOP, "common"), source], capture_output=True, text=True,
                            check=False)
         report(p.returncode == 1 and re.search(r"gemv.cu:\d+: 'sum\[?.*' is read before", p.stdout), "--unwritten names the local",
@@ -145,8 +146,8 @@ def check_unwritten():
 
 
 def check_slow():
-    slow = reference("copy").replace("    // BEGIN SOLUTION\n    //| LAB_TODO_KERNEL", "    volatile float waste = 0;\n"
-                                     "    for (int k = 0; k < 40000; k++) waste = waste + 1;\n    // BEGIN SOLUTION\n    //| LAB_TODO_KERNEL")
+    slow = plant(reference("copy"), "    // BEGIN SOLUTION\n    //| LAB_TODO_KERNEL", "    volatile float waste = 0;\n"
+                 "    for (int k = 0; k < 40000; k++) waste = waste + 1;\n    // BEGIN SOLUTION\n    //| LAB_TODO_KERNEL")
     with Submission({"copy.cu": slow}, only=["launch.json", "copy.cu"]) as s:
         p = subprocess.run([SERVELAB, "grade", "03", s.path, "--check", "quality.copy"], capture_output=True, text=True, check=False)
     report(re.search(r"Took longer than a second: quality.copy \d+\.\d s", p.stdout), "a check that took long says so", p.stdout + p.stderr)
@@ -202,16 +203,16 @@ def check_messages():
     def line_of(kernel, what):
         return 1 + reference(kernel)[:reference(kernel).index(what)].count("\n")
 
-    one, _ = message_of("rmsnorm", lambda t: t.replace("rsqrtf(", "rsqrt_of("), "quality.rmsnorm")
+    one, _ = message_of("rmsnorm", lambda t: plant(t, "rsqrtf(", "rsqrt_of("), "quality.rmsnorm")
     at = line_of("rmsnorm", "rsqrtf(")
     report(one["outcome"] == "not_run" and one["message"].startswith(f"rmsnorm.cu:{at}: ") and "rsqrt_of" in one["message"],
            "a file that doesn't compile: the first error with the learner's line", one)
 
-    one, v = message_of("rmsnorm", lambda t: t.replace("    __syncthreads();\n", ""), "safety.rmsnorm")
+    one, v = message_of("rmsnorm", lambda t: plant(t, "    __syncthreads();\n", ""), "safety.rmsnorm")
     report(one["outcome"] == "lost" and re.match(r"rmsnorm\.cu:\d+: (shared-race|uninitialised): thread \(", one["message"])
            is not None, "a barrier that isn't there: what it leads to, with line and threads", one)
 
-    one, v = message_of("rmsnorm", lambda t: t.replace("if (i >= d / 4) continue;", "if (i > d / 4) continue;"), "quality.rmsnorm")
+    one, v = message_of("rmsnorm", lambda t: plant(t, "if (i >= d / 4) continue;", "if (i > d / 4) continue;"), "quality.rmsnorm")
     report(one["outcome"] == "lost" and re.match(r"rmsnorm\.cu:\d+: out-of-bounds: ", one["message"]) is not None and
            v["points_earned"] == 0, "one value too many: the access, with its line, and no point", one)
 
@@ -235,13 +236,13 @@ def check_messages():
     report(one["outcome"] == "lost" and "grid[0]" in one["message"] and "columns" in one["message"],
            "a launch shape of unknown sizes is named", one)
 
-    one, _ = message_of("rmsnorm", lambda t: t.replace("float scale", "asm(\"bar.sync 0;\");\n    float scale"), "quality.rmsnorm")
+    one, _ = message_of("rmsnorm", lambda t: plant(t, "float scale", "asm(\"bar.sync 0;\");\n    float scale"), "quality.rmsnorm")
     report("rmsnorm.cu:" in one["message"] and "CUDA C" in one["message"], "PTX is refused with line and alternative", one)
 
     with tempfile.NamedTemporaryFile("w", suffix=".seed") as f:
         f.write("nobody guesses this one\n")
         f.flush()
-        one, v = message_of("rmsnorm", lambda t: t.replace("+ eps", ""), "quality.rmsnorm", seed_file=f.name)
+        one, v = message_of("rmsnorm", lambda t: plant(t, "+ eps", ""), "quality.rmsnorm", seed_file=f.name)
         text = json.dumps(v)
         report("rows=" not in text and not one.get("got") and not one.get("input") and not one.get("rerun"),
                "with an instructor's seed neither sizes nor values are shown", text)

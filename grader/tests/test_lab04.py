@@ -8,6 +8,7 @@ import os
 import shutil
 
 import grading
+from plant import plant
 
 LAB = os.path.join(grading.TOP, "solutions/04_serving")
 FILES = ["kv_blocks.c", "engine_step.c", "stamps.c", "report.c", "objective.json", "choice.json"]
@@ -166,8 +167,7 @@ def make(name, file, old, new):
         shutil.copy(os.path.join(LAB, f), os.path.join(folder, f))
     with open(os.path.join(folder, file), encoding="utf-8") as f:
         text = f.read()
-    assert old in text, f"{name}: {file} has no longer: {old}"
-    text = text.replace(old, new, 1 if new and not file.startswith("runs/") else -1)  # what is dropped is dropped everywhere
+    text = plant(text, old, new, 1 if new and not file.startswith("runs/") else -1)  # what is dropped is dropped everywhere
     if file.endswith(".c") and ("printf(" in new or "exit(" in new):
         text = "#include <stdio.h>\n#include <stdlib.h>\n" + text
     with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
@@ -222,7 +222,7 @@ def test_own_labs_are_graded_on_one_another():
     with open(path, encoding="utf-8") as f:
         text = f.read()
     with open(path, "w", encoding="utf-8") as f:
-        f.write(text.replace("policy_learner(void) {", "policy_learner(void) {\n    for (volatile int i = 0;; i = 1 - i) {\n    }"))
+        f.write(plant(text, "policy_learner(void) {", "policy_learner(void) {\n    for (volatile int i = 0;; i = 1 - i) {\n    }"))
     got = outcomes(verdict(folder, *checks, "--own", "all"))
     assert got == {"slo.limits": "lost", "slo.load": "earned", "quality.prefix": "lost", "intervals.stamp_kinds": "earned"}, got
     assert verdict(folder, *checks)["exit_status"] == 0, "without --own all the reference's labs are under it"
@@ -255,6 +255,16 @@ def test_a_missing_file_takes_only_its_own_checks():
     got = outcomes(v)
     assert all(got[c] == "not_run" for c in ENGINE.split(",")) and v["exit_status"] == 1
     assert all(got[c] == "earned" for c in (KV + ",slo.verdict,intervals.stamp_once").split(","))
+
+
+def test_a_refused_file_is_the_reason_of_its_checks():
+    """Also of those that more than one file is about."""
+    folder = make("assembly in the engine", "engine_step.c", "static void next_token", '__asm__("nop");\nstatic void next_token')
+    v = verdict(folder, "--check", ENGINE)
+    for c in ENGINE.split(","):
+        message = grading.check(v, c)["message"]
+        assert message.startswith("engine_step.c") and "not written" not in message, (c, message)
+        assert message in v["problem"] and not grading.check(v, c)["todo"], (c, v["problem"])
 
 
 def test_twenty_runs_one_verdict():

@@ -87,6 +87,8 @@ def port_in_use():
 def a_path_is_a_unix_socket():
     with tempfile.TemporaryDirectory() as folder, RealServer("--host", os.path.join(folder, "s")) as s:
         equal(s.ready["url"], f"unix:{folder}/s")
+        said = s.process.stderr.readline()
+        assert f"ready at unix:{folder}/s (" in said, said
         with socket.socket(socket.AF_UNIX) as c:
             c.connect(os.path.join(folder, "s"))
             c.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
