@@ -96,6 +96,7 @@ struct evidence {
     enum outcome outcome;
     bool todo;
     char message[320];
+    const char *note; /* shown for an earned check, too; NULL: none */
 };
 
 /* Sets outcome and message; the message is cleaned, because it may quote a submission. */

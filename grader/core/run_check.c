@@ -359,6 +359,7 @@ static void run_evidence(const struct grading *g, const struct check_def *def,
     r->outcome = ev.outcome;
     r->todo = ev.todo;
     snprintf(r->message, sizeof r->message, "%s", ev.message);
+    snprintf(r->note, sizeof r->note, "%s", ev.note ? ev.note : "");
 }
 
 static void no_sanitisers(const struct grading *g, struct check_result *r) {

@@ -1,9 +1,11 @@
 /* evidence_runs.c: see evidence_runs.h. Everything that could be a learner's function is the
  * reference's here (reference.h). That a run was measured can't be proved; what is checked is that
- * it is whole, valid, plausible, and no copy of another one. */
+ * it is whole, valid, plausible, made by the schedule that its seed gives, and no copy of another
+ * one. */
 #include "lab04/reference.h"
 
 #include "lab04/evidence_runs.h"
+#include "lab04/evidence_schedule.h"
 
 #include "base/text.h"
 #include "report/run_read.h"
@@ -117,7 +119,7 @@ static int check_run(const struct report_run *run, struct err *e) {
         return err_set(e, "no record has the client's half, so the users' waits weren't measured");
     for (size_t i = 0; i < run->n_attempts; i++)
         if (check_times(&run->attempts[i], e)) return -1;
-    return check_run_file(run, e);
+    return check_run_file(run, e) || lab04_check_schedule(run, e) ? -1 : 0;
 }
 
 static int measure(const char *folder, const struct objective *o, int number,

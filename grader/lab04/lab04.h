@@ -10,6 +10,7 @@
 #include "lab04/cases.h"
 
 #include "base/rng.h"
+#include "objective/objective.h"
 
 /* How the cases of one check are made, or which judge holds its dialogue. */
 enum lab04_maker {
@@ -107,6 +108,10 @@ void lab04_want_real(struct lab04_making *m, const char *name, double value); /*
 unsigned char *lab04_encode(struct lab04_case *c, size_t *n, struct err *e);
 
 void lab04_examine(const struct check_def *def, const char *folder, struct evidence *out);
+/* The parts of it that read doc, a choice.json for objective o, and no run: 0, out[0] is what
+ * follows from its points, and out[1] from its choice; -1 and *e: not its form. */
+int lab04_examine_choice(const cJSON *doc, const struct objective *o, struct evidence out[2],
+                         struct err *e);
 
 enum {
     LAB04_CHECKS = 52,

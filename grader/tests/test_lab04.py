@@ -123,6 +123,60 @@ def test_a_copied_request_is_no_second_measurement():
         assert c["outcome"] == "lost" and "copy of the other" in c["message"], c
 
 
+def forged(name, change_records, change_run=lambda run: None):
+    """What the grader says of runs/1 when its records and its run file were changed."""
+    folder = make(name, "choice.json", "710.5", "710.6")
+    log, run = (os.path.join(folder, "runs/1", f) for f in ("records.jsonl", "run.json"))
+    with open(log, encoding="utf-8") as f:
+        lines = change_records([json.loads(line) for line in f])
+    with open(log, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(r) + "\n" for r in lines)
+    with open(run, encoding="utf-8") as f:
+        doc = json.load(f)
+    change_run(doc)
+    with open(run, "w", encoding="utf-8") as f:
+        json.dump(doc, f)
+    c = grading.check(verdict(folder, "--check", "evidence"), "evidence.choice_measured")
+    assert c["outcome"] == "lost", c
+    return c["message"]
+
+
+def client_times(r, by_ns, events=("request_submitted", "first_byte_received", "final_byte_received")):
+    for e in r["events"]:
+        for key in ("t_ns", "scheduled_t_ns", "ended_t_ns"):
+            if e["event"] in events and key in e:
+                e[key] += by_ns
+    return r
+
+
+def test_a_run_is_made_by_its_schedule():
+    """Each change keeps the run whole and its run file in agreement with itself."""
+    moved = forged("moved arrival", lambda lines: [client_times(r, 30_000_000) if i == 20 else r for i, r in enumerate(lines)])
+    assert "runs/1/records.jsonl:21: scheduled_t_ns" in moved and "the seed in run.json" in moved, moved
+    other = forged("arrival of another run", lambda lines: [{**r, "request_id": r["request_id"].replace("load-", "load-0")[:13] + r["request_id"][13:]}
+                                                            if i == 20 else r for i, r in enumerate(lines)])
+    assert "request_id" in other, other
+
+    def fewer(run):
+        run["counts"]["requests"] -= 1
+        run["counts"]["sent"] -= 1
+        run["counts"]["answered_whole"] -= 1
+
+    last = forged("the last request left out", lambda lines: [r for r in lines if not r["request_id"].endswith("-58")],
+                  lambda run: (fewer(run), run["counts"].update(in_window=run["counts"]["in_window"] - 1)))
+    assert "schedule: in run.json has request 58" in last, last
+    faster = forged("another rate", lambda lines: lines, lambda run: run["workload"].update(rate_rps=1))
+    assert "scheduled_t_ns" in faster, faster
+    later = forged("longer waits", lambda lines: [client_times(r, 5_000_000, ("first_byte_received", "final_byte_received"))
+                                            for r in lines])
+    assert "lag.median_ttft_ns" in later, later
+
+
+def test_what_can_not_be_known_of_a_run_is_said():
+    note = grading.check(verdict(LAB, "--check", "evidence"), "evidence.choice_measured")["note"]
+    assert "to be read by the instructor" in note, note
+
+
 def test_a_large_data_file_is_read():
     """Whoever reads a data file allows as many bytes as whoever takes it in."""
     for lab, folder, file, check in (("02", "02_queue_sim", "protocol.json", "evidence"), ("03", "03_kernels", "roofline.json", "evidence"),
