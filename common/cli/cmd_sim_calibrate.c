@@ -41,8 +41,10 @@ const struct command sim_calibrate_command = {
              "the step before go on, it is from the end of that step, so that planning, sampling "
              "and sending are in it.\n"
              "median, p90: of the absolute errors; bias: median of the signed ones; total: of all "
-             "steps together. A total far below 0 says that other programs delayed some steps: "
-             "the fit is of the machine without them, and predictions are as much too low.",
+             "steps together. A total far below 0 says that other programs delayed some steps to "
+             "1.9 times their time or more: the fit is of the machine without them, and "
+             "predictions are as much too low. So is a fit to the first steps of a server, whose "
+             "memory is new.",
     .flags = flags,
     .args = {"STEPLOG"},
     .min_args = 1,

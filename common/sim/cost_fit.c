@@ -15,6 +15,7 @@ enum {
     LINEAR = 4,
     SHAPES = 3
 };
+static const double delayed = 1.9;
 
 const char *const step_kind_names[STEP_KINDS] = {"prefill", "decode", "mixed", "all"};
 
@@ -82,6 +83,7 @@ static int check_samples(const struct cost_sample *s, size_t n, double *room, st
 
 struct row {
     double tokens, context, attended, sequences, ns, weight;
+    enum step_kind kind;
 };
 
 /* What the search varies. */
@@ -187,6 +189,25 @@ static struct solved solve(const struct row *rows, size_t n, const struct shape 
     return best;
 }
 
+/* The same with means in place of typical times: least squares, relative to the typical time, over
+ * the steps that took less than `delayed` times that. What others delayed is left out. */
+static void solve_means(const struct row *rows, size_t n, const struct shape *s,
+                        struct solved *now) {
+    double a[LINEAR][LINEAR] = {{0}}, b[LINEAR] = {0}, f[LINEAR], x[LINEAR];
+    for (size_t k = 0; k < n; k++) {
+        features(&rows[k], s, f);
+        double typical = rows[k].ns * (1 + row_error(f, now->x, rows[k].ns));
+        if (!(rows[k].ns < delayed * typical)) continue;
+        for (int i = 0; i < LINEAR; i++) {
+            double g = rows[k].weight * f[i] / (typical * typical);
+            b[i] += g * rows[k].ns;
+            for (int j = 0; j < LINEAR; j++) a[i][j] += g * f[j];
+        }
+    }
+    solve_positive(a, b, x);
+    memcpy(now->x, x, sizeof x);
+}
+
 /* ---- the search ------------------------------------------------------------------------------ */
 
 struct search {
@@ -256,10 +277,17 @@ static struct vertex simplex(const struct search *q, const struct vertex *start,
     return v[0];
 }
 
-/* Every stride-th row, about `most`. Returns their number. */
+/* Every stride-th row of each kind, about `most` in all: a stride for all rows would leave a dozen
+ * prompts among a server's decode steps. Kinds keep their weights. Returns how many rows. */
 static size_t thin(const struct row *rows, size_t n, size_t most, struct row *out) {
-    size_t k = 0, stride = n / most + 1;
-    for (size_t i = 0; i < n; i += stride) out[k++] = rows[i];
+    size_t count[STEP_KINDS] = {0}, seen[STEP_KINDS] = {0}, k = 0;
+    for (size_t i = 0; i < n; i++) count[rows[i].kind]++;
+    for (size_t i = 0; i < n; i++) {
+        size_t stride = count[rows[i].kind] * STEP_ALL / most + 1;
+        if (seen[rows[i].kind]++ % stride) continue;
+        out[k] = rows[i];
+        out[k++].weight *= (double)stride;
+    }
     return k;
 }
 
@@ -361,7 +389,8 @@ static void make_rows(const struct cost_sample *s, size_t n, struct row *rows) {
                                (double)s[i].work.attended,
                                (double)s[i].work.requests,
                                (double)s[i].ns,
-                               fmin((double)n / count[s[i].kind], 10)};
+                               fmin((double)n / count[s[i].kind], 10),
+                               s[i].kind};
 }
 
 static int fit_rows(const struct row *rows, size_t n, struct row *room, struct cost_fit *out,
@@ -371,6 +400,7 @@ static int fit_rows(const struct row *rows, size_t n, struct row *room, struct c
     bool tiled = tiles.error < 0.95 * plain.error; /* else the simpler form */
     struct shape s = shape_at(tiled ? tiles.at : plain.at, tiled);
     struct solved x = solve(rows, n, &s, 40);
+    solve_means(rows, n, &s, &x);
     return make_model(rows, n, &s, &x, out, e);
 }
 

@@ -3,12 +3,12 @@
 
     python3 common/sim/bench/predict.py paced|native [REPEATS] [parts]      (default 1)
 
-Calibrates the cost model to one run under `continuous` (its own seed), then for each policy and rate: `servelab load` measures,
-`servelab sim run --cost` predicts, both with the same seed and flags, which give the same arrivals and lengths. Both sides are
-computed from request records by the same lines below: TTFT from the scheduled send to the first token (measured: the first
-byte at the client), TPOT as (last token - first) / (tokens - 1). The simulator knows steps only. What lies around them (the
-client's lag, HTTP, tokenizing, waking threads) is a constant: its median in the calibration run is added to every predicted
-TTFT. Prints mean and p99 (nearest rank) of both, and predicted / measured - 1; with `parts` as last word also where the
+Calibrates the cost model to runs of one server under `continuous` (their own seeds and rates), then for each policy and rate:
+`servelab load` measures, `servelab sim run --cost` predicts, both with the same seed and flags, which give the same arrivals and
+lengths. Both sides are computed from request records by the same lines below: TTFT from the scheduled send to the first token
+(measured: the first byte at the client), TPOT as (last token - first) / (tokens - 1). The simulator knows steps only. What lies
+around them (the client's lag, HTTP, tokenizing, waking threads) is one of two constants: its mean over the calibration's requests
+that found the server idle, whose processor had to be woken, and over those that did not. It is added to the predicted TTFT. Prints mean and p99 (nearest rank) of both, and predicted / measured - 1; with `parts` as last word also where the
 time of the mean TTFT went. Requests of the first 2 s (at most a quarter of the run) are left out of both.
 
 Each server first answers requests that are not measured, until every block of its KV cache was used once: the system gives
@@ -27,10 +27,12 @@ import time
 
 SERVELAB = os.environ.get("SERVELAB", "build/bin/servelab")
 POLICIES = ("continuous", "chunked")
-CASES = {  # the server, the lengths, the rates: two below the knee and one above; the requests; the rate that is calibrated at
+# the server, the lengths, the rates: two below the knee and one above; the requests; the rates that are calibrated at: one with
+# which the server is idle between requests, and for all batch sizes one with which it isn't
+CASES = {
     "paced": (("--backend", "none", "--pace", "llama-2-7b:a100", "--context", "4096"),
-              ("--prompt-tokens", "16:1024", "--output-tokens", "16:96"), (4, 7, 25), 160, 4),
-    "native": (("--threads", "1"), ("--prompt-tokens", "16:400", "--output-tokens", "16:96"), (10, 30, 150), 120, 60)}
+              ("--prompt-tokens", "16:1024", "--output-tokens", "16:96"), (4, 7, 25), 160, (3, 10)),
+    "native": (("--threads", "1"), ("--prompt-tokens", "16:400", "--output-tokens", "16:96"), (10, 30, 150), 120, (5, 60))}
 SEED = 7
 WARM_UP = (60, 120)  # requests/s, requests: every block of the native cache is used once
 
@@ -110,8 +112,10 @@ def rows_of(path):
                                 ("request_admitted", 0), ("first_token", 0), ("first_byte_received", at["first_token"])):
                 ends.append(at.get(name, other))
             row = {part: (ends[i + 1] - ends[i]) / 1e6 for i, part in enumerate(PARTS)}
-            row.update(sent=ends[0], ttft=(ends[-1] - ends[0]) / 1e6, tpot=(tokens[-1]["t_ns"] - tokens[0]["t_ns"]) / (n - 1) / 1e6)
+            row.update(sent=ends[0], end=tokens[-1]["t_ns"], ttft=(ends[-1] - ends[0]) / 1e6, tpot=(tokens[-1]["t_ns"] - tokens[0]["t_ns"]) / (n - 1) / 1e6)
             rows.append(row)
+    for row in rows:
+        row["busy"] = any(other["sent"] < row["sent"] < other["end"] for other in rows)
     sends = [row["sent"] for row in rows]
     begin = min(sends) + min(2e9, (max(sends) - min(sends)) / 4)
     return [row for row in rows if row["sent"] >= begin]
@@ -130,8 +134,31 @@ def measure(url, out, load):
 
 
 def around_steps(rows):
-    """The median time of a request's TTFT outside of steps and queue, in ms."""
-    return statistics.median(row["ttft"] - row["queue"] - row["prefill"] for row in rows)
+    """The mean time of a request's TTFT outside of steps and queue, in ms, by whether it found the server busy. A request that
+    was delayed counts up to three times the median."""
+    found = {}
+    for busy in (False, True):
+        times = [row["ttft"] - row["queue"] - row["prefill"] for row in rows if row["busy"] == busy]
+        found[busy] = statistics.mean(min(t, 3 * statistics.median(times)) for t in times)
+    return found
+
+
+def calibrate(server, rates, lengths, log, work):
+    """Measures each of the rates; the cost model is fitted to the steps of all of them. Returns what is around the steps."""
+    rows, spans = [], []
+    for i, rate in enumerate(rates):
+        out = os.path.join(work, f"calibration-{i}")
+        measure(server.url, out, arrivals(rate, 120, lengths, SEED + 1 + 2 * i))
+        rows += rows_of(out + "/records.jsonl")
+        spans.append((min(row["sent"] for row in rows_of(out + "/records.jsonl")), max(row["end"] for row in rows)))
+    server.process.terminate()
+    server.process.wait()
+    with open(log) as f, open(log + ".measured", "w") as out:  # without the steps before the runs
+        out.write(f.readline())
+        out.writelines(line for line in f if any(begin <= json.loads(line)["start_ns"] <= end for begin, end in spans))
+    print(subprocess.run([SERVELAB, "sim", "calibrate", log + ".measured", "--out", os.path.join(work, "cost")], check=True,
+                         capture_output=True, text=True).stdout)
+    return around_steps(rows)
 
 
 def compare(case, policy, rate, work, around, show_parts):
@@ -143,9 +170,9 @@ def compare(case, policy, rate, work, around, show_parts):
     subprocess.run([SERVELAB, "sim", "run", *load, "--policy", policy, "--cost", os.path.join(work, "cost"), "--records", simulated],
                    check=True, stdout=subprocess.DEVNULL)
     got, want, cells = rows_of(out + "/records.jsonl"), rows_of(simulated), []
-    for figure, added in (("ttft", around), ("tpot", 0)):
+    for figure, added in (("ttft", around), ("tpot", (0, 0))):
         for of in (statistics.mean, p99):
-            a, b = of([row[figure] for row in got]), of([row[figure] + added for row in want])
+            a, b = of([row[figure] for row in got]), of([row[figure] + added[row["busy"]] for row in want])
             cells.append(f"{a:.2f} / {b:.2f} ({100 * (b / a - 1):+.1f} %)")
     print(f"| {policy} | {rate} | " + " | ".join(cells) + " |" + note, flush=True)
     if show_parts:
@@ -161,11 +188,9 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         log = os.path.join(work, "calibration.jsonl")
         with Server((*flags, "--policy", "continuous"), log) as server:
-            measure(server.url, os.path.join(work, "calibration"), arrivals(calibrated, 120, lengths, SEED + 1))
-        print(subprocess.run([SERVELAB, "sim", "calibrate", log, "--out", os.path.join(work, "cost")], check=True,
-                             capture_output=True, text=True).stdout)
-        around = around_steps(rows_of(os.path.join(work, "calibration/records.jsonl")))
-        print(f"around the steps of a request: {around:.3f} ms, added to each predicted TTFT\n")
+            around = calibrate(server, calibrated, lengths, log, work)
+        print(f"around the steps of a request: {around[False]:.3f} ms when it finds the server idle, {around[True]:.3f} ms when "
+              "not, added to each predicted TTFT\n")
         print("measured / predicted in ms\n\n| policy | requests/s | mean TTFT | p99 TTFT | mean TPOT | p99 TPOT |\n"
               "|---|---|---|---|---|---|")
         for _ in range(repeats):

@@ -102,6 +102,43 @@ START_TEST(steps_that_others_delayed_change_nothing) {
 }
 END_TEST
 
+/* A server's log has a hundred decode steps for each prompt. The cost of a prompt's positions, seen
+ * in those alone, must come out of it. */
+START_TEST(few_prompts_among_many_decode_steps) {
+    static struct cost_sample many[9000];
+    struct cost_model m = known[1];
+    struct rng r;
+    rng_seed(&r, 21);
+    make_steps(&m, 8);
+    for (int i = 0; i < 9000; i++) {
+        int kind = i % 90 == 7 ? STEP_PREFILL : STEP_DECODE; /* at no round number */
+        many[i] = samples[(i * 7 % 300) * 3 + kind];
+        many[i].ns += many[i].ns * (int64_t)rng_below(&r, 100) / 2000; /* up to 5 % late */
+    }
+    struct cost_fit f;
+    struct err e;
+    ck_assert_msg(!cost_fit(many, 9000, &f, &e), "%s", e.text);
+    near("an attended position", f.model.compute_per_attended_fs,
+         m.compute_per_attended_fs + m.compute_per_attended_fs / 40, 0.05);
+    ck_assert_double_lt(fabs(f.residuals[STEP_PREFILL].total), 0.01);
+    ck_assert_double_lt(fabs(f.residuals[STEP_DECODE].total), 0.01);
+}
+END_TEST
+
+/* Late by nothing mostly, and by up to 60 % else: what is predicted is the mean. */
+START_TEST(means_are_fitted_and_not_typical_times) {
+    struct rng r;
+    rng_seed(&r, 23);
+    make_steps(&known[1], 6);
+    for (int i = 0; i < STEPS; i++)
+        if (rng_below(&r, 5) == 0)
+            samples[i].ns += samples[i].ns * (int64_t)rng_below(&r, 60) / 100;
+    struct cost_fit f = fit();
+    for (int kind = 0; kind < STEP_KINDS; kind++)
+        ck_assert_double_lt(fabs(f.residuals[kind].total), 0.01);
+}
+END_TEST
+
 START_TEST(a_machine_that_never_waits_for_memory) {
     struct cost_model m = {.kind = COST_TRANSFORMER,
                            .compute_per_token_ps = 400000000,
@@ -218,6 +255,8 @@ int main(void) {
     tcase_set_timeout(c, 240);
     tcase_add_test(c, the_parameters_that_made_the_times_come_back);
     tcase_add_test(c, steps_that_others_delayed_change_nothing);
+    tcase_add_test(c, few_prompts_among_many_decode_steps);
+    tcase_add_test(c, means_are_fitted_and_not_typical_times);
     tcase_add_test(c, a_machine_that_never_waits_for_memory);
     tcase_add_test(c, deployments_come_back_as_times);
     tcase_add_test(c, steps_that_are_alike_are_refused_with_the_load_that_would_do);
