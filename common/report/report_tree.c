@@ -116,6 +116,12 @@ static void add_resource(cJSON *point, const struct objective *o, const struct r
         from = "the engine's steps";
     }
     enum slo_answer answer = slo_objective_value(o, &p->counts, &value, reason, sizeof reason);
+    if (answer == SLO_MET && !p->load.stable) { /* or the most overloaded point would be cheapest */
+        answer = SLO_NOT_COMPUTABLE;
+        snprintf(reason, sizeof reason,
+                 "value: the queue grows, so that answers of the window were computed after it, by "
+                 "resource that isn't counted");
+    }
     cJSON *r = cJSON_AddObjectToObject(point, "resource");
     add_text(r, "primary", o->resource.primary);
     report_add_real(r, "accelerators_used", used);
@@ -224,12 +230,12 @@ static void add_goodput(cJSON *root, const struct report_input *in) {
         const struct report_point *p = &in->points[i];
         double good_rps = (double)p->good / p->counts.interval_s;
         double offered_rps = (double)p->requests / p->counts.interval_s;
-        if (!in->runs[i].valid || p->counts.useful < 0) continue;
+        if (!in->runs[i].valid || p->counts.useful < 0 || !p->load.stable) continue;
         if (best_at < 0 || good_rps > best) {
             best = good_rps;
             best_at = (int)i;
         }
-        bool attains = p->load.stable && (double)p->good >= in->attainment * (double)p->requests;
+        bool attains = (double)p->good >= in->attainment * (double)p->requests;
         if (attains && (rate_at < 0 || offered_rps > rate)) {
             rate = offered_rps;
             rate_at = (int)i;
@@ -237,9 +243,10 @@ static void add_goodput(cJSON *root, const struct report_input *in) {
     }
     cJSON *o = cJSON_AddObjectToObject(root, "goodput");
     cJSON *good = cJSON_AddObjectToObject(o, "good_requests_per_second");
-    cJSON_AddStringToObject(good, "definition",
-                            "requests that are useful and within every limit for one request, per "
-                            "second of the window; the highest of the points");
+    cJSON_AddStringToObject(
+        good, "definition",
+        "requests that are useful and within every limit for one request, per "
+        "second of the window; the highest of the points whose queue is stable");
     report_add_real(good, "rps", best);
     add_index(good, "point", best_at);
     cJSON *attained = cJSON_AddObjectToObject(o, "rate_at_attainment");

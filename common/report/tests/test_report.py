@@ -396,6 +396,18 @@ def out_writes_all_three_and_says_where():
 # ---- what must be refused --------------------------------------------------------------------------------------------
 
 
+def an_overloaded_point_has_no_value_and_no_goodput():
+    """It would look the cheapest: its window's answers were computed after the window."""
+    what = objective(resource={"primary": "usd", "accelerators": 1, "usd_per_accelerator_hour": 2.5})
+    made = tree([steady_run("value-calm", gap=200 * MS), overloaded_run("value-late", 25 * MS)], what)
+    calm, late = made["points"]
+    assert late["rates"]["useful_rps"] > late["rates"]["completed_rps"], late["rates"]
+    equal(late["resource"]["useful_per_unit"], None)
+    assert "the queue grows" in late["resource"]["not_computable"] and calm["resource"]["useful_per_unit"] > 0
+    equal((made["goodput"]["good_requests_per_second"]["point"], made["goodput"]["good_requests_per_second"]["rps"]),
+          (0, calm["rates"]["good_rps"]))
+
+
 def bad_input_is_refused_with_its_place():
     good = steady()
     log = write_log(path("bad.jsonl"), good + [{**good[3], "attempt": 1}])
