@@ -4,9 +4,9 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/regular.h"
 #include "report/report_print.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static cJSON *first_line(const char *path) {
     char *line = NULL;
     size_t room = 0;
     struct err ignored;
-    FILE *f = fopen(path, "r");
+    FILE *f = regular_open(path, &ignored);
     ssize_t len = f ? getline(&line, &room, f) : -1;
     cJSON *o = len > 1 ? json_parse(line, (size_t)len, 1, &ignored) : NULL;
     if (f) fclose(f);
@@ -399,8 +399,8 @@ static int read_aiperf(struct report_run *run, const char *path, struct err *e) 
     char *line = NULL;
     size_t room = 0;
     ssize_t len;
-    FILE *f = fopen(path, "r");
-    if (!f) return err_set(e, "can't be read: %s", strerror(errno));
+    FILE *f = regular_open(path, e);
+    if (!f) return -1;
     int rc = 0;
     for (int n = 1; !rc && (len = getline(&line, &room, f)) > 0; n++)
         rc = read_aiperf_line(run, line, (size_t)len, n, e);

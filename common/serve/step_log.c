@@ -3,6 +3,7 @@
 
 #include "backend/paced.h"
 #include "base/json.h"
+#include "base/regular.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -109,8 +110,8 @@ int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e)
     char *line = NULL;
     size_t room = 0;
     ssize_t len;
-    FILE *f = fopen(path, "r");
-    if (!f) return err_set(e, "can't be read: %s", strerror(errno));
+    FILE *f = regular_open(path, e);
+    if (!f) return -1;
     int rc = 0;
     for (int n = 1; rc >= 0 && (len = getline(&line, &room, f)) > 0; n++) {
         struct step s;

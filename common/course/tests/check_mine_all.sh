@@ -30,7 +30,7 @@ for backend in cpu simt; do
     for _ in $(seq 600); do [ -s port ] || sleep 0.1; done
     [ -s port ] || { cat serve.log >&2; exit 1; }
     curl -sS -m 120 "http://127.0.0.1:$(cat port)/v1/chat/completions" -H 'Content-Type: application/json' \
-        -d '{"messages": [{"role": "user", "content": "How are you?"}], "max_tokens": 8}' >reply.json
+        -d '{"model": "servelab-tiny", "messages": [{"role": "user", "content": "How are you?"}], "max_tokens": 8}' >reply.json
     curl -sS "http://127.0.0.1:$(cat port)/v1/records" >records.json
     kill "$server"
     wait "$server"

@@ -433,6 +433,9 @@ def bad_input_is_refused_with_its_place():
     refused([write_log(path("bad.jsonl"), [backwards])], objective(), "bad.jsonl:1:", "client_ttft")
     refused([write_log(path("bad.jsonl"), good[:1])], objective(), "one instant")
     refused([path("missing")], objective(), "missing")
+    os.mkfifo(path("fifo"))
+    for endless in ("/dev/zero", path("fifo")):
+        refused([endless], objective(), endless, "not a regular file")
     refused([log], objective(latenzy=[]), "latenzy")
     refused([log], [], "objective.json")
     silent = {**good[0], "events": []}

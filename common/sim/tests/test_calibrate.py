@@ -130,6 +130,9 @@ def logs_that_say_too_little_are_refused():
         done = refused(message, "sim", "calibrate", write(name, text), "--json")
         assert json.loads(done.stdout)["error"]["message"]
     refused("No such file", "sim", "calibrate", path("missing"))
+    os.mkfifo(path("fifo"))
+    for endless in ("/dev/zero", path("fifo")):
+        refused("not a regular file", "sim", "calibrate", endless)
     calibrate(write("cut", head + "".join(steps)[:-30]))  # a killed server's last line
 
 
