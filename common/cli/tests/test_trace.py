@@ -69,7 +69,7 @@ def what_is_no_step_log_is_refused():
     refused(trace(record * 2), "servelab.request-record.v1")
     refused(trace('{"schema": 7}\n' + step()), "schema")
     refused(trace("hello"), ":1: ")
-    refused(trace_of(work), "directory")
+    refused(trace_of(work), "is a folder")
 
 
 TESTS = [steps_are_slices, the_torn_last_line_of_a_killed_server_is_left_out, a_bad_line_is_named, a_long_line_is_one_line,
