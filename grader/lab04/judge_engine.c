@@ -107,6 +107,14 @@ void lab04_make_workload(struct rng *rng, int which, struct machine_config *c) {
         c->group = (int32_t)lab04_between(rng, 1, 5);
 }
 
+enum { LONELY_NS = 1000000000 };
+
+/* The first request waits for company, which comes when its policy has long let it go. */
+static void make_lonely(struct machine_config *c) {
+    c->group = 4;
+    for (int32_t i = 1; i < c->n_requests; i++) c->request[i].arrival_ns += LONELY_NS;
+}
+
 /* ---- one run --------------------------------------------------------------------------------- */
 
 struct play {
@@ -169,6 +177,13 @@ static bool ended_well(struct play *p, int32_t i) {
 }
 
 static bool ran_well(struct play *p) {
+    const struct machine_request *r = p->m.c.request;
+    if (p->m.c.group == 4 && r[1].arrival_ns - r[0].arrival_ns >= LONELY_NS &&
+        p->m.seen[0].began_ns >= r[1].arrival_ns)
+        return lose(p,
+                    "request %lld waits until the next one arrives (%lld ns); the plan wanted to "
+                    "be asked again sooner: *wake_ns",
+                    0, r[1].arrival_ns);
     for (int32_t i = 0; i < p->m.c.n_requests; i++)
         if (!ended_well(p, i)) return false;
     if (p->slots[ENGINE_FREE] != p->m.c.kv_blocks)
@@ -333,6 +348,7 @@ static int play_one(const struct check_def *def, struct dialogue *d, int k, stru
     size_t n;
     rng_seed(&rng, case_sequence(d->seed, def->id, k));
     lab04_make_workload(&rng, def->maker, &config);
+    if (def->maker == JUDGE_TOKENS && k == 0) make_lonely(&config);
     machine_init(&p->m, &config);
     p->why[0] = '\0';
     memset(&c, 0, sizeof c);

@@ -1,8 +1,10 @@
 /* server.c: builds `servelab serve` with the learner's objects, runs it in the sandbox, and asks it
  * over a Unix socket:
  *   1. each prompt alone;
- *   2. all prompts at once, while another client begins to read an answer and leaves;
- *   3. whether nothing runs and every KV block is free again.
+ *   2. a prompt with a stop string, and twice one of which only its scores are wanted: the second
+ *      time its beginning is in the cache, and the scores are the same;
+ *   3. all prompts at once, while another client begins to read an answer and leaves;
+ *   4. whether nothing runs and every KV block is free again.
  * The answers must be those of the embedded model, which the grader computes by itself.
  */
 #include "lab04/server.h"
@@ -20,6 +22,7 @@
 
 #include <cjson/cJSON.h>
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,12 +117,13 @@ done:
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static void request_of(const struct prompt *p, bool stream, struct buffer *out) {
+/* more: further members of the body, each with a comma before it. */
+static void request_of(const struct prompt *p, bool stream, const char *more, struct buffer *out) {
     struct buffer body = {0};
     buffer_printf(&body,
                   "{\"model\":\"servelab-tiny\",\"temperature\":0,\"ignore_eos\":true,"
-                  "\"max_tokens\":%d,\"stream\":%s,\"prompt\":[",
-                  p->max_tokens, stream ? "true" : "false");
+                  "\"max_tokens\":%d,\"stream\":%s%s,\"prompt\":[",
+                  p->max_tokens, stream ? "true" : "false", more);
     for (int32_t i = 0; i < p->n; i++) buffer_printf(&body, "%s%d", i ? "," : "", p->ids[i]);
     buffer_puts(&body, "]}");
     buffer_printf(out,
@@ -157,7 +161,7 @@ static bool ask(struct server_link *link, const struct prompt *prompts, int from
     bool right = true;
     for (int i = from; i < to; i++) {
         struct buffer request = {0};
-        request_of(&prompts[i], false, &request);
+        request_of(&prompts[i], false, "", &request);
         fd[i] = server_send(link, request.bytes, request.n);
         buffer_release(&request);
     }
@@ -174,11 +178,70 @@ static bool ask(struct server_link *link, const struct prompt *prompts, int from
     return right;
 }
 
+/* One request with further members; its reply's JSON, or NULL. */
+static cJSON *ask_more(struct server_link *link, const struct prompt *p, const char *more) {
+    struct buffer request = {0};
+    request_of(p, false, more, &request);
+    char *reply = server_receive(link, server_send(link, request.bytes, request.n), 0, ANSWER_MS);
+    const char *body = reply ? strstr(reply, "\r\n\r\n") : NULL;
+    cJSON *doc = body && !strncmp(reply, "HTTP/1.1 200", 12) ? cJSON_Parse(body + 4) : NULL;
+    buffer_release(&request);
+    free(reply);
+    return doc;
+}
+
+static const cJSON *choice_of(const cJSON *doc) {
+    return cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "choices"), 0);
+}
+
+static bool reason_is(const cJSON *choice, const char *reason) {
+    const char *is = cJSON_GetStringValue(cJSON_GetObjectItem(choice, "finish_reason"));
+    return is && !strcmp(is, reason);
+}
+
+/* The answer ends before its first letter or digit of the second half. */
+static bool ask_with_stop(struct server_link *link, const struct prompt *p, char *why, size_t cap) {
+    char more[32], stop = '\0';
+    for (const char *at = p->text + strlen(p->text) / 2; *at && !stop; at++)
+        if (isalnum((unsigned char)*at)) stop = *at;
+    if (!stop) return true;
+    snprintf(more, sizeof more, ",\"stop\":\"%c\"", stop);
+    cJSON *doc = ask_more(link, p, more);
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(choice_of(doc), "text"));
+    size_t n = strcspn(p->text, (char[]){stop, '\0'});
+    bool right =
+        text && strlen(text) == n && !memcmp(text, p->text, n) && reason_is(choice_of(doc), "stop");
+    cJSON_Delete(doc);
+    if (!right) snprintf(why, cap, "an answer with a stop string: it goes on, or another reason");
+    return right;
+}
+
+/* Only the prompt's scores are wanted, and no token. */
+static bool ask_for_scores(struct server_link *link, struct prompt p, char *why, size_t cap) {
+    cJSON *doc[2];
+    bool right = true;
+    p.max_tokens = 0;
+    for (int i = 0; i < 2; i++) {
+        doc[i] = ask_more(link, &p, ",\"echo\":true,\"logprobs\":1");
+        const cJSON *scores = cJSON_GetObjectItem(choice_of(doc[i]), "logprobs");
+        right &= cJSON_GetArraySize(cJSON_GetObjectItem(scores, "token_logprobs")) == p.n &&
+                 reason_is(choice_of(doc[i]), "length");
+    }
+    right = right && cJSON_Compare(cJSON_GetObjectItem(choice_of(doc[0]), "logprobs"),
+                                   cJSON_GetObjectItem(choice_of(doc[1]), "logprobs"), true);
+    for (int i = 0; i < 2; i++) cJSON_Delete(doc[i]);
+    if (!right)
+        snprintf(why, cap,
+                 "a prompt without an answer (max_output 0), asked twice for its scores: they are "
+                 "not there, or not the same");
+    return right;
+}
+
 /* Begins a long streamed answer, waits for its first bytes, and leaves. */
 static bool leave_early(struct server_link *link, struct prompt p, char *why, size_t cap) {
     struct buffer request = {0};
     p.max_tokens = 400;
-    request_of(&p, true, &request);
+    request_of(&p, true, "", &request);
     int fd = server_send(link, request.bytes, request.n);
     buffer_release(&request);
     char *reply = server_receive(link, fd, 1, ANSWER_MS);
@@ -224,6 +287,11 @@ static bool drive(struct server_link *link, const struct prompt *prompts, char *
     }
     for (int i = 0; i < PROMPTS; i++)
         if (!ask(link, prompts, i, i + 1, why, cap)) return false;
+    const struct prompt *longest = prompts;
+    for (int i = 1; i < PROMPTS; i++)
+        if (prompts[i].n > longest->n) longest = &prompts[i];
+    if (!ask_with_stop(link, longest, why, cap) || !ask_for_scores(link, *longest, why, cap))
+        return false;
     return leave_early(link, prompts[0], why, cap) && ask(link, prompts, 0, PROMPTS, why, cap) &&
            at_rest(link, why, cap);
 }

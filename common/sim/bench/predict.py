@@ -7,7 +7,7 @@ Calibrates the cost model to runs of one server under `continuous` (their own se
 `servelab load` measures, `servelab sim run --cost` predicts, both with the same seed and flags, which give the same arrivals and
 lengths. Both sides are computed from request records by the same lines below: TTFT from the scheduled send to the first token
 (measured: the first byte at the client), TPOT as (last token - first) / (tokens - 1). The simulator knows steps only. What lies
-around them (the client's lag, HTTP, tokenizing, waking threads) is one of two constants: its mean over the calibration's requests
+around them (the client's lag, HTTP, tokenizing, waking threads) is one of two constants: its median over the calibration's requests
 that found the server idle, whose processor had to be woken, and over those that did not. It is added to the predicted TTFT. Prints mean and p99 (nearest rank) of both, and predicted / measured - 1; with `parts` as last word also where the
 time of the mean TTFT went. Requests of the first 2 s (at most a quarter of the run) are left out of both.
 
@@ -134,13 +134,9 @@ def measure(url, out, load):
 
 
 def around_steps(rows):
-    """The mean time of a request's TTFT outside of steps and queue, in ms, by whether it found the server busy. A request that
-    was delayed counts up to three times the median."""
-    found = {}
-    for busy in (False, True):
-        times = [row["ttft"] - row["queue"] - row["prefill"] for row in rows if row["busy"] == busy]
-        found[busy] = statistics.mean(min(t, 3 * statistics.median(times)) for t in times)
-    return found
+    """The median time of a request's TTFT outside of steps and queue, in ms, by whether it found the server busy."""
+    return {busy: statistics.median(row["ttft"] - row["queue"] - row["prefill"] for row in rows if row["busy"] == busy)
+            for busy in (False, True)}
 
 
 def calibrate(server, rates, lengths, log, work):
