@@ -13,7 +13,7 @@ cd "$scratch/tree"
 mkdir -p build
 [ ! -e "$top/build/venv" ] || ln -s "$(cd "$top/build/venv" && pwd)" build/venv
 for lab in 01_request_record 02_queue_sim 03_kernels 04_serving; do
-    cp solutions/$lab/*.c* labs/$lab/
+    cp solutions/$lab/*.c* solutions/$lab/*.json labs/$lab/
 done
 make mine LAB=all
 # nothing of solutions/ was compiled: only labs/ is in the product
