@@ -532,7 +532,7 @@ TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
          a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, invalid_runs_alone_answer_nothing, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
          the_page_stands_alone_and_shows_text_as_text, a_run_with_a_hostile_name_is_text_everywhere,
          a_predicted_curve_lies_under_the_measured_one, the_bands_of_the_curve_are_the_regions_of_its_points,
-         out_writes_all_three_and_says_where,
+         an_overloaded_point_has_no_value_and_no_goodput, out_writes_all_three_and_says_where,
          one_run_named_twice_is_one_point, a_name_does_not_steer_the_terminal, a_value_that_no_number_holds_has_a_reason,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
