@@ -1,7 +1,8 @@
 /* child/lab04_parts.c: what the engine's other files need besides the learner's: a tokenizer with
- * one character a token, no connection and no log. */
+ * one character a token, no energy meter, no connection and no log. */
 #include "child/lab04_engine.h"
 
+#include "backend/energy.h"
 #include "backend/paced.h"
 #include "serve/engine.h"
 
@@ -36,7 +37,12 @@ size_t detokenize_end(struct detokenizer *d, char *out) {
     return 0;
 }
 
-/* No connection and no log: nothing here is ever called with one. */
+/* No meter, no connection and no log: nothing here is ever called with one. */
+double energy_joules(struct energy_meter *m) {
+    (void)m;
+    return 0;
+}
+
 void MHD_suspend_connection(struct MHD_Connection *c);
 void MHD_resume_connection(struct MHD_Connection *c);
 void MHD_suspend_connection(struct MHD_Connection *c) {
