@@ -19,9 +19,8 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap);
  * the channel is broken. */
 size_t child_query(const void *bytes, size_t n, void *reply, size_t cap);
 
-enum {
-    CHILD_MAX_SLOTS = 1 << 17
-}; /* for a kernel's outputs: as many bytes as a question may have */
+/* For a kernel's outputs: as many bytes as a question may have, and a fourth of it for maps. */
+enum { CHILD_MAX_SLOTS = (1 << 17) / 4 * 5 };
 
 /* Drops every right that a computation does not need. Afterwards the process can compute, and read
  * and write descriptors that are open already; it can't open a file, make a process or a

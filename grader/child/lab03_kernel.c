@@ -69,8 +69,8 @@ static cudaError_t launch(struct launch *l) {
     return e != cudaSuccess ? e : cudaDeviceSynchronize();
 }
 
-/* Copies every tensor into the slots. After a kernel failed nothing can be copied: those slots stay
- * 0xff. */
+/* Copies every tensor into the slots, and its maps if they are asked for. After a kernel failed
+ * nothing can be copied: those slots stay 0xff. */
 static size_t download(struct launch *l, int64_t *slots, size_t n) {
     for (int i = 0; i < l->launch.n_params; i++) {
         const struct kernel_wire_param *p = &l->launch.param[i];
@@ -80,6 +80,13 @@ static size_t download(struct launch *l, int64_t *slots, size_t n) {
         if (l->device[i])
             (void)cudaMemcpy(slots + n, l->device[i], p->bytes, cudaMemcpyDeviceToHost);
         n += room;
+        for (int write = 0; write < 2 && l->launch.counted; write++) {
+            room = kernel_wire_map_slots(p->bytes);
+            memset(slots + n, 0, room * 8);
+            if (l->device[i])
+                simt_check_counted(l->device[i], p->bytes, write, (unsigned char *)(slots + n));
+            n += room;
+        }
     }
     return n;
 }

@@ -55,17 +55,15 @@ static int add(const cJSON *k, const char *key, int64_t times, int64_t *to, stru
 }
 
 /* An atomic counts as a request and as the sectors that it moves. */
-static int read_counts(const cJSON *k, struct kernel_counts *c, int64_t *written, struct err *e) {
+static int read_counts(const cJSON *k, struct kernel_counts *c, struct err *e) {
     int64_t dropped = 0, *v = c->value;
     bool found;
     memset(c, 0, sizeof *c);
-    *written = 0;
     if (json_get_int_opt(k, "kernels", "records_dropped", 0, INT64_C(1) << 46, &dropped, &found, e))
         return -1;
     if (dropped > 0)
         return err_set(e, "it makes more accesses between two barriers than can be counted");
-    return add(k, "footprint_write_bytes", 1, written, e) ||
-                   add(k, "global_load_sectors", 32, &v[KERNEL_BYTES], e) ||
+    return add(k, "global_load_sectors", 32, &v[KERNEL_BYTES], e) ||
                    add(k, "global_store_sectors", 32, &v[KERNEL_BYTES], e) ||
                    add(k, "global_atomic_sectors", 32, &v[KERNEL_BYTES], e) ||
                    add(k, "global_load_requests", 1, &v[KERNEL_REQUESTS], e) ||
@@ -80,24 +78,24 @@ static int read_counts(const cJSON *k, struct kernel_counts *c, int64_t *written
 }
 
 static int read_kernel(const cJSON *doc, const char *kernel, struct kernel_counts *counts,
-                       int64_t *written, struct err *e) {
+                       struct err *e) {
     const cJSON *list, *one;
     const char *name;
     if (json_get_array(doc, "", "kernels", &list, e)) return -1;
     cJSON_ArrayForEach(one, list) {
         if (json_get_string(one, "kernels", "name", &name, e)) return -1;
-        if (!strcmp(name, kernel)) return counts ? read_counts(one, counts, written, e) : 0;
+        if (!strcmp(name, kernel)) return counts ? read_counts(one, counts, e) : 0;
     }
     return err_set(e, "the kernel isn't in it");
 }
 
 int lab03_report_read(const char *text, size_t n, const char *kernel, bool practice, char *finding,
-                      size_t cap, struct kernel_counts *counts, int64_t *written, struct err *e) {
+                      size_t cap, struct kernel_counts *counts, struct err *e) {
     cJSON *doc = json_parse(text, n, 1, e);
     if (!doc) return -1;
     int rc = read_errors(doc, practice, finding, cap, e);
     /* a refused launch leaves a finding and no counts */
-    if (!rc && !(finding[0] && !counts)) rc = read_kernel(doc, kernel, counts, written, e);
+    if (!rc && !(finding[0] && !counts)) rc = read_kernel(doc, kernel, counts, e);
     cJSON_Delete(doc);
     return rc;
 }

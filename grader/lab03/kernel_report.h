@@ -7,11 +7,10 @@
 
 /* Reads a whole report. finding gets the first error, as a clean sentence with file and line; it is
  * unchanged when there is none, or when it has a text already. Without `practice`: only its kind
- * and place. counts may be NULL; with it *written
- * gets the bytes of the sectors that were written. 0, or -1 with *e when it is not a report, or
+ * and place. counts may be NULL. 0, or -1 with *e when it is not a report, or
  * does not name the kernel. */
 int lab03_report_read(const char *text, size_t n, const char *kernel, bool practice, char *finding,
-                      size_t cap, struct kernel_counts *counts, int64_t *written, struct err *e);
+                      size_t cap, struct kernel_counts *counts, struct err *e);
 
 /* The same from the standard error of a process that ended early. */
 void lab03_report_from_output(const char *output, size_t n, bool practice, char *finding,

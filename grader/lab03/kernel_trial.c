@@ -3,6 +3,7 @@
 #include "lab03/kernel_trial.h"
 
 #include "core/channel.h"
+#include "lab03/kernel_maps.h"
 #include "lab03/kernel_report.h"
 #include "lab03/kernel_shapes.h"
 #include "lab03/kernel_wire.h"
@@ -35,10 +36,11 @@ struct running {
     double threads; /* of the last launch */
     struct sandbox_run run;
     struct channel ch;
+    const char *doubt; /* why the counts of the judged launch can't be; or NULL */
 };
 
 static bool run_shapes(struct running *r, int from, int to, bool judged);
-static void doubt_counts(struct trial *t, bool practice);
+static void doubt_counts(struct trial *t, const char *doubt, bool practice);
 static void explain_unwritten(const struct grading *g, const struct kernel_program *p,
                               struct trial *t);
 
@@ -61,7 +63,7 @@ void lab03_trial_run(const struct grading *g, const struct kernel_program *p, st
     bool good = run_shapes(&r, 0, t->shapes - 1, false);
     if (good) good = run_shapes(&r, t->shapes - 1, t->shapes, true);
     t->right = good && !t->wrong[0];
-    if (t->right && t->counted && !t->finding[0]) doubt_counts(t, g->practice);
+    if (t->right && t->counted && !t->finding[0]) doubt_counts(t, r.doubt, g->practice);
     if (!t->right && !t->endless && !t->fault.text[0]) explain_unwritten(g, p, t);
 }
 
@@ -83,20 +85,14 @@ static void wrong(struct trial *t, const char *text) {
 }
 
 /* Counts that no right kernel can have. They are a finding: something moved that nobody saw. */
-static void doubt_counts(struct trial *t, bool practice) {
-    const char *what = "bytes counted in all";
+static void doubt_counts(struct trial *t, const char *doubt, bool practice) {
     int64_t counted = t->counts.value[KERNEL_BYTES], least = kernel_bytes_min(&t->sizes);
-    if (counted >= least) {
-        what = "bytes counted as written";
-        counted = t->written_bytes, least = t->changed_bytes;
-    }
-    if (counted >= least) return;
-    snprintf(
-        t->finding, sizeof t->finding,
-        "the counts are impossible: there are fewer %s than a right answer needs, so data moved "
-        "where the checks don't see it",
-        what);
-    if (practice)
+    bool few = counted < least;
+    if (few) doubt = "there are fewer bytes counted in all than a right answer needs";
+    if (!doubt) return;
+    snprintf(t->finding, sizeof t->finding,
+             "the counts are impossible: %s, so data moved where the checks don't see it", doubt);
+    if (few && practice)
         text_append(t->finding, sizeof t->finding, " (%lld of at least %lld)", (long long)counted,
                     (long long)least);
 }
@@ -217,21 +213,6 @@ static void tell_value(struct trial *t, const char *name, const struct kernel_te
     snprintf(t->want, sizeof t->want, "%s[%zu] %.9g", name, v->worst, v->want);
 }
 
-/* The bytes of the sectors that differ from what they were before the launch; an output without
- * contents was 0xff. */
-static int64_t changed(const struct kernel_wire_param *p, const unsigned char *got) {
-    enum { SECTOR = 32 };
-    const unsigned char *before = p->data;
-    int64_t bytes = 0;
-    for (size_t at = 0; at < p->bytes; at += SECTOR) {
-        bool differs = false;
-        for (size_t i = at; i < at + SECTOR && i < p->bytes; i++)
-            differs |= got[i] != (p->kind == KWIRE_INPUT ? before[i] : 0xff);
-        bytes += differs ? SECTOR : 0;
-    }
-    return bytes;
-}
-
 /* A kernel that leaves out a scalar computes as if it were this. */
 static const struct neutral {
     const char *name;
@@ -265,14 +246,13 @@ static void compare(struct running *r, struct kernel_case *c, const struct lab03
                     const int64_t *slots) {
     char text[320];
     size_t at = 1;
-    r->t->changed_bytes = 0;
     for (int i = 0; i < launch->n_params && !r->t->wrong[0]; i++) {
         const struct kernel_tensor *tensor = &c->tensor[i];
         const char *name = c->spec->param[i].name;
         if (launch->param[i].kind >= KWIRE_SIZE) continue;
         const void *got = slots + at;
         at += kernel_wire_slots(tensor->bytes);
-        r->t->changed_bytes += changed(&launch->param[i], got);
+        if (launch->counted) at += 2 * kernel_wire_map_slots(tensor->bytes);
         if (!tensor->want) {
             if (!kernel_case_input_changed(c, i, got)) continue;
             snprintf(text, sizeof text, "%s, an input, was changed", name);
@@ -318,20 +298,44 @@ static void no_answer(struct running *r, enum channel_answer a) {
     wrong(r->t, text);
 }
 
-/* Runs one shape; true when it was right and the process can be asked again. */
-static bool ask(struct running *r, struct kernel_case *c) {
+static enum channel_answer exchange(struct running *r, struct lab03_launch *launch,
+                                    int64_t *slots) {
     static unsigned char bytes[WIRE_MAX_PAYLOAD];
-    static int64_t slots[WIRE_MAX_PAYLOAD / 8 + 1];
-    static struct lab03_launch launch;
     char todo[64];
+    struct wire w = wire_writer(bytes, sizeof bytes);
+    lab03_launch_codec(&w, launch);
+    size_t n = lab03_launch_slots(launch);
+    INVARIANT(!w.bad && n <= KERNEL_WIRE_SLOTS);
+    return channel_ask(&r->ch, &r->run, bytes, sizeof bytes - w.left, slots, n, NULL, todo);
+}
+
+/* Changes what was never read, by the counts, and launches once more in a fresh process. */
+static void ask_again(struct running *r, struct lab03_launch *launch, const int64_t *answer) {
+    static int64_t expected[KERNEL_WIRE_SLOTS], slots[KERNEL_WIRE_SLOTS];
+    struct running again = {.g = r->g, .p = r->p, .t = r->t, .run = {.output_fd = -1}};
+    void *copies = lab03_maps_change_unread(launch, answer, expected);
+    if (!copies || start(&again, &r->t->fault)) {
+        free(copies);
+        return;
+    }
+    size_t n = lab03_launch_slots(launch);
+    if (exchange(&again, launch, slots) != CHANNEL_OK || memcmp(slots, expected, n * 8) != 0)
+        r->doubt = "the result follows from data that was never counted as read";
+    channel_close(&again.ch);
+    sandbox_finish(&again.run, true);
+    sandbox_release(&again.run);
+    free(copies);
+}
+
+/* Runs one shape; true when it was right and the process can be asked again. `judged`: what was
+ * counted must explain what happened. */
+static bool ask(struct running *r, struct kernel_case *c, bool judged) {
+    static int64_t slots[KERNEL_WIRE_SLOTS];
+    static struct lab03_launch launch;
     memset(&launch, 0, sizeof launch);
     if (fill_question(r, c, &launch)) return false;
-    struct wire w = wire_writer(bytes, sizeof bytes);
-    lab03_launch_codec(&w, &launch);
-    size_t n = lab03_launch_slots(&launch);
-    INVARIANT(!w.bad && n <= sizeof slots / sizeof *slots);
-    enum channel_answer a =
-        channel_ask(&r->ch, &r->run, bytes, sizeof bytes - w.left, slots, n, NULL, todo);
+    launch.counted = judged;
+    enum channel_answer a = exchange(r, &launch, slots);
     if (a != CHANNEL_OK) {
         no_answer(r, a);
         return false;
@@ -341,7 +345,13 @@ static bool ask(struct running *r, struct kernel_case *c) {
         return false;
     }
     compare(r, c, &launch, slots);
-    return !r->t->wrong[0];
+    if (r->t->wrong[0]) return false;
+    if (!judged) return true;
+    if (lab03_maps_unwritten(&launch, slots))
+        r->doubt = "an output changed that was never counted as written";
+    else
+        ask_again(r, &launch, slots);
+    return true;
 }
 
 /* ---- a process's shapes ---------------------------------------------------------------------- */
@@ -362,9 +372,8 @@ static void take_report(struct running *r, bool judged) {
     char *text = channel_last_words(&r->ch, &r->run, KERNEL_WIRE_REPORT_BYTES, &n);
     struct trial *t = r->t;
     struct err e;
-    if (!text ||
-        lab03_report_read(text, n, r->p->spec->name, r->g->practice, t->finding, sizeof t->finding,
-                          judged ? &t->counts : NULL, &t->written_bytes, &e)) {
+    if (!text || lab03_report_read(text, n, r->p->spec->name, r->g->practice, t->finding,
+                                   sizeof t->finding, judged ? &t->counts : NULL, &e)) {
         /* without a report the run can't be called clean */
         if (!t->wrong[0]) wrong(t, "the checks' report didn't arrive");
         if (!t->finding[0])
@@ -394,7 +403,7 @@ static bool run_shapes(struct running *r, int from, int to, bool judged) {
             kernel_case_init(&c, &t->sizes, shape.seed, &t->fault))
             break;
         t->fault.text[0] = '\0';
-        good = ask(r, &c);
+        good = ask(r, &c, judged);
         t->shapes_right += good;
         if (!good) describe_case(t, &shape, r->g->practice);
         kernel_case_release(&c);

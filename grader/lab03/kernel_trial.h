@@ -22,8 +22,6 @@ struct trial {
     char uncounted[200]; /* why not */
     struct kernel_sizes sizes;
     struct kernel_counts counts;
-    int64_t changed_bytes,
-        written_bytes; /* of sectors: that came back changed; that were counted */
 };
 
 /* Runs a built program on every shape of its kernel. */

@@ -27,6 +27,7 @@ void lab03_launch_codec(struct wire *w, struct lab03_launch *launch) {
     for (int i = 0; i < 3; i++) wire_i32(w, &launch->block[i]);
     wire_i32(w, &launch->shared_bytes);
     wire_i32(w, &launch->n_params);
+    wire_bool(w, &launch->counted);
     if (launch->n_params < 0 || launch->n_params > KERNEL_WIRE_PARAMS) w->bad = true;
     for (int i = 0; i < launch->n_params && !w->bad; i++) {
         wire_i32(w, &launch->param[i].kind);
@@ -41,7 +42,10 @@ void lab03_launch_codec(struct wire *w, struct lab03_launch *launch) {
 
 size_t lab03_launch_slots(const struct lab03_launch *launch) {
     size_t n = 1;
-    for (int i = 0; i < launch->n_params; i++)
-        if (launch->param[i].kind < KWIRE_SIZE) n += kernel_wire_slots(launch->param[i].bytes);
+    for (int i = 0; i < launch->n_params; i++) {
+        size_t bytes = launch->param[i].bytes;
+        if (launch->param[i].kind >= KWIRE_SIZE) continue;
+        n += kernel_wire_slots(bytes) + (launch->counted ? 2 * kernel_wire_map_slots(bytes) : 0);
+    }
     return n;
 }

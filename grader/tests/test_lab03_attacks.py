@@ -2,7 +2,8 @@
 """test_lab03_attacks.py [NAME...]: hostile and broken kernel files get no point of copy's, a message with the reason, and do not hang.
 
 lab03/attacks/NAME.cu is handed in as copy.cu. Its comment says `expect: TEXT`: one of the texts (parted by |) stands in
-what the grader says; and `points: N` where it isn't 0, for those that are right and only hope to be counted less. TAP.
+what the grader says; `points: N` where it isn't 0, for those that are right and only hope to be counted less; and
+`hooks: compiler` for those that are graded as if clang weren't there. TAP.
 """
 
 # servelab-test: waits long
@@ -30,7 +31,7 @@ def attack(path):
     expected = re.search(r"expect: (.*)", text).group(1).split("|")
     started = time.monotonic()
     with Submission({"copy.cu": text}, only=["launch.json"], launch={"copy": {"grid": ["ceil(n, 256)"], "block": [256]}}) as s:
-        v = s.grade("copy")
+        v = s.grade("copy", hooks="compiler" if "hooks: compiler" in text else None)
     seconds = time.monotonic() - started
     problems = []
     points = re.search(r"points: (\d+)", text)

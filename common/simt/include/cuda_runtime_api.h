@@ -239,6 +239,10 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 const void *simt_find_kernel(const char *name);
 /* 1 in a program built with --check. */
 int simt_checking(void);
+/* In a program built with --check: which bytes of an allocation the last launch was counted to have
+ * read, or written. Sets a bit for each in bits, (bytes + 7) / 8 of them, which the caller has
+ * zeroed: byte i is bit i % 8 of bits[i / 8]. p is what cudaMalloc returned. */
+void simt_check_counted(const void *p, size_t bytes, int write, unsigned char *bits);
 
 #ifdef __cplusplus
 }

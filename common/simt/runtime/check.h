@@ -48,7 +48,8 @@ struct region {
     struct cell *cells;
     struct cell **split; /* where the cells of its bytes are kept; NULL there: none yet */
     uint8_t *known;      /* a bit a byte that the host wrote; NULL: all of it */
-    uint32_t *touched;   /* a sector: the launch that last read it, that last wrote it */
+    uint64_t *touched; /* two a sector, for what was counted as read and as written: the launch that
+                          was the last to do so, and below 32 bits, one for each of its bytes */
 };
 
 struct check {

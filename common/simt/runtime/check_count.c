@@ -38,7 +38,7 @@ void count_launch(const struct job *j) {
             (struct count_kernel){.name = strdup(j->l.name), .file = j->l.file, .line = j->l.line};
     }
     count_now = &count_kernels[i];
-    count_now->launches++;
+    count_now->launches++, count_now->last_launch = j->id;
     count_now->threads += j->blocks * j->l.block.x * j->l.block.y * j->l.block.z;
     for (int l = 0; l < WARP; l++) count_traces[l].count = 0;
 }

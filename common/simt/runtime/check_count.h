@@ -20,6 +20,7 @@ struct count_kernel {
     const char *name, *file;
     int line;
     uint64_t launches, threads;
+    uint32_t last_launch;                     /* its number */
     uint64_t read_footprint, write_footprint; /* sectors, each once a launch */
     struct count_site *sites;                 /* a hash table */
     uint32_t room, filled;

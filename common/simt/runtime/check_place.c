@@ -78,7 +78,7 @@ static void symbols_add(const struct simt_symbol *s) {
                                             .bytes = s->bytes,
                                             .cells = zeroed(words(s->bytes) * sizeof(struct cell)),
                                             .split = zeroed(sizeof(struct cell *)),
-                                            .touched = zeroed(sectors(s->bytes) * 8)};
+                                            .touched = zeroed(sectors(s->bytes) * 2 * 8)};
     symbol_info[symbol_count++] = s;
 }
 

@@ -9,7 +9,8 @@
 
 enum { SECTOR_BYTES = 32, BANKS = 32 };
 
-static void footprint(uint64_t sector, bool write) {
+/* Notes those bytes of a sector as read or written; the sector itself once a launch. */
+static void footprint(uint64_t sector, uint32_t bytes, bool write) {
     uint64_t a = sector * SECTOR_BYTES;
     const struct allocation *al = memory_find(a);
     if (!al) al = memory_find(a + SECTOR_BYTES - 1);
@@ -20,18 +21,29 @@ static void footprint(uint64_t sector, bool write) {
     else if ((r = place_symbol(a)) == NULL && (r = place_symbol(a + SECTOR_BYTES - 1)) == NULL)
         return;
     uint64_t first = r->start / SECTOR_BYTES;
-    uint32_t *mark = &r->touched[2 * (sector - first) + write];
-    if (*mark == check.job->id) return;
-    *mark = check.job->id;
+    uint64_t *mark = &r->touched[2 * (sector - first) + write];
+    if (*mark >> 32 == check.job->id) {
+        *mark |= bytes;
+        return;
+    }
+    *mark = (uint64_t)check.job->id << 32 | bytes;
     if (write)
         count_now->write_footprint++;
     else
         count_now->read_footprint++;
 }
 
-static void mark(uint64_t sector, enum count_kind kind) {
-    if (kind != COUNT_STORE) footprint(sector, false);
-    if (kind != COUNT_LOAD) footprint(sector, true);
+/* The bytes low .. high, of as many sectors as they are in. Returns how many those are. */
+static uint64_t mark(uint64_t low, uint64_t high, enum count_kind kind) {
+    uint64_t first = low / SECTOR_BYTES, last = high / SECTOR_BYTES;
+    for (uint64_t q = first; q <= last; q++) {
+        uint32_t bytes = ~0u;
+        if (q == first) bytes &= ~0u << low % SECTOR_BYTES;
+        if (q == last) bytes &= ~0u >> (SECTOR_BYTES - 1 - high % SECTOR_BYTES);
+        if (kind != COUNT_STORE) footprint(q, bytes, false);
+        if (kind != COUNT_LOAD) footprint(q, bytes, true);
+    }
+    return last - first + 1;
 }
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
@@ -48,14 +60,13 @@ static bool global_regular(struct count_site *s, const uint64_t *a, int n, unsig
         high = low + (uint64_t)n * size - 1;
         s->ideal_sectors += ceil_div((uint64_t)n * size, SECTOR_BYTES);
     } else if (distance % SECTOR_BYTES == 0 && low % SECTOR_BYTES + size <= SECTOR_BYTES) {
-        for (int i = 0; i < n; i++) mark(a[i] / SECTOR_BYTES, s->kind);
+        for (int i = 0; i < n; i++) mark(a[i], a[i] + size - 1, s->kind);
         s->sectors += (uint64_t)n;
         s->ideal_sectors += ceil_div((uint64_t)n * size, SECTOR_BYTES);
         return true;
     } else
         return false;
-    for (uint64_t q = low / SECTOR_BYTES; q <= high / SECTOR_BYTES; q++) mark(q, s->kind);
-    s->sectors += high / SECTOR_BYTES - low / SECTOR_BYTES + 1;
+    s->sectors += mark(low, high, s->kind);
     return true;
 }
 
@@ -67,11 +78,11 @@ static void global_any(struct count_site *s, const uint64_t *a, int n, unsigned 
         while (k >= 0 && different[k] != a[i]) k--;
         if (k >= 0) continue;
         different[addresses++] = a[i];
+        mark(a[i], a[i] + size - 1, s->kind);
         for (uint64_t q = a[i] / SECTOR_BYTES; q <= (a[i] + size - 1) / SECTOR_BYTES; q++) {
             for (k = sectors - 1; k >= 0 && sector[k] != q; k--) continue;
             if (k >= 0) continue;
             sector[sectors++] = q;
-            mark(q, s->kind);
         }
     }
     s->sectors += (uint64_t)sectors;
@@ -122,4 +133,19 @@ void request_account(const struct record *first, const uint64_t *a, int n) {
         shared_request(s, a, n, size, step, !differ);
     else if (differ || !global_regular(s, a, n, size, step))
         global_any(s, a, n, size);
+}
+
+/* ---- which bytes were counted -----------------------------------------------------------------
+ */
+
+void simt_check_counted(const void *p, size_t bytes, int write, unsigned char *bits) {
+    const struct allocation *al = memory_find((uintptr_t)p);
+    if (!al || (uintptr_t)p % SECTOR_BYTES || !al->touched) return;
+    size_t first = ((uintptr_t)p - (uintptr_t)al->start) / SECTOR_BYTES;
+    for (size_t q = 0; q * SECTOR_BYTES < bytes; q++) {
+        uint64_t mark = al->touched[2 * (first + q) + !!write];
+        if (!count_now || mark >> 32 != count_now->last_launch) continue;
+        for (size_t i = 0; i < SECTOR_BYTES && q * SECTOR_BYTES + i < bytes; i += 8)
+            bits[q * SECTOR_BYTES / 8 + i / 8] = (unsigned char)(mark >> i);
+    }
 }

@@ -21,7 +21,7 @@ struct allocation {
     void *shadow;       /* check mode: struct cell a word */
     struct cell *split; /* check mode: a byte, where words are accessed in parts; or NULL */
     uint8_t *known;     /* check mode: a bit a byte that the host has written */
-    uint32_t *touched;  /* check mode: per sector, the launch that last read and last wrote it */
+    uint64_t *touched;  /* check mode: see struct region */
 };
 
 /* The device's range; 0 before the first allocation. Read by the checks at every access. */
