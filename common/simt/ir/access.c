@@ -4,20 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const built_in[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
 enum { BUILT_IN_BYTES = 12, WORD = 4, LARGEST_VALUE = 64 };
+static const char *const built_in[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+bool ir_is_built_in(LLVMValueRef v) {
+    bool of_others = v && LLVMIsAGlobalVariable(v) && LLVMIsDeclaration(v);
+    for (size_t i = 0; of_others && i < sizeof built_in / sizeof *built_in; i++)
+        if (ir_name_is(v, built_in[i])) return true;
+    return false;
+}
 
 /* A constant, whose reads nobody counts: of this file, or one of the four variables of CUDA. */
 static bool is_constant(struct ir *ir, LLVMValueRef at, struct ir_origin *o, bool write) {
     if (!o->base || !LLVMIsAGlobalVariable(o->base) || !LLVMIsGlobalConstant(o->base)) return false;
     if (write) ir_refuse(ir, at, "a write to %s, which is constant", ir_name(o->base));
     if (!LLVMIsDeclaration(o->base)) return true;
-    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
-        if (ir_name_is(o->base, built_in[i])) {
-            o->bytes = BUILT_IN_BYTES;
-            return true;
-        }
-    return false;
+    if (!ir_is_built_in(o->base)) return false;
+    o->bytes = BUILT_IN_BYTES;
+    return true;
 }
 
 static void call_for_range(struct ir *ir, struct ir_access a) {

@@ -22,6 +22,7 @@ void ir_function(struct ir *ir, LLVMValueRef f) {
     if (ir->kernel) strip(ir, f);
     struct list l = instructions(f);
     unsigned entered = enter_locals(ir, f, &l);
+    if (ir->kernel) ir_spill(ir, f);
     for (size_t i = 0; i < l.count && !ir->refused; i++) {
         LLVMValueRef v = l.of[i];
         if (ir->kernel) define_operands(ir, v);

@@ -14,7 +14,9 @@
  *                    A kernel's values in registers that nobody computed are NaN or all ones, too.
  *                    More of them than a thread's registers hold (1,020 bytes) count as global
  *                    memory; a recursion and a value of more than 64 bytes are refused.
- *   basic blocks     each calls the runtime too, which brings diverged lanes together by them
+ *   registers        Values that are alive at one time have 1,020 bytes, too. Of more, some count
+ * as stored and loaded (registers.c). basic blocks     each calls the runtime too, which brings
+ * diverged lanes together by them
  *
  * With a kernel's name the file is one kernel for the grader, and everything is refused that isn't
  * known to be harmless: functions outside of a list (names with their signatures), calls through

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REGISTER_BYTES = 255 * 4 }; /* of a thread */
-
 static int read_module(struct ir *ir, const char *bitcode);
 static void passes(struct ir *ir, const char *pipeline);
 static void functions(struct ir *ir);
@@ -73,6 +71,7 @@ static void functions(struct ir *ir) {
     uint64_t local = 0;
     for (size_t i = 0; i < n; i++)
         if (LLVMCountBasicBlocks(list[i])) local += ir_local_bytes(ir, list[i]);
+    if (kernel) ir_registers_of(ir, kernel);
     ir->locals_in_memory = ir->kernel && local > REGISTER_BYTES;
     for (size_t i = 0; i < n && !ir->refused; i++)
         if (LLVMCountBasicBlocks(list[i])) ir_function(ir, list[i]);

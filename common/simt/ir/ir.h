@@ -13,6 +13,8 @@ struct ir_place {
     unsigned length, line;
 };
 
+enum { REGISTER_BYTES = 255 * 4 }; /* of a GPU's thread */
+
 struct ir {
     const char *kernel; /* NULL: a whole program */
     LLVMContextRef context;
@@ -28,6 +30,8 @@ struct ir {
     LLVMValueRef last_file;
     bool refused, broken;
     bool locals_in_memory; /* they are more than a thread has registers */
+    struct ir_registers *registers;
+    uint64_t spilled_bytes;
 };
 
 /* ir.c */
@@ -77,6 +81,8 @@ struct ir_access {
     bool write, is_volatile;
 };
 void ir_access(struct ir *ir, struct ir_access a);
+/* threadIdx and its kin: a declaration of that name. */
+bool ir_is_built_in(LLVMValueRef variable);
 /* That operand, made one value. What nobody computed (undef) may be another value at each use: the
  * call would get one address and the access another. */
 LLVMValueRef ir_freeze(struct ir *ir, LLVMValueRef at, unsigned operand);
@@ -88,6 +94,13 @@ void ir_calls(struct ir *ir, LLVMValueRef call);
 /* function.c: one function: its locals, its instructions, its blocks */
 void ir_function(struct ir *ir, LLVMValueRef f);
 uint64_t ir_local_bytes(const struct ir *ir, LLVMValueRef f); /* of its variables */
+
+/* registers.c */
+/* The most bytes that the values of a function, and of those that it calls, take at one time;
+ * REGISTER_BYTES at most, as others are spilled. */
+uint64_t ir_registers_of(struct ir *ir, LLVMValueRef f);
+/* Counts the function's spilled values as memory. The new calls aren't to be instrumented. */
+void ir_spill(struct ir *ir, LLVMValueRef f);
 
 /* module.c: what concerns the file as a whole */
 void ir_module_prepare(struct ir *ir); /* what is kept */

@@ -262,6 +262,10 @@ enum {
     F(LLVMValueRef, LLVMGetBasicBlockParent, (LLVMBasicBlockRef))                                  \
     F(LLVMValueRef, LLVMGetFirstInstruction, (LLVMBasicBlockRef))                                  \
     F(LLVMValueRef, LLVMGetNextInstruction, (LLVMValueRef))                                        \
+    F(LLVMValueRef, LLVMGetBasicBlockTerminator, (LLVMBasicBlockRef))                              \
+    F(unsigned, LLVMGetNumSuccessors, (LLVMValueRef))                                              \
+    F(LLVMBasicBlockRef, LLVMGetSuccessor, (LLVMValueRef, unsigned))                               \
+    F(LLVMBasicBlockRef, LLVMGetIncomingBlock, (LLVMValueRef, unsigned))                           \
     F(LLVMBasicBlockRef, LLVMGetInstructionParent, (LLVMValueRef))                                 \
     F(int, LLVMGetInstructionOpcode, (LLVMValueRef))                                               \
     F(void, LLVMInstructionEraseFromParent, (LLVMValueRef))                                        \

@@ -267,16 +267,25 @@ void simt_ir_locals_in_memory(void) {
     local_in_memory = true;
 }
 
-void access_local(uintptr_t a, size_t n, uintptr_t pc) {
-    const uintptr_t away = (uintptr_t)1 << 44;
-    const struct worker *w = check.worker;
-    uintptr_t at = a - (uintptr_t)w->current->low, lane = (uintptr_t)w->thread % WARP;
-    if (!local_in_memory || at >= FIBER_STACK_BYTES) return;
+static void note_local(uintptr_t at, size_t n, int access, uintptr_t pc) {
+    const uintptr_t away = (uintptr_t)1 << 44, lane = (uintptr_t)check.worker->thread % WARP;
     for (size_t piece; n; n -= piece, at += piece) {
         piece = n >= 16 && at % 16 == 0 ? 16 : n >= 8 && at % 8 == 0 ? 8 : n >= 4 ? 4 : n;
-        note(away + at / piece * piece * WARP + lane * piece, (unsigned)piece, ACCESS_READ, false,
+        note(away + at / piece * piece * WARP + lane * piece, (unsigned)piece, access, false,
              site_of(pc));
     }
+}
+
+void access_local(uintptr_t a, size_t n, uintptr_t pc) {
+    uintptr_t at = a - (uintptr_t)check.worker->current->low;
+    if (local_in_memory && at < FIBER_STACK_BYTES) note_local(at, n, ACCESS_READ, pc);
+}
+
+/* A value for which a thread has no register (ir/registers.c): its place in memory. */
+void simt_ir_spill(size_t at, size_t n, size_t write, const struct simt_site *site);
+void simt_ir_spill(size_t at, size_t n, size_t write, const struct simt_site *site) {
+    if (check.active)
+        note_local(FIBER_STACK_BYTES + at, n, write ? ACCESS_WRITE : ACCESS_READ, (uintptr_t)site);
 }
 
 #define IR_HOOK(name, n, access)                                                                   \
