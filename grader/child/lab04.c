@@ -26,8 +26,7 @@ struct call {
 };
 
 static void *lend(const struct lab04_case *c, const void *from, size_t n) {
-    if (c->memory == MEMORY_REDZONES) return place(false, from, n);
-    return place_at_end(c->memory == MEMORY_READ_ONLY, from, n);
+    return place(c->memory == MEMORY_READ_ONLY, from, n);
 }
 
 static void call_prepare(struct call *k, struct lab04_case *c) {
@@ -344,10 +343,6 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
         growth = lab04_call_engine_long(&c);
     else
         call_once(&k, &a);
-    if (c.memory == MEMORY_COMPARED && !place_unchanged()) {
-        fprintf(stderr, "an input was changed\n");
-        abort();
-    }
     while (a.n < c.n_slots) put(&a, 0);
     a.cap++;
     if (c.memory == MEMORY_REPEAT || c.memory == MEMORY_LONG) put(&a, growth);

@@ -178,7 +178,8 @@ static bool ends_with_plain_inputs(const struct session *s, enum check_kind kind
         channel_ask(&twin.ch, &twin.run, h.bytes, h.n_bytes, got, h.n_wants, NULL, todo);
     channel_close(&twin.ch);
     sandbox_finish(&twin.run, a != CHANNEL_OK);
-    bool ends = a != CHANNEL_OK && (twin.run.end == SANDBOX_SIGNAL || kind == CHECK_SURVIVES);
+    bool same = twin.run.end == SANDBOX_SIGNAL && twin.run.code == s->run.code;
+    bool ends = a != CHANNEL_OK && (same || kind == CHECK_SURVIVES);
     session_describe_end(&twin, how, cap);
     sandbox_release(&twin.run);
     hidden_case_release(&h);

@@ -42,7 +42,7 @@ enum {
 /* The kind of memory that the child gives to the learner's function. */
 enum lab02_memory {
     MEMORY_PLAIN,
-    MEMORY_READ_ONLY, /* inputs can't be written, and end at a page that can't be read */
+    MEMORY_READ_ONLY, /* inputs can't be written */
     MEMORY_REPEAT     /* many calls; the growth of the heap is one more slot */
 };
 

@@ -30,7 +30,7 @@ enum { CASE_MAX_RUNS = 400, CASE_MAX_VALUES = 1000, CASE_COMPARE_SLOTS = 3 };
 
 struct lab03_case {
     enum lab03_fn fn;
-    bool read_only; /* inputs can't be written, and end at a page that can't be read */
+    bool read_only; /* inputs can't be written */
     struct kernel_run runs[CASE_MAX_RUNS];
     size_t n_runs;
     int64_t bytes, operations, time_ns;

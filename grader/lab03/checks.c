@@ -80,8 +80,8 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
     static struct lab03_case c;
     struct rng rng;
     enum lab03_maker which = (enum lab03_maker)def->maker;
-    int case_k = k;
-    if (which == MAKE_ANY) { /* each maker's first cases, one maker after the other */
+    int case_k = k = case_shuffled(seed, def, k);
+    if (which == MAKE_ANY) { /* each maker's first cases */
         which = (enum lab03_maker)(k % MAKE_N);
         case_k = k / MAKE_N;
     }

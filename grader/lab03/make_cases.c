@@ -391,9 +391,9 @@ static void make_zeros(struct lab03_making *m) {
 
 static void make_no_answer(struct lab03_making *m) {
     size_t n = (size_t)between(m, 2, 100);
-    size_t at = m->k < 6 ? 0 : m->k < 12 ? n - 1 : (size_t)between(m, 0, (int64_t)n - 1);
+    size_t at = m->k < 8 ? 0 : m->k < 16 ? n - 1 : (size_t)between(m, 0, (int64_t)n - 1);
     fill_values(m, n, 1);
-    switch (m->k % 6) {
+    switch (m->k % 8) {
     case 0:
         m->c->n_values = 0;
         say(m, "no values");
@@ -407,7 +407,7 @@ static void make_no_answer(struct lab03_making *m) {
         say(m, "a wanted value is NaN");
         break;
     case 3:
-        m->c->want[at] = m->k % 2 ? INFINITY : -INFINITY;
+        m->c->want[at] = m->k / 8 % 2 ? INFINITY : -INFINITY;
         m->c->got[at] = (float)m->c->want[at];
         say(m, "a wanted value is infinite");
         break;
@@ -415,6 +415,16 @@ static void make_no_answer(struct lab03_making *m) {
         m->c->want[at] = INFINITY;
         m->c->got[at == 0] = from_bits(0x7fc00000);
         say(m, "neither is finite");
+        break;
+    case 5: /* can decide */
+        for (size_t i = 0; i < n; i++) m->c->got[i] = 0, m->c->want[i] = 0;
+        m->c->want[at] = ldexp(1, -(int)between(m, 60, 90));
+        m->c->got[n - 1 - at] = (float)ldexp(1, -(int)between(m, 60, 90));
+        say(m, "one wanted value isn't zero");
+        break;
+    case 6: /* can decide */
+        put_off(m, 1e-3 * (double)between(m, 1, 900));
+        say(m, "wanted values that decide");
         break;
     default:
         for (size_t i = 0; i < n; i++) m->c->want[i] = -0.0;
@@ -457,5 +467,5 @@ void lab03_make_case(struct rng *rng, enum lab03_maker which, int k, struct lab0
     c->n_runs = c->fn == FN_RUN;
     say(&m, "a card");
     makers[which].make(&m);
-    c->read_only = k % 2 == 1;
+    c->read_only = rng_below(rng, 2);
 }

@@ -117,7 +117,7 @@ const struct check_def lab03_checks[LAB03_CHECKS] = {
      {"An absolute tolerance lets zeros pass wherever the numbers are small.",
       "What is the error of all zeros, relative to the greatest |want|?",
       "want 1e-20, got 0: an error of 1."}},
-    {"quality.compare.no_answer", DIM_QUALITY, 1, "references that tell nothing", COMPARE, CHECK_CASES, 18, MAKE_COMPARE_NO_ANSWER, 0, "kernel_compare.c",
+    {"quality.compare.no_answer", DIM_QUALITY, 1, "references that tell nothing", COMPARE, CHECK_CASES, 24, MAKE_COMPARE_NO_ANSWER, 0, "kernel_compare.c",
      {"kernel_compare.h names three of them.",
       "What is divided by, when all wanted values are 0?",
       "want holds a NaN and got doesn't: who is wrong?"}},

@@ -34,12 +34,8 @@ enum {
 };
 
 enum lab04_memory {
-    /* inputs end at a page that can't be read, in every check: a submission can't tell by them
-       which check it runs in */
     MEMORY_PLAIN,
-    MEMORY_COMPARED,  /* the same, and are compared after the call */
-    MEMORY_READ_ONLY, /* the same, and can't be written */
-    MEMORY_REDZONES,  /* each has an allocation of its own, for the sanitizers */
+    MEMORY_READ_ONLY, /* inputs can't be written */
     MEMORY_REPEAT,    /* many calls; the growth of the heap is one more slot */
     MEMORY_LONG       /* FN_ENGINE: 10,000 requests of one engine; the same */
 };

@@ -238,14 +238,13 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
         make_any(&m, which);
     }
     c.n_slots = m.n_wants;
-    if (def->kind == CHECK_READ_ONLY) c.memory = k % 2 ? MEMORY_READ_ONLY : MEMORY_COMPARED;
+    if (def->kind == CHECK_READ_ONLY) c.memory = k % 2 ? MEMORY_READ_ONLY : MEMORY_PLAIN;
     if (def->kind == CHECK_HEAP && which != MAKE_LONG) c.memory = MEMORY_REPEAT;
     if (def->kind == CHECK_HEAP)
         lab04_want(&m,
                    which == MAKE_LONG ? "bytes that 8,000 requests left on the heap"
                                       : "pieces of 16 bytes that each call left on the heap",
                    0);
-    if (def->kind == CHECK_SURVIVES) c.memory = MEMORY_REDZONES;
     lab04_describe(&c, out->input, sizeof out->input);
     out->n_wants = m.n_wants;
     out->wants = malloc(m.n_wants * sizeof *wants);

@@ -335,7 +335,8 @@ static size_t answers_of(const struct lab *lab, const struct check_def *def, uin
  * answers and whose order are the same under two seeds. */
 START_TEST(no_check_is_earned_by_a_table_of_another_seed) {
     enum { CAP = 1 << 16, SEEDS = 24 };
-    const struct lab *lab = _i ? &lab02 : &lab01;
+    static const struct lab *const labs[] = {&lab01, &lab02, &lab03, &lab04};
+    const struct lab *lab = labs[_i];
     static int64_t a[SEEDS][CAP];
     for (size_t i = 0; i < lab->n_checks; i++) {
         const struct check_def *def = &lab->checks[i];
@@ -347,6 +348,46 @@ START_TEST(no_check_is_earned_by_a_table_of_another_seed) {
                               "%s: the same answers under two seeds", def->id);
         }
     }
+}
+END_TEST
+
+static char kind_of_case[4096][CASE_KIND_BYTES];
+
+/* The kinds of a check's cases, in their order, with their numbers of slots. */
+static uint64_t order_of(const struct lab *lab, const struct check_def *def, uint64_t seed,
+                         bool *several) {
+    uint64_t h = 0;
+    *several = false;
+    for (int k = 0; k < def->n_cases; k++) {
+        struct hidden_case c = {0};
+        struct err e;
+        ck_assert_int_eq(lab->make(def, seed, k, &c, &e), 0);
+        memcpy(kind_of_case[k], c.kind, sizeof c.kind);
+        *several |= strcmp(kind_of_case[k], kind_of_case[0]) != 0;
+        for (const char *p = c.kind; *p; p++) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+        h = (h ^ '\n') * 0x100000001b3u;
+        hidden_case_release(&c);
+    }
+    return h;
+}
+
+/* A check whose cases are of several kinds asks them in another order under another seed: fails
+ * when the shuffle alone is taken out (core/lab.c). */
+START_TEST(the_order_of_kinds_follows_the_seed) {
+    static const struct lab *const labs[] = {&lab01, &lab02, &lab03, &lab04};
+    const struct lab *lab = labs[_i];
+    int checked = 0;
+    for (size_t i = 0; i < lab->n_checks; i++) {
+        const struct check_def *def = &lab->checks[i];
+        bool several, differs = false, is_cases = def->kind < CHECK_DIALOGUE;
+        if (!is_cases || def->n_cases < 3) continue;
+        uint64_t first = order_of(lab, def, 5, &several);
+        for (uint64_t seed = 6; seed < 11 && several; seed++)
+            differs |= order_of(lab, def, seed, &several) != first;
+        ck_assert_msg(differs || !several, "%s: one order under six seeds", def->id);
+        checked += several;
+    }
+    ck_assert_int_ge(checked, 10);
 }
 END_TEST
 
@@ -370,7 +411,8 @@ int main(void) {
     tcase_add_test(tc, libc_list);
     tcase_add_test(tc, cases_survive_the_codec);
     tcase_add_test(tc, no_check_is_earned_by_a_constant);
-    tcase_add_loop_test(tc, no_check_is_earned_by_a_table_of_another_seed, 0, 2);
+    tcase_add_loop_test(tc, no_check_is_earned_by_a_table_of_another_seed, 0, 4);
+    tcase_add_loop_test(tc, the_order_of_kinds_follows_the_seed, 0, 4);
     suite_add_tcase(suite, tc);
     return check_main(suite);
 }
