@@ -17,7 +17,8 @@ CHILD_lab04 := $(wildcard grader/child/lab04*.c) grader/lab04/cases.c grader/lab
                $(wildcard solutions/01_request_record/*.c) $(wildcard solutions/02_queue_sim/*.c) $(CHILD_BOTH)
 # The engine with real threads, under ThreadSanitizer. A program of its own: child.c and the locks of one thread are not in it.
 CHILD_threads := $(filter-out grader/child/lab04.c grader/child/lab04_engine.c grader/child/lab04_lock.c grader/child/lab04_stubs.c \
-                 grader/child/child%.c grader/child/place.c grader/lab04/%.c grader/core/%.c,$(CHILD_lab04)) common/base/lab_todo.c
+                 grader/child/child%.c grader/child/place.c grader/lab04/%.c grader/core/%.c,$(CHILD_lab04)) common/base/lab_todo.c \
+                 grader/child/child_seccomp.c
 CHILD_lab04 := $(filter-out %/lab04_threads.c,$(CHILD_lab04))
 EXTRA_PROGRAMS += build/grader/lab04_threads.a
 build/grader/lab04_threads.a: $(CHILD_threads:%.c=build/grader/tsan/%.o)
@@ -30,7 +31,7 @@ build/grader/tsan/%.o: %.c
 CHILD_lab04_own := grader/child/lab01_stubs.c grader/child/lab02_stubs.c $(filter-out solutions/%,$(CHILD_lab04))
 CHILD_lab03 := grader/child/lab03.c grader/child/lab03_stubs.c grader/lab03/cases.c $(CHILD_BOTH)
 # A kernel needs less: it is device code, checked by simt's runtime.
-CHILD_lab03_kernel := grader/child/child.c grader/child/lab03_kernel.c grader/lab03/kernel_wire.c grader/core/wire.c
+CHILD_lab03_kernel := grader/child/child.c grader/child/child_seccomp.c grader/child/lab03_kernel.c grader/lab03/kernel_wire.c grader/core/wire.c
 CHILD_FLAGS := -std=gnu17 -O1 -Icommon -Igrader -Icommon/simt/include -D_GNU_SOURCE $(WARN) -Wno-format-truncation $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP
 CHILD_NAMES := lab01 lab02 lab03 lab03_kernel lab04 lab04_own
 CHILDREN := $(CHILD_NAMES:%=build/grader/%.a) $(CHILD_NAMES:%=build/grader/%.asan.a)
@@ -61,7 +62,8 @@ FORCE:
 .PHONY: FORCE
 else
 $(SERVER_ARCHIVE): $(OBJ)/common/cli/main.o $(patsubst %.c,$(OBJ)/%.o,$(COMMON_SRC) $(GRADER_SRC)) \
-                   $(patsubst %.c,build/grader/plain/%.o,$(wildcard solutions/0[123]_*/*.c))
+                   $(patsubst %.c,build/grader/plain/%.o,$(wildcard solutions/0[123]_*/*.c) \
+                     grader/child/server_confine.c grader/child/child_seccomp.c)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^ && strip -g $@
 endif

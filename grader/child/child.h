@@ -28,4 +28,8 @@ enum { CHILD_MAX_SLOTS = (1 << 17) / 4 * 5 };
  * then only the sandbox around the process holds. */
 int child_confine(void);
 
+/* What a program may do beside. Sockets are of this machine's alone, and none is connected. */
+enum child_rights { CHILD_COMPUTES, CHILD_HAS_THREADS, CHILD_SERVES };
+int child_confine_to(enum child_rights rights);
+
 #endif

@@ -3,6 +3,7 @@
  * record, and some leave; one more thread asks for the load. Prints its first argument, which the
  * submission can't know, and how many answers came whole. A race is ThreadSanitizer's to report
  * (exit status 66). */
+#include "child/child.h"
 #include "child/lab04_engine.h"
 
 #include "base/buffer.h"
@@ -122,6 +123,7 @@ int main(int argc, char **argv) {
     pthread_t clients[CLIENTS], watching;
     int number[CLIENTS];
     struct err e;
+    child_confine_to(CHILD_HAS_THREADS);
     for (int32_t i = 0; i < MACHINE_VOCAB; i++) tokenizer.text[i] = (char)(' ' + i);
     engine = engine_create(&o, &e);
     if (!engine || engine_start(engine, &e)) abort();

@@ -55,7 +55,8 @@ int lab04_server_build(const struct sandbox *sb, struct workplace *w, const char
     snprintf(from, sizeof from, "%s/common/model/embedded", home);
     if (build_give(from, "servelab-tiny.gguf", w->given, false, e)) return -1;
     snprintf(script, sizeof script,
-             "O='%s'\n: >$O/started\ngcc -o $O/server $O/all.o '%s/lab04_server.a' -lcjson "
+             "O='%s'\n: >$O/started\ngcc -Wl,--wrap=engine_create -o $O/server $O/all.o "
+             "'%s/lab04_server.a' -lcjson "
              "-lmicrohttpd -lcurl -lpcre2-8 -lm -ldl -pthread && chmod 755 $O/server\n",
              w->out, w->given);
     return build_script(sb, w, script, e);

@@ -239,6 +239,9 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 const void *simt_find_kernel(const char *name);
 /* 1 in a program built with --check. */
 int simt_checking(void);
+/* In a program built with --check: starts the tool that finds source lines, for a program that can
+ * start none later. */
+void simt_check_prepare(void);
 /* In a program built with --check: which bytes of an allocation the last launch was counted to have
  * read, or written. Sets a bit for each in bits, (bytes + 7) / 8 of them, which the caller has
  * zeroed: byte i is bit i % 8 of bits[i / 8]. p is what cudaMalloc returned. */

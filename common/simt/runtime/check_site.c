@@ -1,7 +1,7 @@
 /* check_site.c: file and line of a code address, from addr2line of the binutils.
  *
- * Many addresses are resolved by one call, because starting the tool costs tens of milliseconds. In
- * an inlined function of simt's own headers the caller's line is used.
+ * The tool is started once, because that costs milliseconds, and asked through pipes. In an inlined
+ * function of simt's own headers the caller's line is used.
  */
 #include "check.h"
 
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -76,7 +75,8 @@ static bool read_frame(char *text, const char **file, int *line) {
     return *line > 0 && !is_ours(text);
 }
 
-/* With -a every answer starts with its address. */
+/* With -a every answer starts with its address. The last one is that of END. */
+#define END "0x0\n"
 static void read_answers(FILE *f, const uint32_t *sites, int n) {
     char text[4096];
     int now = -1;
@@ -86,50 +86,62 @@ static void read_answers(FILE *f, const uint32_t *sites, int n) {
         int line;
         if (strncmp(text, "0x", 2) == 0) {
             if (now >= 0 && !found) learn(sites[now], "?", 0);
-            now++, found = false;
-        } else if (!found && now >= 0 && now < n && read_frame(text, &file, &line)) {
+            if (++now == n) break;
+            found = false;
+        } else if (!found && now >= 0 && read_frame(text, &file, &line)) {
             learn(sites[now], file, line);
             found = true;
         }
     }
-    if (now >= 0 && now < n && !found) learn(sites[now], "?", 0);
+    if (now == n && !fgets(text, sizeof text, f)) return; /* the line of END */
 }
 
-static void ask(const uint32_t *sites, int n) {
-    enum { FIXED = 5 };
-    char **argv = calloc((size_t)n + FIXED + 2, sizeof *argv), (*text)[24] = calloc((size_t)n, 24);
+/* addr2line, which answers line by line as long as the program runs. */
+static struct {
+    FILE *to, *from;
+    bool tried;
+} tool;
+
+void simt_check_prepare(void) {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)__ehdr_start;
-    uintptr_t base = header->e_type == ET_EXEC ? (uintptr_t)header : 0;
     Dl_info info;
-    int ends[2];
+    int to[2] = {-1, -1}, from[2] = {-1, -1};
     pid_t pid;
     char self[] = "/proc/self/exe", path[4096];
+    if (tool.tried) return;
+    tool.tried = true;
     ssize_t length = readlink(self, path, sizeof path - 1);
     path[length > 0 ? length : 0] = 0;
     bool plugin = header->e_type == ET_DYN && dladdr(__ehdr_start, &info) && info.dli_fname &&
                   access(info.dli_fname, R_OK) == 0;
-    const char *fixed[FIXED] = {"addr2line", "-a", "-i", "-e", plugin ? info.dli_fname : path};
-    if (!argv || !text || pipe(ends) != 0) goto out;
-    for (int i = 0; i < FIXED; i++) argv[i] = (char *)(uintptr_t)fixed[i];
-    for (int i = 0; i < n; i++) {
-        snprintf(text[i], 24, "%#lx", (unsigned long)(base + sites[i] - 1)); /* the call itself */
-        argv[FIXED + i] = text[i];
-    }
+    const char *argv[] = {"addr2line", "-a", "-i", "-e", plugin ? info.dli_fname : path, NULL};
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_adddup2(&actions, to[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, from[1], 1);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    int failed = posix_spawnp(&pid, fixed[0], &actions, NULL, argv, environ);
+    int failed =
+        posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    FILE *f = fdopen(ends[0], "r");
-    if (f && !failed) read_answers(f, sites, n);
-    if (f) fclose(f);
-    if (!failed) waitpid(pid, NULL, 0);
-out:
-    free(argv);
-    free(text);
+    close(to[0]), close(from[1]);
+    if (failed) {
+        close(to[1]), close(from[0]);
+        return;
+    }
+    tool.to = fdopen(to[1], "w");
+    tool.from = fdopen(from[0], "r");
+}
+
+static void ask(const uint32_t *sites, int n) {
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)__ehdr_start;
+    uintptr_t base = header->e_type == ET_EXEC ? (uintptr_t)header : 0;
+    simt_check_prepare();
+    if (!tool.to || !tool.from) return;
+    for (int i = 0; i < n; i++) /* the call itself */
+        fprintf(tool.to, "%#lx\n", (unsigned long)(base + sites[i] - 1));
+    fputs(END, tool.to);
+    if (fflush(tool.to) == 0) read_answers(tool.from, sites, n);
 }
 
 void site_prepare(const uint32_t *sites, int n) {
