@@ -68,7 +68,8 @@ const char *lab03_counting(const void *own) {
         if (o->programs[i].state == KERNEL_BUILT)
             return o->programs[i].official
                        ? "official, by simtcc in clang's bitcode"
-                       : "for practice, by g++: install clang for official ones (`make deps`)";
+                       : "a practice grade, by g++, which misses what passes by value and what "
+                         "libraries move: install clang for an official one (`make deps`)";
     return "";
 }
 
