@@ -9,6 +9,7 @@
 #include "lab01/cases.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,16 +117,30 @@ static void call_rank(struct call *k, struct answer *a) {
     put_percentile(a, &got);
 }
 
-/* Whether the reason changes when the price is known. Asked in cases where more than the price is
- * missing: a reason must name all of it. */
-static bool reason_depends_on_price(struct call *k, const char *reason) {
-    struct objective priced = *k->obj;
+static bool reason_changes(const char *reason, const struct objective *o,
+                           const struct slo_counts *n) {
     char other[CASE_REASON];
     double value = 0;
-    priced.resource.usd_per_accelerator_hour = 2.5;
     memset(other, 0, sizeof other);
-    slo_objective_value(&priced, k->counts, &value, other, sizeof other);
+    slo_objective_value(o, n, &value, other, sizeof other);
     return strcmp(other, reason) != 0;
+}
+
+/* Whether the reason names all that is missing: it changes when any one of them is known. */
+static bool reason_names_all(struct call *k, const char *reason) {
+    bool all = true;
+    for (int i = 0; i < 4; i++) {
+        struct objective o = *k->obj;
+        struct slo_counts n = *k->counts;
+        bool usd = !strcmp(o.resource.primary, "usd"), missing = false;
+        if (i == 0 && usd && (missing = !(o.resource.usd_per_accelerator_hour > 0)))
+            o.resource.usd_per_accelerator_hour = 2.5;
+        if (i == 1 && (missing = n.useful < 0)) n.useful = 10;
+        if (i == 2 && (missing = !(isfinite(n.interval_s) && n.interval_s > 0))) n.interval_s = 60;
+        if (i == 3 && (missing = !(o.resource.accelerators > 0))) o.resource.accelerators = 1;
+        all &= !missing || reason_changes(reason, &o, &n);
+    }
+    return all;
 }
 
 /* As in call_itl: in the plain build there is spare room, which must stay untouched. */
@@ -145,7 +160,7 @@ static void call_value(struct call *k, struct answer *a) {
     bool beyond = false;
     for (size_t i = cap; i < cap + spare; i++) beyond |= (unsigned char)reason[i] != CASE_POISON;
     put(a, !end || beyond ? -1 : end - reason); /* -1: not terminated, or longer than its room */
-    put(a, end && cap == CASE_REASON && reason_depends_on_price(k, reason));
+    put(a, end && cap == CASE_REASON && reason_names_all(k, reason));
     free(reason);
 }
 

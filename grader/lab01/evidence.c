@@ -86,6 +86,19 @@ static void check_valid(const struct record *r, struct evidence *out) {
             return;
         }
     out->outcome = OUTCOME_EARNED;
+    if (r->outcome.http_status == 0)
+        lost(out, "record.json: outcome.http_status is null; an answer that came has status 200");
+    else if (r->outcome.http_status != 200)
+        lost(out, "record.json: outcome.http_status is %d; an answer that came has status 200",
+             r->outcome.http_status);
+    else if (r->outcome.error[0])
+        lost(out,
+             "record.json: outcome.error is \"%.60s\": an answer with an error in it didn't come "
+             "whole (M15)",
+             r->outcome.error);
+    else if (!r->outcome.finish_reason[0])
+        lost(out, "record.json: outcome.finish_reason is null: how do you know that the answer was "
+                  "whole? (M15)");
 }
 
 static bool on_browser(enum event_kind kind) {
@@ -149,9 +162,33 @@ static bool check_bounds(const int64_t ns[3], struct evidence *out) {
     return true;
 }
 
+/* The network and the page take a part of the wait, never 999 of 1,000 parts: then the clocks have
+ * two units. The prefill takes what 2,048 tokens take at the least, unless they were cached. */
+static bool check_parts(const struct record *r, int64_t client, int64_t server, int64_t prefill,
+                        struct evidence *out) {
+    bool cached = r->workload.cached_prompt_tokens > 0;
+    if (client / 1000 >= server)
+        lost(out,
+             "record.json: server_ttft is %lld ns and client_ttft %lld ns, 1,000 times as long. "
+             "t_ns is in nanoseconds on both clocks; are the server's in microseconds?",
+             (long long)server, (long long)client);
+    else if (!cached && prefill < plausible[1].least_ns)
+        lost(out,
+             "record.json: first_token is %lld ns after request_admitted; in between lies the "
+             "prefill: %s",
+             (long long)prefill, plausible[1].least_because);
+    else
+        return true;
+    return false;
+}
+
 static void check_plausible(const struct record *r, struct evidence *out) {
-    check_valid(r, out);
-    if (out->outcome != OUTCOME_EARNED) return;
+    out->outcome = OUTCOME_EARNED;
+    for (size_t i = 0; i < sizeof six / sizeof *six; i++)
+        if (!record_event(r, six[i])) {
+            lost(out, "record.json: events: %s is missing", event_name(six[i]));
+            return;
+        }
     for (size_t i = 0; i < sizeof six / sizeof *six; i++) {
         enum clock_id want = on_browser(six[i]) ? CLOCK_BROWSER : CLOCK_SERVER;
         if (record_event(r, six[i])->clock != want) {
@@ -178,15 +215,21 @@ static void check_plausible(const struct record *r, struct evidence *out) {
              (long long)client, (long long)server);
     else if (e2e < client)
         lost(out, "record.json: e2e is shorter than client_ttft");
+    else
+        check_parts(r, client, server, server - queue, out);
 }
 
 static void check_tokens(const struct record *r, struct evidence *out) {
     int32_t prompt = r->workload.prompt_tokens, max = r->workload.max_output_tokens;
     int32_t came = r->workload.output_tokens;
     out->outcome = OUTCOME_EARNED;
-    if (prompt != PROMPT_TOKENS)
+    if (!r->workload.model[0])
+        lost(out, "record.json: workload.model is missing: whose 2,048 tokens are these?");
+    else if (prompt != PROMPT_TOKENS)
         lost(out, "record.json: workload.prompt_tokens is %d; the exercise asks for exactly 2,048",
              prompt);
+    else if (came < 0)
+        lost(out, "record.json: workload.output_tokens is null: how many tokens came?");
     else if (came < 1 || (max >= 0 && came > max))
         lost(out,
              "record.json: workload.output_tokens is %d; it must be at least 1 and no more than "
@@ -200,6 +243,20 @@ static bool fitting_source(const struct event *ev) {
            (ev->kind == EV_REQUEST_ADMITTED && ev->source == SRC_SCHEDULER_LOG);
 }
 
+/* A page can't call clock_gettime, and no other program has performance.now. */
+static bool fitting_api(const struct event *ev) {
+    bool page = !strncmp(ev->clock_api, "performance", 11),
+         system = strstr(ev->clock_api, "CLOCK_");
+    return ev->source == SRC_BROWSER ? !system : !page;
+}
+
+/* A clock of nanoseconds that gave three whole milliseconds: one case in 10^18. */
+static bool whole_ms(const struct record *r) {
+    for (size_t i = 0; i < sizeof six / sizeof *six; i++)
+        if (!on_browser(six[i]) && record_event(r, six[i])->t_ns % 1000000 != 0) return false;
+    return true;
+}
+
 static void check_annotated(const struct record *r, const cJSON *doc, struct evidence *out) {
     const cJSON *from = cJSON_GetObjectItemCaseSensitive(doc, "provenance");
     out->outcome = OUTCOME_EARNED;
@@ -210,6 +267,9 @@ static void check_annotated(const struct record *r, const cJSON *doc, struct evi
         else if (!fitting_source(ev))
             lost(out, "record.json: %s can't have been observed by \"%s\"; the handout has a table",
                  event_name(six[i]), source_name(ev->source));
+        else if (!fitting_api(ev))
+            lost(out, "record.json: %s was observed by \"%s\", which can't read the clock with %s",
+                 event_name(six[i]), source_name(ev->source), ev->clock_api);
         else
             continue;
         return;
@@ -217,9 +277,25 @@ static void check_annotated(const struct record *r, const cJSON *doc, struct evi
     if (!cJSON_IsString(from) ||
         (strcmp(from->valuestring, "captured") != 0 && strcmp(from->valuestring, "authored") != 0))
         lost(out, "record.json: provenance must be \"captured\" or \"authored\"");
+    else if (!strcmp(from->valuestring, "captured") && whole_ms(r))
+        lost(out, "record.json: provenance is \"captured\", and each time of the server is a whole "
+                  "millisecond: a clock doesn't give such times. Write \"authored\"");
     else if (!r->quality.check[0] || r->quality.verdict == VERDICT_NOT_REQUIRED)
         lost(out, "record.json: quality must name its check, and its verdict");
 }
+
+/* Words of a text, the names of intervals (they have a '_') and "e2e" not counted. */
+static int words(const char *text) {
+    int n = 0;
+    for (size_t len; *text; text += len) {
+        text += strspn(text, " \t\n,;.");
+        len = strcspn(text, " \t\n,;.");
+        n += len > 0 && !memchr(text, '_', len) && strncmp(text, "e2e", 3) != 0;
+    }
+    return n;
+}
+
+enum { SENTENCE_WORDS = 3 };
 
 static void check_statement(const struct record *r, struct evidence *out) {
     out->outcome = OUTCOME_EARNED;
@@ -227,7 +303,7 @@ static void check_statement(const struct record *r, struct evidence *out) {
         lost(out,
              "record.json: statement must name the interval that the person experienced, by its "
              "name");
-    else if (strlen(r->statement) < 25 || !strchr(r->statement, ' '))
+    else if (strlen(r->statement) < 25 || words(r->statement) < SENTENCE_WORDS)
         lost(out, "record.json: statement is to be a sentence");
 }
 
@@ -377,6 +453,18 @@ static bool holds_number(const char *text, double n) {
     return false;
 }
 
+/* Whether a number of the text has the unit ms or s, also in words ("800 milliseconds"). */
+static bool has_unit(const char *text) {
+    for (const char *p = text; (p = strpbrk(p, "0123456789")); p++) {
+        const char *unit = p + strspn(p, "0123456789.,");
+        unit += strspn(unit, " -");
+        if (!strncmp(unit, "ms", 2) || !strncmp(unit, "milli", 5) || !strncmp(unit, "sec", 3) ||
+            (*unit == 's' && !(unit[1] >= 'a' && unit[1] <= 'z')))
+            return true;
+    }
+    return false;
+}
+
 static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
     for (int i = 0; i < N_LIMITS && out->outcome == OUTCOME_EARNED; i++) {
         const cJSON *v = entry(at(verdict, "latency"), memo[i].interval);
@@ -387,11 +475,12 @@ static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
                  "that its numbers give");
         else if (!cJSON_IsString(reason) ||
                  !holds_number(reason->valuestring, memo[i].measured_ms) ||
-                 !holds_number(reason->valuestring, memo[i].below_ms))
+                 !holds_number(reason->valuestring, memo[i].below_ms) ||
+                 !has_unit(reason->valuestring))
             lost(
                 out,
                 "objective.json: verdict.latency: the reason for %s must hold the two numbers that "
-                "decide",
+                "decide, with their units (ms or s)",
                 memo[i].interval);
     }
 }
@@ -415,7 +504,8 @@ static bool right_missing(const cJSON *list) {
 
 static bool has_reason(const cJSON *o) {
     const cJSON *r = at(o, "reason");
-    return cJSON_IsString(r) && strlen(r->valuestring) >= 10;
+    return cJSON_IsString(r) && strlen(r->valuestring) >= 10 &&
+           words(r->valuestring) >= SENTENCE_WORDS;
 }
 
 static void check_verdict(const cJSON *doc, struct evidence *out) {
@@ -438,7 +528,7 @@ static void check_verdict(const cJSON *doc, struct evidence *out) {
     else if (!is_text(at(overall, "answer"), "missed"))
         lost(out, "objective.json: verdict.overall: what follows from the parts?");
     else if (!has_reason(value) || !has_reason(overall))
-        lost(out, "objective.json: verdict: a reason is missing");
+        lost(out, "objective.json: verdict: a reason is missing, or is no sentence");
 }
 
 /* Exercise 4: the two servers of the handout's table. One hour of a server costs its provisioned

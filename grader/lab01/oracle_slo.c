@@ -164,11 +164,11 @@ static void want_value(const struct lab01_case *c, struct want *w) {
                          .kind = can ? SLOT_INT : SLOT_MIN,
                          .value = can ? 0 : least,
                          .care = true};
-    /* if there is room, a reason changes when the price is missing, too */
-    bool priceless = !can && usd && !(price > 0) && c->cap == CASE_REASON;
-    *w = (struct want){.name = "reason names the price",
+    /* if there is room, a reason changes when any one of those missing is known */
+    bool asked = !can && (usd || seconds) && c->cap == CASE_REASON;
+    *w = (struct want){.name = "reason names all that is missing",
                        .value = 1,
-                       .care = priceless,
+                       .care = asked,
                        .names = yes_no,
                        .n_names = 2};
 }

@@ -81,13 +81,17 @@ static const struct bar {
      {"single", "wait-for-time:50,8", "wait-for-n:8"},
      "reference-batch:8"},
 };
+/* Of all tokens of prompts and answers, so many per cent may be computed in vain on PLAY_SCARCE. A
+ * policy that looks at the free blocks loses about 1; one that doesn't, 7 to 70. */
+enum { LOST_PERCENT = 5 };
 enum { N_BARS = sizeof bars / sizeof *bars };
 
 /* What a policy reached on all plays of a check. */
 struct score {
     int64_t good;
     int64_t late, slow; /* requests that missed the limit on TTFT; those that missed only TPOT's */
-    int64_t preemptions, admissions, blind;
+    int64_t tokens;     /* of the prompts and the answers */
+    int64_t preemptions, lost_tokens, admissions, blind;
     /* requests that came alone, when nothing ran, and were late; longest wait before the start */
     int64_t alone, alone_wait_ns;
     int64_t company; /* all of these started at the arrival of this many; 0: not so */
@@ -124,11 +128,13 @@ static void add_score(struct score *s, const struct bar *bar, const struct play 
                          &point);
     s->good += point.good;
     s->preemptions += out->preemptions;
+    s->lost_tokens += out->lost_tokens;
     s->admissions += out->admissions;
     s->blind += out->blind;
     watch_alone(s, bar, p, out);
     for (size_t i = 0; i < p->n; i++) {
         struct point_intervals t;
+        s->tokens += p->request[i].prompt_tokens + p->request[i].output_tokens;
         lab02_oracle_point_intervals(&out->record[i], &t);
         if (t.ttft_ns >= bar->limits.ttft_below_ns)
             s->late++;
@@ -165,6 +171,10 @@ static bool take_scores(const struct check_def *def, const struct bar *bar, stru
     }
     r->kind[0] = '\0';
     return true;
+}
+
+static bool wasteful(const struct bar *bar, const struct score *s) {
+    return bar->maker == JUDGE_ADMISSION && s->lost_tokens * 100 > s->tokens * LOST_PERCENT;
 }
 
 static void list_scores(const struct bar *bar, const struct scores *s, char *out, size_t cap) {
@@ -214,6 +224,17 @@ static void say_lost(const struct bar *bar, const struct scores *s, int64_t best
     if (s->mine.preemptions + s->own.preemptions > 0)
         snprintf(preempted, sizeof preempted, "; %lld preemptions, the course's own has %lld",
                  (long long)s->mine.preemptions, (long long)s->own.preemptions);
+    if (wasteful(bar, &s->mine)) {
+        lab02_lose(
+            r,
+            "%lld tokens were computed and then lost by %lld preemptions, %lld %% of all; at "
+            "most %d %% may be. Goodput is %.2f times that of %s; %.2f is asked for%s",
+            (long long)s->mine.lost_tokens, (long long)s->mine.preemptions,
+            (long long)(s->mine.lost_tokens * 100 / s->mine.tokens), LOST_PERCENT,
+            best ? (double)s->mine.good / (double)best : 0.0, bar->best, bar->percent / 100.0,
+            cause);
+        return;
+    }
     lab02_lose(r,
                "goodput is %.2f times that of %s; %.2f is asked for. First token too late (%lld "
                "ms): %lld; the others too slow (%lld ms each): %lld%s%s",
@@ -231,7 +252,7 @@ void lab02_judge_goodput(const struct check_def *def, struct dialogue *d, struct
     int64_t best = 0;
     for (size_t i = 0; i < bar->n_best; i++)
         if (s.rival[i].good > best) best = s.rival[i].good;
-    if (s.mine.good > 0 && s.mine.good * 100 >= best * bar->percent) {
+    if (s.mine.good > 0 && s.mine.good * 100 >= best * bar->percent && !wasteful(bar, &s.mine)) {
         r->outcome = OUTCOME_EARNED;
         list_scores(bar, &s, r->note, sizeof r->note);
         size_t n = strlen(r->note);

@@ -125,11 +125,28 @@ static void poisson(struct rng *r, struct play *p, size_t n, double rate_rps, in
     p->max_running = 64;
 }
 
-/* The cache holds eight prompts. The budget cuts prompts into pieces, so that only admission
- * decides: who admits into blocks that running requests are going to need computes prompts again
- * and again. */
-static void make_scarce(struct rng *r, struct play *p) {
-    poisson(r, p, 150, 4.0, 1500, 3000, 60, 140);
+/* The cache is scarce, and how many requests fit depends on their lengths: about eight long ones,
+ * or 22 short ones, or a mixture. So the blocks decide, and no fixed number of requests is right.
+ * The budget cuts prompts into pieces, so that only admission decides: who admits into blocks that
+ * running requests are going to need computes prompts again and again. */
+static void make_scarce(struct rng *r, int k, struct play *p) {
+    static const struct {
+        int32_t lo, hi, other_lo, other_hi; /* half of the prompts each */
+        int64_t gap_ms;
+    } mixes[] = {
+        {1500, 3000, 1500, 3000, 235}, {500, 1000, 500, 1000, 120}, {200, 600, 3000, 5000, 235}};
+    int64_t t = 0;
+    p->n = 150;
+    for (size_t i = 0; i < p->n; i++) {
+        bool other = rng_below(r, 2);
+        int32_t lo = other ? mixes[k % 3].other_lo : mixes[k % 3].lo;
+        int32_t hi = other ? mixes[k % 3].other_hi : mixes[k % 3].hi;
+        t += between(r, NS_PER_MS, 2 * mixes[k % 3].gap_ms * NS_PER_MS);
+        p->request[i] = (struct play_request){t, between32(r, lo, hi), between32(r, 60, 140), 0};
+        p->request[i].max_output_tokens =
+            p->request[i].output_tokens + between32(r, 0, p->request[i].output_tokens / 3);
+    }
+    p->max_running = 64;
     p->token_budget = 512;
     p->kv_blocks = 1200;
 }
@@ -142,16 +159,30 @@ static void make_long(struct rng *r, struct play *p) {
     p->kv_blocks = 4000;
 }
 
-/* One group serves a burst before the next one comes, with time to spare. The first request alone,
- * and then the others, take too long. */
+/* Bursts and lone requests look alike until the others come: the same prompts, the same answers, no
+ * common multiple in their times. So no policy can tell them apart, and its rule has to do for
+ * both.
+ */
+static struct play_request grouped(struct rng *r, int64_t arrival_ns) {
+    int32_t out = between32(r, 60, 110);
+    return (struct play_request){arrival_ns, between32(r, 20, 150), out, out};
+}
+
+/* The next one comes when a group has ended, with time to spare. */
+static int64_t pause(struct rng *r) {
+    return between(r, 1200 * NS_PER_MS, 1600 * NS_PER_MS);
+}
+
+/* One group serves a burst before the next one comes. The first request alone, and then the others,
+ * take too long. */
 static void make_bursts(struct rng *r, struct play *p) {
-    enum { BURSTS = 25, GAP_MS = 1200, WIDTH_MS = 8 };
+    enum { BURSTS = 25, WIDTH_MS = 8 };
+    int64_t begin = 0;
     for (int b = 0; b < BURSTS; b++) {
         int32_t n = between32(r, 5, 7);
-        int64_t t = (int64_t)b * GAP_MS * NS_PER_MS;
+        int64_t t = begin += pause(r);
         for (int32_t i = 0; i < n; i++) {
-            int32_t out = between32(r, 60, 110);
-            p->request[p->n++] = (struct play_request){t, between32(r, 20, 100), out, out};
+            p->request[p->n++] = grouped(r, t);
             t += between(r, 0, WIDTH_MS * NS_PER_MS / n);
         }
     }
@@ -162,12 +193,8 @@ static void make_bursts(struct rng *r, struct play *p) {
 
 static void make_lone(struct rng *r, struct play *p) {
     int64_t t = 0;
-    p->n = 100;
-    for (size_t i = 0; i < p->n; i++) {
-        int32_t out = between32(r, 5, 12);
-        t += between(r, 150, 450) * NS_PER_MS;
-        p->request[i] = (struct play_request){t, between32(r, 50, 300), out, out};
-    }
+    p->n = 80;
+    for (size_t i = 0; i < p->n; i++) p->request[i] = grouped(r, t += pause(r));
     p->token_budget = 2048;
     p->max_running = 64;
     p->kv_blocks = 1500;
@@ -183,14 +210,14 @@ void lab02_make_play(struct rng *rng, enum play_kind which, int k, struct play *
                                         "long prompts and a scarce cache",
                                         "very long prompts, short answers",
                                         "bursts of five to seven requests",
-                                        "single short requests, far apart"};
+                                        "single requests, far apart"};
     memset(out, 0, sizeof *out);
     out->group = 8;
     if (which == PLAY_ROOMY) make_roomy(rng, k, out);
     if (which == PLAY_TIGHT) make_tight(rng, k, out);
     if (which == PLAY_CROWD) make_crowd(rng, k, out);
     if (which == PLAY_LOAD || which == PLAY_LIGHT) make_load(rng, k, out, which == PLAY_LIGHT);
-    if (which == PLAY_SCARCE) make_scarce(rng, out);
+    if (which == PLAY_SCARCE) make_scarce(rng, k, out);
     if (which == PLAY_LONG) make_long(rng, out);
     if (which == PLAY_BURSTS) make_bursts(rng, out);
     if (which == PLAY_LONE) make_lone(rng, out);

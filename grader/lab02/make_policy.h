@@ -11,11 +11,10 @@ enum play_kind {
     PLAY_CROWD,  /* a long request among a stream of short ones */
     PLAY_LOAD,   /* a few minutes of ordinary traffic, for goodput */
     PLAY_LIGHT,  /* the same for policies that serve one group at a time */
-    PLAY_SCARCE, /* long prompts, and a cache for a few of them: what is preempted costs its prompt
-                  */
+    PLAY_SCARCE, /* a cache for a few of the requests; how many depends on their lengths */
     PLAY_LONG,   /* prompts of many iterations' worth, short answers, a cache with room for all */
     PLAY_BURSTS, /* groups of five to seven that arrive within 8 ms */
-    PLAY_LONE    /* short requests that never meet another one */
+    PLAY_LONE    /* the same requests one by one, which never meet another one */
 };
 
 /* Makes play k of a check; small plays come first. `kind` gets the kind of play, in words. */

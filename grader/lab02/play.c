@@ -256,6 +256,17 @@ static void count_admissions(struct play_result *out, const struct policy_view *
     }
 }
 
+static void count_preemptions(struct play_result *out, const struct policy_view *v,
+                              const struct policy_plan *plan) {
+    for (size_t k = 0; k < plan->n_actions; k++) {
+        if (plan->actions[k].verb != POLICY_PREEMPT) continue;
+        out->preemptions++;
+        for (size_t i = 0; i < v->n_running; i++)
+            if (v->running[i].id == plan->actions[k].id)
+                out->lost_tokens += v->running[i].computed_tokens;
+    }
+}
+
 static int player_plan(void *state, const struct policy_view *view, struct policy_plan *plan,
                        struct err *e) {
     struct player *p = state;
@@ -269,8 +280,7 @@ static int player_plan(void *state, const struct policy_view *view, struct polic
     int rc = p->d ? ask_remote(p, view, plan, e) : p->ops->plan(p->state, view, plan, e);
     if (rc) return -1;
     if (policy_check(view, plan, &why)) return violate(p, VIOLATION_RULE, e, "%.300s", why.text);
-    for (size_t i = 0; i < plan->n_actions; i++)
-        p->out->preemptions += plan->actions[i].verb == POLICY_PREEMPT;
+    count_preemptions(p->out, view, plan);
     count_admissions(p->out, view, plan);
     return p->d ? watch(p, view, plan, e) : 0;
 }

@@ -62,7 +62,8 @@ struct play_result {
     int calls;          /* how often the policy was asked */
     size_t n;           /* number of outcomes */
     int64_t preemptions, admissions;
-    int64_t blind; /* admissions when fewer blocks were free than the prompt needs */
+    int64_t lost_tokens; /* computed for requests that were then preempted */
+    int64_t blind;       /* admissions when fewer blocks were free than the prompt needs */
     struct point_request record[PLAY_MAX_REQUESTS]; /* by index of the request */
 };
 

@@ -18,16 +18,21 @@
 
 static const char *const names[] = {"accepts_any_argument",
                                     "admits_everything",
+                                    "admits_everything_in_small_pieces",
                                     "admits_without_chunks",
                                     "cuts_too_small",
                                     "drains_before_admitting",
+                                    "eight_at_a_time",
                                     "group_of_one",
                                     "never_cuts_prompts",
                                     "one_at_a_time",
-                                    "patience_none",
-                                    "patience_50_ms",
                                     "patience_3_s",
+                                    "patience_50_ms",
+                                    "patience_by_the_time",
+                                    "patience_for_long_answers",
+                                    "patience_none",
                                     "prefill_before_decode",
+                                    "seven_at_a_time",
                                     "shortest_first"};
 enum { N_NAMES = sizeof names / sizeof *names, SEEDS = 3 };
 

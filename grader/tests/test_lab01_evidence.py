@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""test_lab01_evidence.py: lab 01's record.json and objective.json with one thing wrong lose a check, and the message says what; honest
+ways to write the same keep it. Also: a reason that names a part of what is missing. TAP."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+SERVELAB = os.environ.get("SERVELAB", os.path.join(TOP, "build/bin/servelab"))
+REFERENCE = os.path.join(TOP, "solutions", "01_request_record")
+
+
+def read(file):
+    with open(os.path.join(REFERENCE, file), encoding="utf-8") as f:
+        return f.read()
+
+
+def event(record, name):
+    return next(e for e in record["events"] if e["event"] == name)
+
+
+def server(change):
+    """Changes each time of the server's clock."""
+    def edit(record):
+        for e in record["events"]:
+            if e["clock"] == "server":
+                e["t_ns"] = change(e["t_ns"])
+    return edit
+
+
+def captured_in_whole_ms(record):
+    record["provenance"] = "captured"
+    server(lambda t: t // 1000000 * 1000000)(record)
+
+
+def swapped_calls(record):
+    for e in record["events"]:
+        e["clock_api"] = "CLOCK_MONOTONIC" if e["clock"] == "browser" else "performance.now"
+
+
+def by_the_client(record):
+    for e in record["events"]:
+        e["clock_api"] = "CLOCK_MONOTONIC"
+        if e["clock"] == "browser":
+            e["source"] = "client"
+
+
+def admitted_late(record):
+    event(record, "request_admitted")["t_ns"] = event(record, "first_token")["t_ns"]
+
+
+def cached(record):
+    admitted_late(record)
+    event(record, "request_admitted")["t_ns"] -= 100000
+    record["workload"]["cached_prompt_tokens"] = 2032
+
+
+def outcome(**members):
+    return lambda record: record["outcome"].update(members)
+
+
+def reasons(ttft, tpot):
+    def edit(answer):
+        for verdict, reason in zip(answer["verdict"]["latency"], (ttft, tpot)):
+            verdict["reason"] = reason
+    return edit
+
+
+def overall(reason):
+    return lambda answer: answer["verdict"]["overall"].update(reason=reason)
+
+
+# file, check, edit, words of the message; no words: it keeps the check
+CASES = [
+    ("record", "record_plausible", server(lambda t: t // 1000), "are the server's in microseconds?"),
+    ("record", "record_plausible", admitted_late, "in between lies the prefill"),
+    ("record", "record_plausible", cached, None),
+    ("record", "record_annotated", swapped_calls, "can't read the clock with CLOCK_MONOTONIC"),
+    ("record", "record_annotated", by_the_client, None),
+    ("record", "record_annotated", captured_in_whole_ms, "Write \"authored\""),
+    ("record", "record_annotated", lambda r: r.update(provenance="captured"), None),
+    ("record", "record_valid", outcome(http_status=None), "outcome.http_status is null"),
+    ("record", "record_valid", outcome(http_status=503), "outcome.http_status is 503"),
+    ("record", "record_valid", outcome(error="out of blocks"), "out of blocks"),
+    ("record", "record_valid", outcome(finish_reason=None), "outcome.finish_reason is null"),
+    ("record", "record_valid", outcome(finish_reason="length"), None),
+    ("record", "record_tokens", lambda r: r["workload"].update(model=None), "workload.model is missing"),
+    ("record", "record_tokens", lambda r: r["workload"].update(output_tokens=None), "workload.output_tokens is null"),
+    ("record", "record_statement", lambda r: r.update(statement="client_ttft server_ttft queue_delay e2e tpot"), "a sentence"),
+    ("record", "record_statement", lambda r: r.update(statement="It was client_ttft that passed."), None),
+    ("objective", "objective_verdict", reasons("1400 800", "170 80"), "with their units"),
+    ("objective", "objective_verdict", reasons("1.4 s, limit 0.8 s", "170 ms is over 80 ms"), None),
+    ("objective", "objective_verdict", reasons("1,400 milliseconds, not below 800", "measured 0.17 seconds, limit 0.08"), None),
+    ("objective", "objective_verdict", overall("xxxxxxxxxxxxxxxx"), "no sentence"),
+]
+
+
+def grade(check, file, text):
+    folder = tempfile.mkdtemp(prefix="servelab-evidence-")
+    try:
+        for f in os.listdir(REFERENCE):
+            if f.endswith((".c", ".json")):
+                shutil.copy(os.path.join(REFERENCE, f), folder)
+        with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
+            f.write(text)
+        p = subprocess.run([SERVELAB, "grade", "01", "--json", "--check", check, "--", folder], capture_output=True, check=False)
+        checks = json.loads(p.stdout)["checks"]
+        return checks[0]["outcome"], checks[0].get("message", "") + str(checks[0].get("got"))
+    finally:
+        shutil.rmtree(folder)
+
+
+def main():
+    bad = 0
+    for i, (name, check, edit, words) in enumerate(CASES, 1):
+        doc = json.loads(read(name + ".json"))
+        edit(doc)
+        got, said = grade("evidence." + check, name + ".json", json.dumps(doc))
+        ok = got == "lost" and words in said if words else got == "earned"
+        bad += not ok
+        print(f"{'ok' if ok else 'not ok'} {i} - {check}: {words or 'honest, and keeps it'}" + ("" if ok else f"\n# {got}: {said}"), flush=True)
+    partly = read("slo.c").replace("if (c->useful < 0) missing", "if (c->useful < 0 && !(usd && !(price > 0))) missing")
+    got, said = grade("slo.value_not_computable", "slo.c", partly)
+    ok = partly != read("slo.c") and got == "lost"
+    bad += not ok
+    print(f"{'ok' if ok else 'not ok'} {len(CASES) + 1} - a reason that names a part of what is missing\n# {got}: {said}\n1..{len(CASES) + 1}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
