@@ -258,7 +258,8 @@ static void run_all(const struct grade_options *o, const struct plan *p, const s
                                    .title = def->title,
                                    .dimension = def->dimension,
                                    .points = def->points,
-                                   .section = def->section};
+                                   .section = def->section,
+                                   .file = def->file};
         if (!p->run[i]) continue;
         if (o->progress) o->progress(def->id, done++, total);
         int64_t began_ns = clock_monotonic_ns();

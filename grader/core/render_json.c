@@ -33,6 +33,7 @@ static void add_check(cJSON *list, const struct check_result *c) {
     add_text(o, "got", c->got);
     add_text(o, "want", c->want);
     add_text(o, "printed", c->printed);
+    add_text(o, "file", c->file);
     add_text(o, "section", c->section);
     add_text(o, "rerun", c->rerun);
     add_text(o, "hint", c->hint);

@@ -64,6 +64,7 @@ static void print_failure(const struct check_result *c, bool detailed, bool in_f
     print_block("yours", c->got, out);
     print_block("expected", c->want, out);
     if (in_full) print_block("printed", c->printed, out);
+    print_block("open", c->file ? c->file : "", out);
     print_block("read", c->section ? c->section : "", out);
     print_block("hint", c->hint, out);
     print_block("again", c->rerun, out);

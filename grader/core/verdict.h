@@ -46,6 +46,7 @@ struct check_result {
     char hint[400];      /* if hints were requested */
     char note[240];      /* a measurement, shown for earned checks, too */
     const char *section; /* of the handout */
+    const char *file;    /* the learner's file that the check is about; NULL: several */
     int cases, cases_right;
     int64_t took_ms;
     char wrong[40]; /* the quantity that was wrong first, without its part: "queue_delay" */

@@ -120,6 +120,7 @@ def said(verdict, check):
         parts.append(text and f"{label}: {text}")
     for line in (verdict.get("warnings") or "").splitlines():
         parts.append(f"the compiler warns, which may have the same cause: {line}")
+    parts.append(c.get("file") and f"open: {c['file']}")
     return "\n".join(p for p in parts if p)
 
 

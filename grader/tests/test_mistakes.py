@@ -15,7 +15,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for i, (m, (status, verdict)) in enumerate(zip(chosen, pool.map(grade, chosen)), 1):
             text = said(verdict, m.check)
-            missing = [w for w in m.says if w not in text]
+            missing = [w for w in [m.file, *m.says] if w not in text]
             ok = status == 1 and not missing
             bad += not ok
             print(f"{'ok' if ok else 'not ok'} {i} - {m.name}: {m.check}", flush=True)
