@@ -252,8 +252,8 @@ static void lose_heap(struct session *s, const struct hidden_case *h, int64_t gr
     char name[120], text[320];
     name_function(s, h, name, sizeof name);
     snprintf(text, sizeof text,
-             "%s%s doesn't give back all that it allocates: ", h->calls ? h->calls : "",
-             name[0] ? name : "the code");
+             "%s%s doesn't give back all that it and the functions it calls allocate: ",
+             h->calls ? h->calls : "", name[0] ? name : "the code");
     if (bytes)
         text_append(text, sizeof text, "%lld bytes are left each time (%lld in 64)",
                     (long long)grown / 64, (long long)grown);
