@@ -74,7 +74,8 @@ static const enum event_kind six[] = {EV_REQUEST_SUBMITTED,   EV_REQUEST_ACCEPTE
                                       EV_REQUEST_ADMITTED,    EV_FIRST_TOKEN,
                                       EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED};
 
-static void check_valid(const struct record *r, struct evidence *out) {
+/* An answer that came, with its six events. */
+static void check_came(const struct record *r, struct evidence *out) {
     if (!r->outcome.delivered) {
         lost(out,
              "record.json: outcome.delivered is false; this exercise wants an answer that came");
@@ -86,6 +87,11 @@ static void check_valid(const struct record *r, struct evidence *out) {
             return;
         }
     out->outcome = OUTCOME_EARNED;
+}
+
+static void check_valid(const struct record *r, struct evidence *out) {
+    check_came(r, out);
+    if (out->outcome != OUTCOME_EARNED) return;
     if (r->outcome.http_status == 0)
         lost(out, "record.json: outcome.http_status is null; an answer that came has status 200");
     else if (r->outcome.http_status != 200)
@@ -183,12 +189,8 @@ static bool check_parts(const struct record *r, int64_t client, int64_t server, 
 }
 
 static void check_plausible(const struct record *r, struct evidence *out) {
-    out->outcome = OUTCOME_EARNED;
-    for (size_t i = 0; i < sizeof six / sizeof *six; i++)
-        if (!record_event(r, six[i])) {
-            lost(out, "record.json: events: %s is missing", event_name(six[i]));
-            return;
-        }
+    check_came(r, out);
+    if (out->outcome != OUTCOME_EARNED) return;
     for (size_t i = 0; i < sizeof six / sizeof *six; i++) {
         enum clock_id want = on_browser(six[i]) ? CLOCK_BROWSER : CLOCK_SERVER;
         if (record_event(r, six[i])->clock != want) {
@@ -243,11 +245,11 @@ static bool fitting_source(const struct event *ev) {
            (ev->kind == EV_REQUEST_ADMITTED && ev->source == SRC_SCHEDULER_LOG);
 }
 
-/* A page can't call clock_gettime, and no other program has performance.now. */
+/* A page can't call clock_gettime, and a server has no performance.now. */
 static bool fitting_api(const struct event *ev) {
-    bool page = !strncmp(ev->clock_api, "performance", 11),
-         system = strstr(ev->clock_api, "CLOCK_");
-    return ev->source == SRC_BROWSER ? !system : !page;
+    if (ev->source == SRC_CLIENT) return true;
+    return ev->source == SRC_BROWSER ? !strstr(ev->clock_api, "CLOCK_")
+                                     : strncmp(ev->clock_api, "performance", 11) != 0;
 }
 
 /* A clock of nanoseconds that gave three whole milliseconds: one case in 10^18. */
