@@ -13,7 +13,7 @@ CHILD_lab02 := grader/child/lab02.c grader/child/lab02_stubs.c grader/lab02/case
                $(wildcard solutions/01_request_record/*.c) $(CHILD_BOTH)
 # Lab 04: the engine around the learner's files, with the reference's policy and its files of labs 01 and 02.
 CHILD_lab04 := $(wildcard grader/child/lab04*.c) grader/lab04/cases.c grader/lab04/machine.c common/sched/policy_check.c \
-               $(addprefix common/serve/,engine.c engine_queue.c answer.c stream.c) $(addprefix common/model/,sampler.c token_rules.c token_scores.c json_guide.c) \
+               $(addprefix common/serve/,engine.c engine_queue.c speculation.c answer.c stream.c) $(addprefix common/model/,sampler.c token_rules.c token_scores.c json_guide.c) \
                $(wildcard solutions/01_request_record/*.c) $(wildcard solutions/02_queue_sim/*.c) $(CHILD_BOTH)
 # The engine with real threads, under ThreadSanitizer. A program of its own: child.c and the locks of one thread are not in it.
 CHILD_threads := $(filter-out grader/child/lab04.c grader/child/lab04_engine.c grader/child/lab04_lock.c grader/child/lab04_stubs.c \

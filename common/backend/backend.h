@@ -28,7 +28,7 @@ struct backend_seq {
         *block_table;    /* (n_blocks) entry i: the physical block of positions [16 i, 16 i + 16) */
     int32_t n_blocks;    /* >= ceil((pos0 + n_tokens) / KV_BLOCK_TOKENS) */
     int32_t want_logits; /* of so many of its last tokens; mostly 0, or 1 for the next token. All
-                            sequences of a batch together: at most max_seqs */
+                            sequences of a batch together: at most backend_max_logits */
 };
 
 struct backend_batch {
@@ -45,6 +45,7 @@ struct backend_info {
     int32_t
         max_step_tokens; /* most tokens of all sequences in one step: the policy's token budget */
     int32_t max_seqs;    /* most sequences in one step: the policy's batch positions */
+    int32_t max_logits;  /* see backend_max_logits */
     int32_t kv_blocks;   /* size of the KV pool in blocks of KV_BLOCK_TOKENS tokens */
     int64_t kv_bytes_per_token;
     int64_t weight_bytes;
@@ -70,6 +71,8 @@ struct backend {
     int64_t device_start_ns, device_end_ns;
 };
 
+enum { BACKEND_MAX_DRAFT = 64 }; /* as in the simulator (sim/hardware.h) */
+
 struct backend_config {
     const struct model *model; /* outlives the backend */
     int32_t threads;           /* 0: as many as cores */
@@ -78,10 +81,17 @@ struct backend_config {
     int32_t max_seq_tokens;    /* 0: the model's context length */
     int32_t max_step_tokens;   /* 0: the backend's choice */
     int32_t max_seqs;          /* 0: 1 */
+    int32_t draft_tokens; /* a step may want the logits of so many tokens more of each sequence:
+                             those that a draft model proposed (serve/speculation.h) */
 };
 
 /* The native backend; free it with backend_free. NULL and *e on failure. */
 struct backend *backend_cpu_create(const struct backend_config *c, struct err *e);
+
+/* The most tokens of one step whose logits can be wanted. */
+static inline int32_t backend_max_logits(const struct backend_info *i) {
+    return i->max_logits > i->max_seqs ? i->max_logits : i->max_seqs;
+}
 
 /* Sets the limits of *i from c and the model; i->kv_bytes_per_token is set already. step_tokens: of
  * a step, when c leaves it open. 0, or -1 and *e naming the field of c. (limits.c) */

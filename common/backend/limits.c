@@ -20,6 +20,8 @@ int backend_choose_limits(struct backend_info *i, const struct backend_config *c
         check_limit("max_seq_tokens", i->max_seq_tokens, m->context_length, e) ||
         check_limit("max_step_tokens", i->max_step_tokens, MAX_STEP_TOKENS, e))
         return -1;
+    INVARIANT(c->draft_tokens >= 0 && c->draft_tokens <= BACKEND_MAX_DRAFT);
+    i->max_logits = i->max_seqs * (1 + c->draft_tokens);
     if (i->max_step_tokens < i->max_seqs) i->max_step_tokens = i->max_seqs;
     int64_t blocks = (int64_t)i->max_seqs * policy_blocks_for(i->max_seq_tokens);
     if (c->kv_bytes) blocks = c->kv_bytes / (i->kv_bytes_per_token * KV_BLOCK_TOKENS);
@@ -46,9 +48,9 @@ int backend_check_batch(const struct backend_info *i, const struct backend_batch
         tokens += batch->seqs[n].n_tokens;
         logit_rows += batch->seqs[n].want_logits;
     }
-    if (logit_rows > i->max_seqs)
+    if (logit_rows > backend_max_logits(i))
         return err_set(e, "logits of %lld tokens in a step; %d are the most", (long long)logit_rows,
-                       i->max_seqs);
+                       backend_max_logits(i));
     if (tokens > i->max_step_tokens)
         return err_set(e, "a step of %lld tokens; %d are the most", (long long)tokens,
                        i->max_step_tokens);

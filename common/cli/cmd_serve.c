@@ -181,7 +181,8 @@ static int start_engine(struct server *s, struct err *e) {
         return -1;
     }
     if (s->o.step_log) {
-        o.step_log = s->step_log = step_log_open(s->o.step_log, s->machine.backend, &clock, e);
+        o.step_log = s->step_log =
+            step_log_open(s->o.step_log, s->machine.backend, &clock, o.draft_tokens, e);
         if (!s->step_log) return -1;
     }
     if (!strcmp(s->machine.backend->info.name, "cuda")) {

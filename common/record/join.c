@@ -82,6 +82,12 @@ static int join_fields(struct record *into, const struct record *from, struct er
                  "workload.output_tokens", e) ||
         join_int(&into->workload.cached_prompt_tokens, from->workload.cached_prompt_tokens, -1,
                  "workload.cached_prompt_tokens", e) ||
+        join_int(&into->workload.draft_steps, from->workload.draft_steps, -1,
+                 "workload.draft_steps", e) ||
+        join_int(&into->workload.draft_tokens, from->workload.draft_tokens, -1,
+                 "workload.draft_tokens", e) ||
+        join_int(&into->workload.accepted_draft_tokens, from->workload.accepted_draft_tokens, -1,
+                 "workload.accepted_draft_tokens", e) ||
         join_int(&into->outcome.http_status, from->outcome.http_status, 0, "outcome.http_status",
                  e))
         return -1;

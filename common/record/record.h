@@ -118,6 +118,11 @@ struct record {
         int32_t max_output_tokens;    /* -1 when unknown */
         int32_t output_tokens;        /* generated, as counted by the server; -1 when unknown */
         int32_t cached_prompt_tokens; /* of the prompt, found in the KV cache; -1 when unknown */
+        /* Speculative decoding; -1 when unknown or off. draft_tokens - accepted_draft_tokens were
+         * computed for nothing. */
+        int32_t draft_steps;  /* steps of the target that checked drafted tokens */
+        int32_t draft_tokens; /* tokens that a draft model proposed and the target checked */
+        int32_t accepted_draft_tokens; /* of them, those that saved a step of the target */
         char decoding[32];
         char paced[64]; /* "llama-2-7b on h100": the server kept a simulated machine's pace, and
                            every time is a simulated one; "" otherwise */

@@ -177,6 +177,15 @@ static bool take_workload(struct cursor *c, struct record *r) {
         else if (IS("paced"))
             ok = once(&seen, 64) &&
                  take_stored_or_null(c, r->workload.paced, sizeof r->workload.paced);
+        else if (IS("draft_steps"))
+            ok = once(&seen, 128) &&
+                 (take_null(c) || take_int32(c, 0, INT32_MAX, &r->workload.draft_steps));
+        else if (IS("draft_tokens"))
+            ok = once(&seen, 256) &&
+                 (take_null(c) || take_int32(c, 0, INT32_MAX, &r->workload.draft_tokens));
+        else if (IS("accepted_draft_tokens"))
+            ok = once(&seen, 512) &&
+                 (take_null(c) || take_int32(c, 0, INT32_MAX, &r->workload.accepted_draft_tokens));
         else if (IS("decoding"))
             ok = once(&seen, 16) &&
                  take_stored_or_null(c, r->workload.decoding, sizeof r->workload.decoding);

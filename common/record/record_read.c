@@ -95,6 +95,9 @@ static int read_workload(struct record *r, const cJSON *obj, struct err *e) {
                                         "decoding",
                                         "cached_prompt_tokens",
                                         "paced",
+                                        "draft_steps",
+                                        "draft_tokens",
+                                        "accepted_draft_tokens",
                                         NULL};
     const cJSON *w;
     if (json_get_object(obj, "", "workload", &w, e)) return -1;
@@ -105,6 +108,10 @@ static int read_workload(struct record *r, const cJSON *obj, struct err *e) {
         read_count(w, "workload", "output_tokens", 0, INT32_MAX, &r->workload.output_tokens, e) ||
         read_count(w, "workload", "cached_prompt_tokens", 0, INT32_MAX,
                    &r->workload.cached_prompt_tokens, e) ||
+        read_count(w, "workload", "draft_steps", 0, INT32_MAX, &r->workload.draft_steps, e) ||
+        read_count(w, "workload", "draft_tokens", 0, INT32_MAX, &r->workload.draft_tokens, e) ||
+        read_count(w, "workload", "accepted_draft_tokens", 0, INT32_MAX,
+                   &r->workload.accepted_draft_tokens, e) ||
         read_text(w, "workload", "decoding", false, r->workload.decoding,
                   sizeof r->workload.decoding, e) ||
         read_text(w, "workload", "paced", false, r->workload.paced, sizeof r->workload.paced, e))

@@ -51,6 +51,12 @@ static bool put_workload(cJSON *root, const struct record *r) {
            put_text(w, "decoding", r->workload.decoding) &&
            (r->workload.cached_prompt_tokens < 0 ||
             put_count(w, "cached_prompt_tokens", r->workload.cached_prompt_tokens, -1)) &&
+           (r->workload.draft_steps < 0 ||
+            put_count(w, "draft_steps", r->workload.draft_steps, -1)) &&
+           (r->workload.draft_tokens < 0 ||
+            put_count(w, "draft_tokens", r->workload.draft_tokens, -1)) &&
+           (r->workload.accepted_draft_tokens < 0 ||
+            put_count(w, "accepted_draft_tokens", r->workload.accepted_draft_tokens, -1)) &&
            (!r->workload.paced[0] || put_text(w, "paced", r->workload.paced)) &&
            put_extra(w, extra_of(r, "workload"));
 }

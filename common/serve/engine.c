@@ -3,6 +3,8 @@
  */
 #include "serve/engine.h"
 
+#include "serve/speculation.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,7 @@ struct engine *engine_create(const struct engine_options *o, struct err *e) {
     }
     g->kv = kv_pool_create(o->backend->info.kv_blocks, e);
     if (!g->kv || allocate(g, e)) goto fail;
+    if (o->draft && !(g->speculation = speculation_create(o, e))) goto fail;
     g->free_kv_blocks = kv_pool_free_blocks(g->kv);
     g->policy_state = o->policy->create(o->policy_arg, e);
     if (!g->policy_state) goto fail;
@@ -90,7 +93,7 @@ static void *run(void *ctx) {
         pthread_mutex_lock(&g->lock);
         int64_t seen = g->next_id;
         g->free_kv_blocks = kv_pool_free_blocks(g->kv);
-        g->lost = g->backend->lost;
+        g->lost = g->backend->lost ? g->backend->lost : speculation_lost(g->speculation);
         pthread_mutex_unlock(&g->lock);
         int64_t wake_ns = INT64_MAX;
         struct err e;
@@ -125,6 +128,7 @@ void engine_free(struct engine *g) {
     engine_join(g);
     if (g->policy_state) g->policy->destroy(g->policy_state);
     kv_pool_free(g->kv);
+    speculation_free(g->speculation);
     free(g->logits);
     free(g->waiting_view);
     free(g->running_view);

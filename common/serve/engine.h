@@ -40,6 +40,8 @@ struct seq {
     int32_t computed; /* tokens whose keys and values are in the cache */
     int32_t cached;   /* of them, found by prefix reuse at its first admission; -1 before */
     int32_t preemptions;
+    int32_t draft_steps, drafted, accepted; /* with a draft model (serve/speculation.h) */
+    int32_t draft_lag; /* 1: the draft model has not seen the last computed token yet; or 0 */
     struct kv_table kv;
     int32_t ends_after; /* as in struct engine_request */
     bool ignore_end;    /* the end token is an ordinary token: a fixed output length */
@@ -69,7 +71,8 @@ struct engine {
     struct kv_pool *kv; /* engine thread only */
     bool prefix_cache;  /* never changes, nor does the next */
     struct step_log *step_log;
-    struct energy_meter *energy; /* NULL: joules are not measured */
+    struct energy_meter *energy;     /* NULL: joules are not measured */
+    struct speculation *speculation; /* NULL: no draft model. Engine thread only */
 
     pthread_mutex_t lock;          /* guards all below */
     pthread_cond_t work;           /* signalled on submit, cancel and shutdown */
@@ -131,6 +134,13 @@ void engine_want_prompt_scores(struct engine *g, int32_t n);
 /* Pushes those of the prompt's tokens that the part's logits predict. False as above. */
 bool engine_push_prompt_scores(struct engine *g, struct seq *s, const struct backend_seq *part,
                                const float *logits);
+/* Computes batch[0..n) into g->logits: backend_step, and with a draft model the drafts before it
+ * (serve/speculation.h). The lock is *not* held. 0, or -1 and *e. */
+int engine_compute(struct engine *g, int32_t n, struct err *e);
+/* After the results were taken: where the token that was chosen is the one that was drafted, the
+ * step after it is computed already. Makes batch[0..m), batch_of and logits those of these steps
+ * and returns m, for their results to be taken likewise. 0: there are none (left). */
+int32_t engine_take_drafted(struct engine *g);
 /* A step over batch[0..n) began at start_ns and ended just now: a line in the step log. */
 void engine_note_step(struct engine *g, int32_t n, int64_t start_ns);
 /* Ends the request: gives its blocks back, closes its stream and frees it. `why` is the finish
@@ -152,6 +162,8 @@ struct engine_options {
     bool prefix_cache;           /* reuse the KV blocks of prompts that begin alike */
     struct step_log *step_log;   /* NULL: steps are not logged; the caller closes it */
     struct energy_meter *energy; /* NULL: joules are not measured; the caller closes it */
+    struct backend *draft;       /* outlives the engine; NULL: no speculative decoding */
+    int32_t draft_tokens; /* most tokens drafted for a sequence in a step; >= 1 with a draft */
 };
 
 /* NULL and *e when memory is out, or the parts don't fit each other. */

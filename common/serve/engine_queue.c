@@ -9,6 +9,7 @@
 #include "backend/energy.h"
 #include "backend/paced.h"
 #include "base/buffer.h"
+#include "serve/speculation.h"
 #include "serve/stamps.h"
 
 #include <math.h>
@@ -81,6 +82,7 @@ void engine_to_waiting(struct engine *g, struct seq *s) {
     charge_energy(g, s);
     take_out(g, s);
     s->state = SEQ_WAITING;
+    s->draft_lag = 0; /* its cache is gone */
     /* preempted requests first, those in order of arrival (ids are): see struct policy_view */
     struct seq **at = &g->waiting;
     while (*at && (*at)->preemptions > 0 && (*at)->id < s->id) at = &(*at)->next;
@@ -144,7 +146,7 @@ static void note_device_range(struct engine *g, int32_t n) {
 void engine_note_step(struct engine *g, int32_t n, int64_t start_ns) {
     note_device_range(g, n);
     if (!g->step_log) return;
-    struct backend_batch batch = {g->batch, n};
+    struct backend_batch batch = {speculation_batch(g), n};
     struct sim_work work = backend_work(&batch);
     struct step step = {.start_ns = start_ns,
                         .end_ns = clock_now_ns(&g->clock),
@@ -155,7 +157,7 @@ void engine_note_step(struct engine *g, int32_t n, int64_t start_ns) {
                         .kv_blocks_used = kv_pool_total_blocks(g->kv) - kv_pool_free_blocks(g->kv)};
     for (int32_t i = 0; i < n; i++)
         *(decodes(g, i) ? &step.decode_tokens : &step.prefill_tokens) += g->batch[i].n_tokens;
-    step_log_add(g->step_log, &step);
+    if (!speculation_keep_step(g->speculation, &step)) step_log_add(g->step_log, &step);
 }
 
 /* ---- log-probabilities ----------------------------------------------------------------------- */
@@ -211,6 +213,11 @@ static void stamp_end(struct engine *g, struct seq *s, enum stream_state how, co
     if (how == STREAM_CANCELLED) stamp_cancelled(r, &g->clock);
     r->workload.output_tokens = s->n_generated;
     if (g->prefix_cache && s->cached >= 0) r->workload.cached_prompt_tokens = s->cached;
+    if (g->speculation) {
+        r->workload.draft_steps = s->draft_steps;
+        r->workload.draft_tokens = s->drafted;
+        r->workload.accepted_draft_tokens = s->accepted;
+    }
     if (how == STREAM_DONE)
         text_cut(r->outcome.finish_reason, sizeof r->outcome.finish_reason, why);
     else

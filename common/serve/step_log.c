@@ -22,7 +22,8 @@ static void note_error(struct step_log *l) {
     if (ferror(l->file) && !l->error) l->error = errno;
 }
 
-static bool write_head(FILE *f, const struct backend *b, const struct clock *c) {
+static bool write_head(FILE *f, const struct backend *b, const struct clock *c,
+                       int32_t draft_tokens) {
     cJSON *o = cJSON_CreateObject();
     const char *paced = paced_label(b);
     cJSON_AddStringToObject(o, "schema", SCHEMA);
@@ -37,6 +38,7 @@ static bool write_head(FILE *f, const struct backend *b, const struct clock *c) 
     cJSON_AddNumberToObject(o, "kv_blocks", b->info.kv_blocks);
     cJSON_AddNumberToObject(o, "token_budget", b->info.max_step_tokens);
     cJSON_AddNumberToObject(o, "max_batch", b->info.max_seqs);
+    if (draft_tokens) cJSON_AddNumberToObject(o, "draft_tokens", draft_tokens);
     char *text = json_print(o);
     bool ok = text && fprintf(f, "%s\n", text) > 0 && !fflush(f);
     cJSON_free(text);
@@ -45,13 +47,28 @@ static bool write_head(FILE *f, const struct backend *b, const struct clock *c) 
 }
 
 struct step_log *step_log_open(const char *path, const struct backend *b, const struct clock *c,
-                               struct err *e) {
+                               int32_t draft_tokens, struct err *e) {
     struct step_log *l = calloc(1, sizeof *l);
-    if (l && (l->file = fopen(path, "we")) && write_head(l->file, b, c)) return l;
+    if (l && (l->file = fopen(path, "we")) && write_head(l->file, b, c, draft_tokens)) return l;
     err_at(e, 0, "--step-log", "%.200s can't be written: %s", path, strerror(errno));
     if (l && l->file) fclose(l->file);
     free(l);
     return NULL;
+}
+
+/* A ratio with three decimals, or null without a divisor. */
+static void put_ratio(FILE *f, const char *name, int32_t a, int32_t b) {
+    if (b > 0)
+        fprintf(f, ",\"%s\":%.3f", name, (double)a / b);
+    else
+        fprintf(f, ",\"%s\":null", name);
+}
+
+static void put_drafts(FILE *f, const struct step *s) {
+    fprintf(f, ",\"draft_tokens\":%d,\"accepted_draft_tokens\":%d", s->draft_tokens,
+            s->accepted_draft_tokens);
+    put_ratio(f, "acceptance_rate", s->accepted_draft_tokens, s->draft_tokens);
+    put_ratio(f, "tokens_per_pass", s->decode_tokens + s->accepted_draft_tokens, s->decode_tokens);
 }
 
 void step_log_add(struct step_log *l, const struct step *s) {
@@ -60,9 +77,11 @@ void step_log_add(struct step_log *l, const struct step *s) {
             "{\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64
             ",\"prefill_tokens\":%d,\"decode_tokens\":%d,\"sequences\":%d,"
             "\"context_tokens\":%" PRId64 ",\"attended_tokens\":%" PRId64
-            ",\"waiting\":%d,\"kv_blocks_used\":%d}\n",
+            ",\"waiting\":%d,\"kv_blocks_used\":%d",
             s->start_ns, s->end_ns, s->prefill_tokens, s->decode_tokens, s->sequences,
             s->context_tokens, s->attended_tokens, s->waiting, s->kv_blocks_used);
+    if (s->speculates) put_drafts(l->file, s);
+    fputs("}\n", l->file);
     note_error(l);
 }
 
@@ -86,14 +105,17 @@ int step_log_parse(const char *text, int n, struct step *s, struct err *e) {
         goto done;
     }
     *s = (struct step){0};
-    int64_t prefill, decode, sequences;
+    int64_t prefill, decode, sequences, drafted = 0, accepted = 0;
+    bool found;
     if (json_get_int(o, "", "start_ns", 0, JSON_MAX_INT, &s->start_ns, e) ||
         json_get_int(o, "", "end_ns", s->start_ns, JSON_MAX_INT, &s->end_ns, e) ||
         json_get_int(o, "", "prefill_tokens", 0, INT32_MAX, &prefill, e) ||
         json_get_int(o, "", "decode_tokens", 0, INT32_MAX, &decode, e) ||
         json_get_int(o, "", "sequences", 1, INT32_MAX, &sequences, e) ||
         json_get_int(o, "", "context_tokens", 0, JSON_MAX_INT, &s->context_tokens, e) ||
-        json_get_int(o, "", "attended_tokens", 0, JSON_MAX_INT, &s->attended_tokens, e)) {
+        json_get_int(o, "", "attended_tokens", 0, JSON_MAX_INT, &s->attended_tokens, e) ||
+        json_get_int_opt(o, "", "draft_tokens", 0, INT32_MAX, &drafted, &s->speculates, e) ||
+        json_get_int_opt(o, "", "accepted_draft_tokens", 0, INT32_MAX, &accepted, &found, e)) {
         e->line = n;
         rc = -1;
         goto done;
@@ -101,6 +123,8 @@ int step_log_parse(const char *text, int n, struct step *s, struct err *e) {
     s->prefill_tokens = (int32_t)prefill;
     s->decode_tokens = (int32_t)decode;
     s->sequences = (int32_t)sequences;
+    s->draft_tokens = (int32_t)drafted;
+    s->accepted_draft_tokens = (int32_t)accepted;
 done:
     cJSON_Delete(o);
     return rc;

@@ -9,6 +9,14 @@
  * Times are on the server's clock, the one of the records. A step's tokens, context and attended
  * positions are those of sim/cost.h: `servelab sim calibrate` fits a cost model to them.
  *
+ * With a draft model (serve/speculation.h) the head has "draft_tokens": the most of a sequence and
+ * step. Each step has, too:
+ *   "draft_tokens": 8, "accepted_draft_tokens": 5, "acceptance_rate": 0.625,
+ * "tokens_per_pass": 2.667 The rate is null where nothing was drafted, the last number where no
+ * sequence decodes: it is the tokens that each decoding sequence gained by the step. context_tokens
+ * and attended_tokens then count the drafted tokens as well, and the times include the draft
+ * model's.
+ *
  * The log is a diagnostic: lines are buffered, so a killed process loses the last ones.
  */
 #ifndef SERVELAB_SERVE_STEP_LOG_H
@@ -28,11 +36,14 @@ struct step {
     int64_t attended_tokens; /* sum over the new tokens of the positions each attends to */
     int32_t waiting;         /* requests that did not take part for want of a batch position */
     int32_t kv_blocks_used;  /* blocks that sequences hold */
+    bool speculates;         /* there is a draft model; otherwise the next two are 0 */
+    int32_t draft_tokens, accepted_draft_tokens;
 };
 
-/* Creates or empties the file and writes the first line. NULL and *e when it can't be written. */
+/* Creates or empties the file and writes the first line. draft_tokens: of engine_options. NULL and
+ * *e when it can't be written. */
 struct step_log *step_log_open(const char *path, const struct backend *b, const struct clock *c,
-                               struct err *e);
+                               int32_t draft_tokens, struct err *e);
 
 /* Appends a line; one thread. Does nothing with NULL. A write that fails is reported by close. */
 void step_log_add(struct step_log *l, const struct step *s);

@@ -187,17 +187,16 @@ enum engine_progress engine_step(struct engine *g, int64_t *wake_ns, struct err 
     if (plan.n_actions > 0) progress = ENGINE_WORKED;
     if (n == 0) goto out;
 
-    struct backend_batch batch = {g->batch, n};
     int64_t start_ns = clock_now_ns(&g->clock);
     pthread_mutex_unlock(&g->lock);
-    int failed = backend_step(g->backend, &batch, g->logits, e);
+    int failed = engine_compute(g, n, e);
     pthread_mutex_lock(&g->lock);
     engine_note_step(g, n, start_ns);
     if (failed) progress = ENGINE_FAULT;
     if (failed)
         for (int32_t i = 0; i < n; i++) engine_end(g, g->batch_of[i], STREAM_FAILED, e->text);
     else
-        take_results(g, n);
+        for (; n > 0; n = engine_take_drafted(g)) take_results(g, n);
 out:
     pthread_mutex_unlock(&g->lock);
     return progress;

@@ -107,6 +107,7 @@ static float *rows_of(size_t rows, int32_t stride, bool *ok) {
 static int create_activations(struct cpu_backend *b, struct err *e) {
     const struct model_config *c = &b->config;
     size_t rows = (size_t)b->base.info.max_step_tokens, seqs = (size_t)b->base.info.max_seqs;
+    size_t logits = (size_t)backend_max_logits(&b->base.info);
     bool ok = true;
     b->d_stride = matmul_stride(c->d_model);
     b->q_stride = matmul_stride(c->n_heads * c->head_dim);
@@ -129,8 +130,8 @@ static int create_activations(struct cpu_backend *b, struct err *e) {
         b->q_sines = rows_of(rows, c->head_dim / 2, &ok);
     }
     b->spans = calloc(seqs, sizeof *b->spans);
-    b->last_spans = calloc(seqs, sizeof *b->last_spans);
-    b->last_row = calloc(seqs, sizeof *b->last_row);
+    b->last_spans = calloc(logits, sizeof *b->last_spans);
+    b->last_row = calloc(logits, sizeof *b->last_row);
     b->position = calloc(rows, sizeof *b->position);
     b->slot = calloc(rows, sizeof *b->slot);
     b->token = calloc(rows, sizeof *b->token);
@@ -148,8 +149,8 @@ static int create_workers(struct cpu_backend *b, int32_t threads, struct err *e)
     if (!b->pool) return -1;
     b->scratch = matmul_scratch_create(threads, cols, i->max_step_tokens,
                                        b->options.precision == PRECISION_FAST);
-    b->attention =
-        attention_create(&b->shape, threads, i->max_seqs, i->max_step_tokens, i->max_seq_tokens);
+    b->attention = attention_create(&b->shape, threads, backend_max_logits(i), i->max_step_tokens,
+                                    i->max_seq_tokens);
     if (b->scratch && b->attention) return 0;
     return err_set(e, "out of memory for the scratch of %d threads", threads);
 }

@@ -65,11 +65,11 @@ struct cpu_backend {
     float *q_cosines, *q_sines; /* those of queries: the same arrays unless a fault is planted */
 
     /* The step as flat lists. */
-    struct attention_span *spans, *last_spans; /* (max_seqs) */
+    struct attention_span *spans, *last_spans; /* (max_seqs), (backend_max_logits) */
     int32_t *position;                         /* (max_step_tokens) */
     int32_t *slot;                             /* (max_step_tokens): physical block * 16 + slot */
     int32_t *token;                            /* (max_step_tokens): token id */
-    int32_t *last_row;                         /* (max_seqs): rows whose logits are wanted */
+    int32_t *last_row; /* (backend_max_logits): rows whose logits are wanted */
 };
 
 /* Computes one step of a batch that has been checked. logits as in backend_ops.step. (forward.c) */

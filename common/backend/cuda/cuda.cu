@@ -123,12 +123,13 @@ static int take_partials(struct cuda_backend *b, struct err *e) {
     return take_rows(b, &b->split_sum, most, 1, e);
 }
 
-static void carve_inputs(struct inputs *in, int32_t *at, int32_t tokens, int32_t seqs) {
+static void carve_inputs(struct inputs *in, int32_t *at, int32_t tokens, int32_t logits,
+                         int32_t seqs) {
     in->token = at;
     in->position = in->token + tokens;
     in->slot = in->position + tokens;
     in->wanted = in->slot + tokens;
-    in->length = in->wanted + seqs;
+    in->length = in->wanted + logits;
     in->table = in->length + seqs;
 }
 
@@ -137,7 +138,8 @@ static int take_inputs(struct cuda_backend *b, struct err *e) {
     const struct backend_info *i = &b->base.info;
     int32_t tokens = (i->max_step_tokens + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
     int32_t seqs = (i->max_seqs + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
-    b->input_words = 3 * tokens + 2 * seqs;
+    int32_t logits = (backend_max_logits(i) + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
+    b->input_words = 3 * tokens + logits + seqs;
     size_t bytes =
         ((size_t)b->input_words + (size_t)i->max_seqs * b->table_blocks) * sizeof(int32_t);
     void *device, *host;
@@ -145,8 +147,8 @@ static int take_inputs(struct cuda_backend *b, struct err *e) {
     if (!b->memory.allocate) return 0;
     CUDA_TRY(cudaMallocHost(&host, bytes));
     memset(host, 0, bytes);
-    carve_inputs(&b->in, (int32_t *)device, tokens, seqs);
-    carve_inputs(&b->host_in, (int32_t *)host, tokens, seqs);
+    carve_inputs(&b->in, (int32_t *)device, tokens, logits, seqs);
+    carve_inputs(&b->host_in, (int32_t *)host, tokens, logits, seqs);
     b->first_row = (int32_t *)calloc((size_t)i->max_seqs, sizeof *b->first_row);
     return b->first_row ? 0 : err_set(e, "out of memory");
 }
@@ -163,9 +165,9 @@ static int take_workspace(struct cuda_backend *b, struct err *e) {
         return err_at(e, 0, "max_step_tokens",
                       "%lld tokens of %lld numbers each are more than %d in one matrix; lower it",
                       (long long)rows, (long long)row, INT32_MAX);
-    if (i->max_seqs > INT32_MAX / c->vocab_size)
-        return err_at(e, 0, "max_seqs", "logits of %d sequences are more than %d numbers; lower it",
-                      i->max_seqs, INT32_MAX);
+    if (backend_max_logits(i) > INT32_MAX / c->vocab_size)
+        return err_at(e, 0, "max_seqs", "logits of %d tokens are more than %d numbers; lower it",
+                      backend_max_logits(i), INT32_MAX);
     TRY(take_rows(b, &b->residual, rows, c->d_model, e));
     TRY(take_rows(b, &b->delta, rows, c->d_model, e));
     TRY(take_rows(b, &b->normed, rows, c->d_model, e));
@@ -179,8 +181,8 @@ static int take_workspace(struct cuda_backend *b, struct err *e) {
     if (b->tile_values > 0)
         TRY(memory_take(b, OF_WORKSPACE, (void **)&b->tile, b->tile_values * 2, e));
     TRY(take_partials(b, e));
-    TRY(take_rows(b, &b->last, i->max_seqs, c->d_model, e));
-    TRY(take_rows(b, &b->logits, i->max_seqs, c->vocab_size, e));
+    TRY(take_rows(b, &b->last, backend_max_logits(i), c->d_model, e));
+    TRY(take_rows(b, &b->logits, backend_max_logits(i), c->vocab_size, e));
     TRY(take_inputs(b, e));
     return device_blas_space(b, e);
 }

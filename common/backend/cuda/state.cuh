@@ -1,6 +1,7 @@
 /* state.cuh: the state of the CUDA backend, shared by the plug-in's files, and how they call CUDA.
  *
- * Sizes in the comments: T = max_step_tokens, S = max_seqs, P = max_seq_tokens. A head of the model
+ * Sizes in the comments: T = max_step_tokens, S = max_seqs, L = backend_max_logits, P =
+ * max_seq_tokens. A head of the model
  * has head_dim values; a head of the kernels has `head` values (struct heads).
  */
 #ifndef SERVELAB_BACKEND_CUDA_STATE_CUH
@@ -68,7 +69,7 @@ struct cuda_layer {
 /* A step's numbers, in one piece of pinned memory on the host and one on the device. */
 struct inputs {
     int32_t *token, *position, *slot; /* (T): of each row */
-    int32_t *wanted;                  /* (S): rows whose logits are wanted, in the batch's order */
+    int32_t *wanted;                  /* (L): rows whose logits are wanted, in the batch's order */
     int32_t *length;                  /* (S): of the sequences with one row, that row included */
     int32_t *table;                   /* (S, table_blocks): rows in the order of the step's rows */
 };
@@ -124,7 +125,7 @@ struct cuda_backend {
     bf16 *rounded;                          /* (T, widest input of a product) */
     bf16 *tile;                             /* (tile_values): rows of a quantised matrix */
     float *partial, *split_max, *split_sum; /* (sequences * splits, q heads[, head]) */
-    float *last, *logits;                   /* (S, d_model), (S, vocab) */
+    float *last, *logits;                   /* (L, d_model), (L, vocab) */
     struct inputs in, host_in;
     int32_t input_words; /* of either, up to the tables */
     int32_t *first_row;  /* (S), on the host: of each sequence of the step */

@@ -1,11 +1,11 @@
 /* test_same_tokens.c: greedy answers and log-probabilities do not depend on scheduling. The
  * embedded model answers the same prompts under random plans: any batch, any chunk of prefill,
- * preemption, blocks in any order, with and without prefix reuse. The reference is one request at a
- * time.
+ * preemption, blocks in any order, with and without prefix reuse, with and without a draft model.
+ * The reference is one request at a time.
  */
 #include "testing/check_main.h"
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "base/home.h"
 #include "base/rng.h"
 #include "model/model.h"
@@ -32,10 +32,30 @@ struct result {
     char text[PROMPTS][1024];
     struct token_score scores[PROMPTS][SCORES]; /* (n_scores[i]) */
     size_t n_scores[PROMPTS];
-    int64_t preemptions, cached;
+    int64_t preemptions, cached, draft_steps, drafted, accepted;
 };
 
 static struct result reference;
+
+/* The draft model of the runs: the target itself, or the target without its last layer, which is
+ * wrong now and then. */
+static struct {
+    int32_t tokens; /* 0: no draft model */
+    bool poor;
+} draft;
+
+static struct backend *make_draft(struct backend_config config) {
+    struct err e;
+    struct backend_cpu_options o = {.precision = PRECISION_EXACT};
+    if (draft.tokens == 0) return NULL;
+    if (draft.poor) o.fault = FAULT_SKIPPED_LAYER;
+    o.fault_arg = model->config.n_layers - 1;
+    config.max_step_tokens = BUDGET + config.max_seqs;
+    config.draft_tokens = 0;
+    struct backend *b = backend_cpu_create_with(&config, &o, &e);
+    ck_assert_msg(b != NULL, "%s", e.text);
+    return b;
+}
 
 static struct result answer_all(const struct policy_ops *policy, const char *arg, int32_t positions,
                                 int32_t kv_blocks, bool prefix_cache) {
@@ -46,8 +66,9 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
                                     .kv_blocks = kv_blocks,
                                     .max_seq_tokens = LONGEST + OUTPUT,
                                     .max_step_tokens = BUDGET,
-                                    .max_seqs = positions};
-    struct backend *backend = backend_cpu_create(&config, &e);
+                                    .max_seqs = positions,
+                                    .draft_tokens = draft.tokens};
+    struct backend *backend = backend_cpu_create(&config, &e), *small = make_draft(config);
     ck_assert_msg(backend != NULL, "%s", e.text);
     struct records *records = records_create(-1, 0, clock_monotonic(), &e);
     struct engine_options o = {.backend = backend,
@@ -57,8 +78,11 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
                                .policy_arg = arg,
                                .clock = clock_monotonic(),
                                .max_waiting = PROMPTS,
-                               .prefix_cache = prefix_cache};
+                               .prefix_cache = prefix_cache,
+                               .draft = small,
+                               .draft_tokens = draft.tokens};
     struct engine *g = engine_create(&o, &e);
+    ck_assert_msg(g != NULL, "%s", e.text);
     struct stream *streams[PROMPTS];
     struct live_record *live[PROMPTS];
     for (int i = 0; i < PROMPTS; i++) {
@@ -68,6 +92,8 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
                                    .n_prompt = lengths[i],
                                    .max_output = OUTPUT,
                                    .sampling = {.top_p = 1,
+                                                .temperature = i % 5 == 4 ? 0.9f : 0,
+                                                .seed = (uint64_t)i,
                                                 .rules.frequency_penalty = i % 2 ? 0.5f : 0,
                                                 .rules.repetition_penalty = i % 3 ? 1.2f : 1},
                                    .ignore_end = true,
@@ -82,8 +108,6 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
     engine_drain(g); /* no arrival is left: a short group may go */
     for (int steps = 0; g->n_waiting + g->n_running > 0; steps++) {
         int64_t wake;
-        for (const struct seq *s = g->running; s; s = s->next)
-            all.cached += s->cached > 0 && s->n_generated == OUTPUT - 1 ? s->cached : 0;
         ck_assert_msg(engine_step(g, &wake, &e) != ENGINE_FAULT, "%s", e.text);
         ck_assert_int_lt(steps, 100000);
     }
@@ -101,12 +125,19 @@ static struct result answer_all(const struct policy_ops *policy, const char *arg
         buffer_release(&text);
         for (size_t k = 0; k < live[i]->record.n_events; k++)
             all.preemptions += live[i]->record.events[k].kind == EV_REQUEST_PREEMPTED;
+        if (prefix_cache) all.cached += live[i]->record.workload.cached_prompt_tokens;
+        if (small) {
+            all.draft_steps += live[i]->record.workload.draft_steps;
+            all.drafted += live[i]->record.workload.draft_tokens;
+            all.accepted += live[i]->record.workload.accepted_draft_tokens;
+        }
         stream_release(streams[i]);
         live_end(records, live[i]);
     }
     engine_free(g);
     records_free(records);
     backend_free(backend);
+    backend_free(small);
     return all;
 }
 
@@ -184,6 +215,45 @@ START_TEST(every_policy) {
 }
 END_TEST
 
+/* ---- speculative decoding -------------------------------------------------------------------- */
+
+static void with_drafts(int32_t tokens, bool poor) {
+    char seed[16], what[96];
+    draft.tokens = tokens;
+    draft.poor = poor;
+    int64_t preemptions = 0, cached = 0, drafted = 0, accepted = 0;
+    for (int i = 0; i < 3; i++) {
+        snprintf(seed, sizeof seed, "%d", 8 * tokens + i);
+        bool reuse = i > 0;
+        struct result r = answer_all(&chaos, seed, POSITIONS, i < 2 ? TIGHT : 4 * TIGHT, reuse);
+        snprintf(what, sizeof what, "%d drafted by %s model, chaos:%s, prefix reuse %s", tokens,
+                 poor ? "a poor" : "the same", seed, reuse ? "on" : "off");
+        expect_reference(&r, what);
+        preemptions += r.preemptions;
+        cached += r.cached;
+        drafted += r.drafted;
+        accepted += r.accepted;
+    }
+    ck_assert_int_gt(preemptions, 5);
+    ck_assert_int_gt(cached, 0);
+    ck_assert_int_gt(accepted, 50);
+    ck_assert_int_lt(accepted, drafted);
+}
+
+START_TEST(a_draft_model_changes_no_answer) {
+    static const int32_t tokens[] = {1, 2, 4, 7, 17};
+    with_drafts(tokens[_i], false);
+    with_drafts(tokens[_i], true);
+    const char *arg;
+    struct err e;
+    const struct policy_ops *p = policy_find(_i % 2 ? "chunked" : "learner", &arg, &e);
+    struct result r = answer_all(p, arg, POSITIONS, TIGHT, true);
+    expect_reference(&r, p->name);
+    r = answer_all(p, arg, 1, policy_blocks_for(LONGEST + OUTPUT), false);
+    expect_reference(&r, "one at a time, with drafts");
+}
+END_TEST
+
 /* ---- log-probabilities ----------------------------------------------------------------------- */
 
 /* log(softmax(logits))[id], by the formula. */
@@ -239,8 +309,10 @@ static Suite *suite(void) {
     Suite *s = suite_create("same tokens");
     TCase *c = tcase_create("scheduling");
     tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_set_timeout(c, 120); /* two models compute */
     tcase_add_loop_test(c, random_plans, 0, 5);
     tcase_add_test(c, every_policy);
+    tcase_add_loop_test(c, a_draft_model_changes_no_answer, 0, 5);
     tcase_add_test(c, scores_are_those_of_the_backends_logits);
     suite_add_tcase(s, c);
     return s;
