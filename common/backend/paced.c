@@ -67,6 +67,7 @@ struct sim_work backend_work(const struct backend_batch *batch) {
     struct sim_work w = {.requests = batch->n_seqs};
     for (int32_t i = 0; i < batch->n_seqs; i++) {
         int64_t tokens = batch->seqs[i].n_tokens, before = batch->seqs[i].pos0;
+        if (batch->seqs[i].want_logits > 1) w.requests += batch->seqs[i].want_logits - 1;
         w.new_tokens += tokens;
         w.context_tokens += before + tokens;
         w.attended += tokens * before + tokens * (tokens + 1) / 2;

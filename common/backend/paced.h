@@ -35,7 +35,8 @@ struct pace {
  * out; inner is then freed. */
 struct backend *backend_paced_create(struct backend *inner, const struct pace *p, struct err *e);
 
-/* What the batch does, in the cost model's terms. */
+/* What the batch does, in the cost model's terms. A sequence counts once for each token whose
+ * logits it wants, and at least once: the output matrix is applied so often. */
 struct sim_work backend_work(const struct backend_batch *batch);
 
 /* Steps so far, and how many of them were late. Safe from any thread. */

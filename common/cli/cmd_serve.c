@@ -104,6 +104,14 @@ static const struct option_flag flags[] = {
                  "stretch paced time, where this machine is too slow for it (1)"),
     OPTION_INT(T, machine.weight_bits, "weight-bits", "N", 4, 16, "of the paced model: 16, 8, 4"),
     OPTION_INT(T, machine.kv_bits, "kv-bits", "N", 4, 16, "of the paced model's cache: 16, 8, 4"),
+    OPTION_FILE(T, machine.draft, "draft-model", "FILE",
+                "speculative decoding: a smaller model with the same tokens proposes, the model "
+                "checks several tokens in one step; answers stay the same"),
+    OPTION_INT(T, machine.draft_tokens, "draft-tokens", "N", 1, BACKEND_MAX_DRAFT,
+               "most tokens drafted for a sequence in a step (4)"),
+    OPTION_REAL(
+        T, machine.draft_cost, "draft-cost", "X", 0, 10,
+        "with --pace: a step of the draft model takes X times the step of the model (0.05)"),
     OPTION_HEADING("What is kept"),
     OPTION_FILE(T, log, "log", "FILE", "append every request's record, one JSON line each"),
     OPTION_INT(T, record_grace_ms, "record-grace-ms", "N", 0, 600000,
@@ -116,6 +124,11 @@ static const struct option_flag flags[] = {
     {0}};
 #undef T
 
+static const struct option_rule rules[] = {{OPTION_NEEDS, {"draft-tokens", "draft-model"}},
+                                           {OPTION_NEEDS, {"draft-cost", "draft-model"}},
+                                           {OPTION_NEEDS, {"draft-cost", "pace"}},
+                                           {0}};
+
 static int run(int argc, char **argv);
 
 const struct command serve_command = {
@@ -125,6 +138,7 @@ const struct command serve_command = {
     .usage = "[--model FILE] [FLAGS]",
     .about = "Serves a model over HTTP in OpenAI's shapes, and keeps a record of every request.",
     .flags = flags,
+    .rules = rules,
     .notes = "A record's line is written within 50 ms once both halves are there, or after the "
              "grace period. SIGTERM loses no record. kill -9 loses those of requests that run or "
              "wait for the client's half, and those of the last 50 ms.\n\n"
@@ -171,7 +185,10 @@ static int start_engine(struct server *s, struct err *e) {
                                .records = s->records,
                                .clock = clock,
                                .max_waiting = (int32_t)s->o.max_waiting,
-                               .prefix_cache = s->o.prefix_cache};
+                               .prefix_cache = s->o.prefix_cache,
+                               .draft = s->machine.draft,
+                               .draft_tokens =
+                                   s->machine.draft ? (int32_t)s->o.machine.draft_tokens : 0};
     o.policy = policy_find(s->o.policy, &o.policy_arg, e);
     if (!o.policy) return -1;
     if (!strcmp(o.policy->name, "wait-for-n") && atoll(o.policy_arg) > s->o.max_waiting) {
@@ -271,6 +288,16 @@ static int take_apart(struct server *s) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* One KV block holds 16 tokens of both models. */
+static void add_draft(cJSON *o, const struct server *s) {
+    cJSON *d = cJSON_AddObjectToObject(o, "draft");
+    cJSON_AddStringToObject(d, "model_file", s->o.machine.draft);
+    cJSON_AddNumberToObject(d, "tokens", (double)s->o.machine.draft_tokens);
+    cJSON_AddNumberToObject(d, "weight_bytes", (double)s->machine.draft->info.weight_bytes);
+    cJSON_AddNumberToObject(d, "kv_bytes_per_token",
+                            (double)s->machine.draft->info.kv_bytes_per_token);
+}
+
 static void say_ready(const struct server *s) {
     const char *host = s->o.host;
     bool v6 = strchr(host, ':') != NULL;
@@ -291,6 +318,13 @@ static void say_ready(const struct server *s) {
     if (s->o.machine.synthetic)
         fprintf(stderr, "servelab serve: the weights are made up: answers mean nothing, and their "
                         "quality is not_evaluated\n");
+    if (s->machine.draft)
+        fprintf(stderr,
+                "servelab serve: speculative decoding: up to %lld tokens a step from %s; a KV "
+                "block takes %lld bytes for the model and %lld for the draft model\n",
+                s->o.machine.draft_tokens, s->o.machine.draft,
+                (long long)info->kv_bytes_per_token * KV_BLOCK_TOKENS,
+                (long long)s->machine.draft->info.kv_bytes_per_token * KV_BLOCK_TOKENS);
     if (!s->o.json) return;
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "event", "ready");
@@ -313,6 +347,7 @@ static void say_ready(const struct server *s) {
     cJSON_AddNumberToObject(o, "max_batch", info->max_seqs);
     cJSON_AddNumberToObject(o, "token_budget", info->max_step_tokens);
     cJSON_AddNumberToObject(o, "kv_blocks", info->kv_blocks);
+    if (s->machine.draft) add_draft(o, s);
     char *text = json_print(o);
     cJSON_Delete(o);
     if (text) puts(text);
@@ -360,7 +395,9 @@ static void drain(struct server *s) {
 static int run(int argc, char **argv) {
     struct server s = {.o = {.machine = {.precision = MACHINE_DEFAULT,
                                          .kv_type = MACHINE_DEFAULT,
-                                         .pace_scale = 1},
+                                         .pace_scale = 1,
+                                         .draft_tokens = 4,
+                                         .draft_cost = 0.05},
                              .host = "127.0.0.1",
                              .policy = "learner",
                              .prefix_cache = true,

@@ -58,12 +58,13 @@ struct samples {
     struct cost_sample *all;
     size_t n, cap;
     int64_t last_end_ns;
-    bool waiting, failed;
+    bool waiting, failed, speculates;
 };
 
 static void add_step(void *ctx, const struct step *s, const char *line) {
     struct samples *l = ctx;
     (void)line;
+    l->speculates |= s->speculates;
     /* Sequences that decode, and requests that waited, were there when the last step ended. */
     bool goes_on = l->n > 0 && (s->decode_tokens > 0 || l->waiting) && l->last_end_ns < s->end_ns;
     int64_t start_ns = goes_on ? l->last_end_ns : s->start_ns;
@@ -128,6 +129,10 @@ static int fit_log(const char *path, struct cost_file *f, struct cost_fit *fit, 
     struct samples l = {0};
     int rc = step_log_each(path, add_step, &l, e);
     if (!rc) rc = read_head(path, f, e);
+    if (!rc && l.speculates)
+        rc = err_set(
+            e, "was written with a draft model, whose time is in its steps; log a run without "
+               "--draft-model, and give `sim run` --draft-tokens and --acceptance");
     if (!rc && l.failed) rc = err_set(e, "no memory for its steps");
     if (!rc) rc = cost_fit(l.all, l.n, fit, e);
     free(l.all);

@@ -31,7 +31,7 @@ const char *const machine_weights[] = {"as-stored", "int8", "int4", NULL};
 
 /* What the flags and the deployment make of the limits; 0: the backend's own default. */
 struct limits {
-    int32_t max_batch, token_budget, kv_blocks, context;
+    int32_t max_batch, token_budget, kv_blocks, context, draft_tokens;
     int64_t kv_bytes;
 };
 
@@ -78,21 +78,15 @@ static int pace_limits(const struct machine_flags *f, const struct deployment *d
     return 0;
 }
 
-static int wrap(struct machine *m, const struct machine_flags *f, const struct deployment *d,
-                struct err *e) {
+/* Puts *b into paced time; it takes `scale` times as long as the deployment. */
+static int wrap(struct backend **b, const struct deployment *d, double scale, struct err *e) {
     char label[96];
-    struct pace pace = {.scale = f->pace_scale,
-                        .slack_ns = PACE_SLACK_NS,
-                        .clock = clock_monotonic(),
-                        .label = label};
+    struct pace pace = {
+        .scale = scale, .slack_ns = PACE_SLACK_NS, .clock = clock_monotonic(), .label = label};
     snprintf(label, sizeof label, "%s on %s", d->model->name, d->gpu->name);
     if (deployment_cost(d, &pace.cost, e)) return -1;
-    struct backend *inner = m->backend;
-    m->backend = backend_paced_create(inner, &pace, e);
-    if (!m->backend) return -1;
-    m->backend->info.kv_bytes_per_token = deployment_kv_bytes_per_token(d);
-    m->backend->info.weight_bytes = deployment_weight_bytes(d);
-    return 0;
+    *b = backend_paced_create(*b, &pace, e);
+    return *b ? 0 : -1;
 }
 
 /* ---- the backend underneath ------------------------------------------------------------------ */
@@ -105,7 +99,8 @@ static struct backend *open_cpu(const struct machine *m, const struct machine_fl
                                .kv_bytes = l->kv_bytes,
                                .max_seq_tokens = l->context,
                                .max_step_tokens = l->token_budget,
-                               .max_seqs = l->max_batch ? l->max_batch : CPU_BATCH};
+                               .max_seqs = l->max_batch ? l->max_batch : CPU_BATCH,
+                               .draft_tokens = l->draft_tokens};
     const struct backend_cpu_options o = {
         .precision = f->precision == MACHINE_FAST ? PRECISION_FAST : PRECISION_EXACT,
         .kv = f->kv_type == KV_F16 ? KV_F16 : KV_F32};
@@ -120,7 +115,8 @@ static struct backend *open_cuda(const struct machine *m, const struct machine_f
                                .kv_bytes = l->kv_bytes,
                                .max_seq_tokens = l->context,
                                .max_step_tokens = l->token_budget,
-                               .max_seqs = l->max_batch};
+                               .max_seqs = l->max_batch,
+                               .draft_tokens = l->draft_tokens};
     if (!c.max_step_tokens && gpu) c.max_step_tokens = PACED_BUDGET;
     if (!c.max_seqs) c.max_seqs = gpu ? CUDA_BATCH : CPU_BATCH;
     const struct backend_cuda_options o = {
@@ -170,7 +166,73 @@ static struct backend *open_none(const struct machine *m, const struct limits *l
         return NULL;
     }
     if (!limits.kv_blocks) limits.kv_blocks = (int32_t)blocks;
+    limits.max_logits = limits.max_seqs * (1 + l->draft_tokens);
     return backend_none_create(&limits, filler, e);
+}
+
+/* ---- the draft model ------------------------------------------------------------------------- */
+
+/* A text of one token in an error message: printable ASCII, other bytes as \xHH. */
+static void show_token(const struct tokenizer *t, int32_t id, char *to, size_t cap) {
+    size_t n, at = 0;
+    const char *bytes = tokenizer_token_bytes(t, id, true, &n);
+    for (size_t i = 0; i < n && at + 5 < cap; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        at += (size_t)snprintf(to + at, cap - at, c < 32 || c > 126 ? "\\x%02x" : "%c", c);
+    }
+    to[at] = '\0';
+}
+
+/* Both models must mean the same by an id. */
+static int same_tokens(const struct tokenizer *target, const struct tokenizer *draft,
+                       struct err *e) {
+    int32_t n = tokenizer_vocab_size(target);
+    if (tokenizer_vocab_size(draft) != n)
+        return err_set(e, "its tokenizer has %d tokens, the target's %d: they must be the same",
+                       tokenizer_vocab_size(draft), n);
+    for (int32_t id = 0; id < n; id++) {
+        size_t a, b;
+        const char *of_target = tokenizer_token_bytes(target, id, true, &a);
+        const char *of_draft = tokenizer_token_bytes(draft, id, true, &b);
+        char text[2][80];
+        if (a == b && !memcmp(of_target, of_draft, a) &&
+            tokenizer_ends(target, id) == tokenizer_ends(draft, id))
+            continue;
+        show_token(draft, id, text[0], sizeof text[0]);
+        show_token(target, id, text[1], sizeof text[1]);
+        return err_set(e, "its token %d is '%s'%s, the target's '%s'%s: they must be the same", id,
+                       text[0], tokenizer_ends(draft, id) ? " and ends an answer" : "", text[1],
+                       tokenizer_ends(target, id) ? " and ends an answer" : "");
+    }
+    return 0;
+}
+
+static int check_draft(const struct machine *m, struct err *e) {
+    const struct model_config *draft = &m->draft_model->config, *target = &m->model->config;
+    const struct backend_info *i = &m->backend->info;
+    if (draft->vocab_size != target->vocab_size)
+        return err_set(e, "it has %d tokens, the target %d: they must be the same",
+                       draft->vocab_size, target->vocab_size);
+    if (draft->context_length < i->max_seq_tokens)
+        return err_set(e, "its context is %d tokens, the target's %d; add --context %d",
+                       draft->context_length, i->max_seq_tokens, draft->context_length);
+    if (i->max_step_tokens + i->max_seqs > 65536)
+        return err_set(e,
+                       "needs steps of %d tokens and %d sequences more than one holds; lower "
+                       "--token-budget",
+                       i->max_step_tokens, i->max_seqs);
+    struct tokenizer *t = tokenizer_create(m->draft_model->file, e);
+    int rc = t ? same_tokens(m->tokenizer, t, e) : -1;
+    tokenizer_free(t);
+    return rc;
+}
+
+/* The error is about the draft model, whatever field of a file or a limit it names. */
+static int name_draft(const struct machine_flags *f, struct err *e) {
+    struct err why = *e;
+    char text[600];
+    return err_at(e, 0, "--draft-model", "%.200s: %.360s", f->draft,
+                  err_format(&why, NULL, text, sizeof text));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -178,6 +240,11 @@ static struct backend *open_none(const struct machine *m, const struct limits *l
 static int check_flags(const struct machine_flags *f, struct err *e) {
     if (!f->pace && (f->weight_bits || f->kv_bits || f->pace_scale != 1))
         return err_at(e, 0, "--pace", "is needed by --weight-bits, --kv-bits and --pace-scale");
+    if (f->draft && f->kv_bytes)
+        return err_at(
+            e, 0, "--kv-bytes",
+            "does not say how two caches share it; with --draft-model give --kv-blocks: a "
+            "block takes the bytes of both models");
     bool cuda = f->backend == MACHINE_CUDA || f->backend == MACHINE_SIMT;
     if (f->precision > MACHINE_EXACT && f->backend == MACHINE_NONE)
         return err_at(e, 0, "--precision",
@@ -237,31 +304,58 @@ static void name_flag(const struct machine_flags *f, struct err *e) {
         }
 }
 
+static struct backend *open_underneath(struct machine *m, const struct machine_flags *f,
+                                       const struct limits *l, struct err *e) {
+    switch ((enum machine_backend)f->backend) {
+    case MACHINE_AUTO:
+        return open_auto(m, f, l, e);
+    case MACHINE_CPU:
+        return open_cpu(m, f, l, e);
+    case MACHINE_CUDA:
+        return open_cuda(m, f, l, CUDA_GPU, e);
+    case MACHINE_SIMT:
+        return open_cuda(m, f, l, CUDA_SIMT, e);
+    case MACHINE_NONE:
+        return open_none(m, l, e);
+    }
+    return NULL;
+}
+
+/* The draft model, on the same kind of machine. It shares the target's block tables, so it has as
+ * many blocks; and a step may catch up one token of each sequence. */
+static int open_draft(struct machine *m, const struct machine_flags *f, const struct deployment *d,
+                      struct err *e) {
+    const struct backend_info *target = &m->backend->info;
+    if (!f->draft) return 0;
+    m->draft_model = model_open(f->draft, e);
+    if (!m->draft_model || check_draft(m, e)) return name_draft(f, e);
+    struct machine small = {.model = m->draft_model, .tokenizer = m->tokenizer};
+    const struct limits l = {.max_batch = target->max_seqs,
+                             .token_budget = target->max_step_tokens + target->max_seqs,
+                             .kv_blocks = target->kv_blocks,
+                             .context = target->max_seq_tokens};
+    m->draft = open_underneath(&small, f, &l, e);
+    if (!m->draft) return name_draft(f, e);
+    return f->pace && f->draft_cost > 0 ? wrap(&m->draft, d, f->pace_scale * f->draft_cost, e) : 0;
+}
+
 static int open_backend(struct machine *m, const struct machine_flags *f, struct err *e) {
-    struct limits l = {(int32_t)f->max_batch, (int32_t)f->token_budget, (int32_t)f->kv_blocks,
-                       (int32_t)f->context, f->kv_bytes};
+    struct limits l = {(int32_t)f->max_batch,
+                       (int32_t)f->token_budget,
+                       (int32_t)f->kv_blocks,
+                       (int32_t)f->context,
+                       f->draft ? (int32_t)f->draft_tokens : 0,
+                       f->kv_bytes};
     struct deployment d;
     if (check_flags(f, e)) return -1;
     if (f->pace && (find_deployment(f, &d, e) || pace_limits(f, &d, &l, e))) return -1;
-    switch ((enum machine_backend)f->backend) {
-    case MACHINE_AUTO:
-        m->backend = open_auto(m, f, &l, e);
-        break;
-    case MACHINE_CPU:
-        m->backend = open_cpu(m, f, &l, e);
-        break;
-    case MACHINE_CUDA:
-        m->backend = open_cuda(m, f, &l, CUDA_GPU, e);
-        break;
-    case MACHINE_SIMT:
-        m->backend = open_cuda(m, f, &l, CUDA_SIMT, e);
-        break;
-    case MACHINE_NONE:
-        m->backend = open_none(m, &l, e);
-        break;
+    m->backend = open_underneath(m, f, &l, e);
+    if (!m->backend || (f->pace && wrap(&m->backend, &d, f->pace_scale, e))) return -1;
+    if (f->pace) {
+        m->backend->info.kv_bytes_per_token = deployment_kv_bytes_per_token(&d);
+        m->backend->info.weight_bytes = deployment_weight_bytes(&d);
     }
-    if (!m->backend) return -1;
-    return f->pace ? wrap(m, f, &d, e) : 0;
+    return open_draft(m, f, &d, e);
 }
 
 int machine_open(struct machine *m, const struct machine_flags *f, struct err *e) {
@@ -277,6 +371,8 @@ int machine_open(struct machine *m, const struct machine_flags *f, struct err *e
 }
 
 void machine_close(struct machine *m) {
+    backend_free(m->draft);
+    model_free(m->draft_model);
     backend_free(m->backend);
     tokenizer_free(m->tokenizer);
     model_free(m->model);

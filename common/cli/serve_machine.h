@@ -39,6 +39,9 @@ struct machine_flags {
     const char *pace; /* "llama-2-7b:h100", or NULL */
     long long weight_bits, kv_bits;
     double pace_scale;
+    const char *draft; /* the draft model's file (serve/speculation.h), or NULL */
+    long long draft_tokens;
+    double draft_cost; /* paced time of a step of the draft / of the same step of the target */
 };
 
 struct machine {
@@ -47,6 +50,8 @@ struct machine {
     struct model *model;
     struct tokenizer *tokenizer;
     struct backend *backend;
+    struct model *draft_model; /* NULL: no draft model, likewise */
+    struct backend *draft;
     char no_gpu[400]; /* why AUTO took the CPU; "" otherwise */
 };
 

@@ -23,7 +23,7 @@ struct sim_flags {
     bool skip_bad_rows;
 
     const char *policy, *model, *gpu, *cost;
-    double setup_ms, per_request_ms, acceptance;
+    double setup_ms, per_request_ms, acceptance, draft_cost;
     long long weight_bits, kv_bits, draft_tokens;
     bool no_fusion;
     long long kv_blocks, token_budget, max_running, max_in_system, prefix_tokens;

@@ -111,7 +111,7 @@ static int make_model(const struct sim_flags *f, struct sim_setup *s, struct err
     d->draft_tokens = (int)f->draft_tokens;
     if (f->draft_tokens > 0 && isnan(f->acceptance))
         return err_at(e, 0, "--draft-tokens", "needs --acceptance, which decides what it is worth");
-    if (f->draft_tokens > 0) d->acceptance = f->acceptance;
+    if (f->draft_tokens > 0) d->acceptance = f->acceptance, d->draft_cost = f->draft_cost;
     d->fused = !f->no_fusion;
     if (deployment_cost(d, &s->run.cost, e)) return name_flag(e);
     int64_t blocks = f->kv_blocks ? f->kv_blocks : deployment_kv_blocks(d, e);
@@ -288,7 +288,8 @@ const char *sim_machine_text(const struct sim_flags *f, const struct sim_setup *
         append(buf, cap, "%s on one %s, weights %d bit, KV %d bit", d->model->name, d->gpu->name,
                d->weight_bits, d->kv_bits);
         if (d->draft_tokens)
-            append(buf, cap, ", %d drafted, %g accepted", d->draft_tokens, d->acceptance);
+            append(buf, cap, ", %d drafted at %g of a step, %g accepted", d->draft_tokens,
+                   d->draft_cost, d->acceptance);
         if (!d->fused) append(buf, cap, ", operators not fused");
     }
     if (s->run.kv_blocks < NO_LIMIT) append(buf, cap, ", %d KV blocks", s->run.kv_blocks);

@@ -13,7 +13,8 @@ enum MHD_Result metrics_route(struct exchange *x) {
                                     .running = load.running,
                                     .waiting = load.waiting,
                                     .kv_blocks = load.kv_blocks,
-                                    .free_kv_blocks = load.free_kv_blocks};
+                                    .free_kv_blocks = load.free_kv_blocks,
+                                    .speculates = x->h->o.engine->speculation != NULL};
     records_metrics(x->h->o.records, &m);
     metrics_print(&b, &m, &now);
     return reply_bytes(x, 200, METRICS_TYPE, &b);

@@ -55,6 +55,11 @@ void metrics_add(struct metrics *m, const struct record *r) {
         m->queried_tokens += r->workload.prompt_tokens;
         m->cached_tokens += r->workload.cached_prompt_tokens;
     }
+    if (r->workload.draft_steps > 0) {
+        m->draft_steps += r->workload.draft_steps;
+        m->draft_tokens += r->workload.draft_tokens;
+        m->accepted_tokens += r->workload.accepted_draft_tokens;
+    }
     if (s.first[EV_REQUEST_REJECTED]) {
         m->refused++;
         m->queue_full += r->outcome.http_status == 429;
@@ -148,6 +153,15 @@ static void put_counters(struct buffer *b, const char *labels, const struct metr
               labels, m->refused);
 }
 
+static void put_speculation(struct buffer *b, const char *labels, const struct metrics *m) {
+    put_count(b, "vllm:spec_decode_num_drafts_total", "Steps that checked drafted tokens.", labels,
+              m->draft_steps);
+    put_count(b, "vllm:spec_decode_num_draft_tokens_total", "Drafted tokens that were checked.",
+              labels, m->draft_tokens);
+    put_count(b, "vllm:spec_decode_num_accepted_tokens_total", "Drafted tokens that saved a step.",
+              labels, m->accepted_tokens);
+}
+
 void metrics_print(struct buffer *b, const struct metrics *m, const struct metrics_now *now) {
     static const struct {
         const char *name, *help;
@@ -167,6 +181,7 @@ void metrics_print(struct buffer *b, const struct metrics *m, const struct metri
     const char *text = labels.failed ? "" : labels.bytes;
     put_gauges(b, text, now);
     put_counters(b, text, m);
+    if (now->speculates) put_speculation(b, text, m);
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         put_histogram(b, shown[i].name, shown[i].help, text, m, shown[i].h);
     b->failed |= labels.failed;

@@ -37,6 +37,10 @@
  *     up in the prefix cache.
  *   - vllm:prefix_cache_hits_total: workload.cached_prompt_tokens.
  *   - vllm:num_preemptions_total: request_preempted events.
+ *   - vllm:spec_decode_num_drafts_total, vllm:spec_decode_num_draft_tokens_total,
+ *     vllm:spec_decode_num_accepted_tokens_total: workload.draft_steps, draft_tokens and
+ *     accepted_draft_tokens; only with a draft model, as in vLLM. Mean tokens of a step that checks
+ *     drafts: 1 + accepted / drafts. vLLM also accepts drafted tokens behind the answer's end.
  *   - vllm:num_requests_running, vllm:num_requests_waiting, vllm:kv_cache_usage_perc: gauges
  *     of the engine now. The last is blocks in use / all blocks, from 0 to 1.
  *
@@ -64,6 +68,7 @@ struct metrics {
     } histogram[MH_N];
     int64_t ended[ME_N], refused, queue_full;
     int64_t prompt_tokens, output_tokens, queried_tokens, cached_tokens, preemptions;
+    int64_t draft_steps, draft_tokens, accepted_tokens;
 };
 
 /* Counts one attempt, whose server's half is complete. */
@@ -74,6 +79,7 @@ struct metrics_now {
     const char *model_name;
     const char *paced; /* "llama-2-7b on h100"; NULL: real time */
     int32_t running, waiting, kv_blocks, free_kv_blocks;
+    bool speculates; /* there is a draft model */
 };
 /* Appends the whole page. */
 void metrics_print(struct buffer *b, const struct metrics *m, const struct metrics_now *now);

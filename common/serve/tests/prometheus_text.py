@@ -58,6 +58,10 @@ BOUNDS = {"vllm:time_to_first_token_seconds": TTFT, "vllm:inter_token_latency_se
           "vllm:e2e_request_latency_seconds": REQUEST, "vllm:request_queue_time_seconds": REQUEST}
 
 
+SPECULATION = {"spec_decode_num_drafts": "draft_steps", "spec_decode_num_draft_tokens": "draft_tokens",
+               "spec_decode_num_accepted_tokens": "accepted_draft_tokens"}
+
+
 def of_log(records, labels):
     """The counters and histograms that metrics.h promises for these records: as `read` gives them, without the gauges."""
     seen = {name: [] for name in BOUNDS}
@@ -89,6 +93,9 @@ def of_log(records, labels):
         if work.get("cached_prompt_tokens") is not None:
             sums["prefix_cache_queries"] += work["prompt_tokens"]
             sums["prefix_cache_hits"] += work["cached_prompt_tokens"]
+        for name, member in SPECULATION.items():
+            if member in work:
+                sums[name] = sums.get(name, 0) + work[member]
         if "request_rejected" in at:
             refused += 1
             full += out["http_status"] == 429
