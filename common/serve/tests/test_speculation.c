@@ -45,7 +45,7 @@ static void logits_after(struct machine *m, const struct backend_seq *q, int32_t
         int32_t slot =
             q->block_table[at / KV_BLOCK_TOKENS] * KV_BLOCK_TOKENS + at % KV_BLOCK_TOKENS;
         last = m->kv[slot];
-        ck_assert_msg(last >= 0, "position %d was never computed", at);
+        INVARIANT(last >= 0); /* it was computed. ck_assert would write a line for each */
         h = mix(h, (uint64_t)last);
     }
     for (int32_t v = 0; v < m->b.info.vocab_size; v++) out[v] = -1000;
@@ -167,8 +167,7 @@ static enum engine_progress step(void) {
 
 static void run_dry(void) {
     for (int i = 0; engine->n_waiting + engine->n_running > 0; i++) {
-        ck_assert_int_ne(step(), ENGINE_FAULT);
-        ck_assert_int_lt(i, 100000);
+        INVARIANT(step() != ENGINE_FAULT && i < 100000);
     }
 }
 

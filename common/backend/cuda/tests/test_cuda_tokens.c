@@ -1,7 +1,7 @@
 /* test_cuda_tokens.c: the CUDA backend on the CPU gives the native backend's greedy tokens: 50
  * prompts of the embedded model through the real engine, one at a time, and in mixed batches with
- * chunked prefill, preemption, prefix hits and blocks in any order. The native backend answers one
- * at a time, in float.
+ * chunked prefill, preemption, prefix hits and blocks in any order, and with a draft model on the
+ * same machine. The native backend answers one at a time, in float.
  *
  * servelab-test: long
  */
@@ -22,21 +22,24 @@ enum machine { NATIVE, SIMT_BF16, SIMT_EXACT };
 static struct model *model;
 static struct tokenizer *tokenizer;
 static int32_t *prompts[PROMPTS], lengths[PROMPTS];
+static int32_t draft_tokens; /* 0: no draft model */
 
 struct result {
     char text[PROMPTS][200];
-    int64_t preemptions, cached;
+    int64_t preemptions, cached, accepted;
 };
 static struct result native;
 
-static struct backend *open_machine(enum machine machine, int32_t positions, int32_t kv_blocks) {
+static struct backend *open_machine(enum machine machine, int32_t positions, int32_t kv_blocks,
+                                    bool is_draft) {
     struct err e;
     struct backend_config c = {.model = model,
                                .threads = 2,
                                .kv_blocks = kv_blocks,
                                .max_seq_tokens = LONGEST + OUTPUT,
-                               .max_step_tokens = BUDGET,
-                               .max_seqs = positions};
+                               .max_step_tokens = BUDGET + (is_draft ? positions : 0),
+                               .max_seqs = positions,
+                               .draft_tokens = is_draft ? 0 : draft_tokens};
     if (machine != NATIVE)
         return machine_open_with(&c, machine == SIMT_BF16 ? CUDA_BF16 : CUDA_EXACT);
     struct backend *b = backend_cpu_create(&c, &e);
@@ -69,6 +72,7 @@ static void collect(struct result *all, int i, struct stream *s, const struct li
     buffer_release(&text);
     for (size_t k = 0; k < live->record.n_events; k++)
         all->preemptions += live->record.events[k].kind == EV_REQUEST_PREEMPTED;
+    if (draft_tokens) all->accepted += live->record.workload.accepted_draft_tokens;
 }
 
 /* Every prompt, through the engine. */
@@ -78,14 +82,16 @@ static struct result answer_all(enum machine machine, const struct policy_ops *p
     struct err e;
     struct result all = {0};
     struct records *records = records_create(-1, 0, clock_monotonic(), &e);
-    struct engine_options o = {.backend = open_machine(machine, positions, kv_blocks),
+    struct engine_options o = {.backend = open_machine(machine, positions, kv_blocks, false),
                                .tokenizer = tokenizer,
                                .records = records,
                                .policy = policy,
                                .policy_arg = arg,
                                .clock = clock_monotonic(),
                                .max_waiting = PROMPTS,
-                               .prefix_cache = prefix_cache};
+                               .prefix_cache = prefix_cache,
+                               .draft_tokens = draft_tokens};
+    if (draft_tokens) o.draft = open_machine(machine, positions, kv_blocks, true);
     struct engine *g = engine_create(&o, &e);
     struct stream *streams[PROMPTS];
     struct live_record *live[PROMPTS];
@@ -106,6 +112,7 @@ static struct result answer_all(enum machine machine, const struct policy_ops *p
     engine_free(g);
     records_free(records);
     backend_free(o.backend);
+    backend_free(o.draft);
     return all;
 }
 
@@ -175,6 +182,16 @@ START_TEST(mixed_batches) {
 }
 END_TEST
 
+START_TEST(with_drafts) {
+    draft_tokens = 3;
+    struct result r =
+        answer_all(_i ? SIMT_EXACT : SIMT_BF16, &chaos, _i ? "9" : "10", POSITIONS, TIGHT, true);
+    draft_tokens = 0;
+    expect_native(&r, _i ? "exact, with drafts" : "bf16, with drafts");
+    ck_assert_int_gt(r.accepted, 100);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("cuda tokens");
     TCase *t = tcase_create("tokens");
@@ -183,5 +200,6 @@ int main(void) {
     suite_add_tcase(s, t);
     tcase_add_test(t, one_at_a_time);
     tcase_add_loop_test(t, mixed_batches, 0, 2);
+    tcase_add_loop_test(t, with_drafts, 0, 2);
     return check_main(s);
 }
