@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "model/model.h"
+#include "model/sampler.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +35,14 @@ struct backend_seq {
 struct backend_batch {
     const struct backend_seq *seqs;
     int32_t n_seqs;
+};
+
+/* A token that the backend may choose itself, so that its id comes back instead of logits. */
+struct backend_choice {
+    bool wanted; /* false: the logits are wanted */
+    struct sampler_draw draw;
+    int32_t id; /* out: exactly what sampler_next chooses from the logits; these are then not
+                   written. -1: the logits were written */
 };
 
 struct backend_info {
@@ -65,6 +74,10 @@ struct backend_ops {
 struct backend {
     const struct backend_ops *ops;
     struct backend_info info;
+    /* As ops->step, with a choice for each row of logits (backend_step_choosing). NULL: the backend
+     * makes no choices. */
+    int (*step_choosing)(struct backend *b, const struct backend_batch *batch,
+                         struct backend_choice *choices, float *logits, struct err *e);
     const char *lost; /* why no later step can work (a lost device), set by step; NULL: it can */
     /* When the last step ran on the device, by the device's own clock, which starts with the
      * backend; set by step. Equal: not measured. */
@@ -106,6 +119,14 @@ int backend_check_batch(const struct backend_info *i, const struct backend_batch
 static inline int backend_step(struct backend *b, const struct backend_batch *batch, float *logits,
                                struct err *e) {
     return b->ops->step(b, batch, logits, e);
+}
+/* The same, with choices: (sum of want_logits), their `id` set in any case. */
+static inline int backend_step_choosing(struct backend *b, const struct backend_batch *batch,
+                                        struct backend_choice *choices, int32_t n, float *logits,
+                                        struct err *e) {
+    for (int32_t i = 0; i < n; i++) choices[i].id = -1;
+    return b->step_choosing ? b->step_choosing(b, batch, choices, logits, e)
+                            : b->ops->step(b, batch, logits, e);
 }
 static inline void backend_free(struct backend *b) {
     if (b) b->ops->free(b);

@@ -14,12 +14,13 @@ struct paced_backend {
     _Atomic int64_t steps, late;
 };
 
-static int step(struct backend *base, const struct backend_batch *batch, float *logits,
-                struct err *e) {
+static int pace_step(struct backend *base, const struct backend_batch *batch,
+                     struct backend_choice *choices, float *logits, struct err *e) {
     struct paced_backend *b = (struct paced_backend *)base;
     int64_t start_ns = clock_now_ns(&b->pace.clock);
     if (start_ns - b->pace.slack_ns < b->due_ns && b->due_ns < start_ns) start_ns = b->due_ns;
-    int failed = backend_step(b->inner, batch, logits, e);
+    int failed = choices ? b->inner->step_choosing(b->inner, batch, choices, logits, e)
+                         : backend_step(b->inner, batch, logits, e);
     base->lost = b->inner->lost;
     if (failed) return -1;
     struct sim_work work = backend_work(batch);
@@ -34,6 +35,11 @@ static int step(struct backend *base, const struct backend_batch *batch, float *
     }
     clock_wait_until(&b->pace.clock, b->due_ns);
     return 0;
+}
+
+static int step(struct backend *base, const struct backend_batch *batch, float *logits,
+                struct err *e) {
+    return pace_step(base, batch, NULL, logits, e);
 }
 
 static void destroy(struct backend *base) {
@@ -54,6 +60,7 @@ struct backend *backend_paced_create(struct backend *inner, const struct pace *p
     INVARIANT(p->clock.wait_until);
     b->base.ops = &ops;
     b->base.info = inner->info;
+    b->base.step_choosing = inner->step_choosing ? pace_step : NULL;
     b->inner = inner;
     b->pace = *p;
     if (b->pace.scale == 0) b->pace.scale = 1;

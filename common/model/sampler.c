@@ -16,7 +16,7 @@ static bool is_finite_bits(float x) {
 int sampler_init(struct sampler *s, int32_t vocab_size, const struct sampler_config *c,
                  struct err *e) {
     INVARIANT(vocab_size > 0);
-    *s = (struct sampler){.config = *c, .vocab_size = vocab_size};
+    *s = (struct sampler){.config = *c, .vocab_size = vocab_size, .decided = -1};
     if (!is_finite_bits(c->temperature) || c->temperature < 0 ||
         c->temperature > SAMPLER_MAX_TEMPERATURE)
         return err_at(e, 0, "temperature", "must lie between 0 and %g", SAMPLER_MAX_TEMPERATURE);
@@ -112,13 +112,8 @@ static int32_t draw_from_nucleus(struct sampler *s, double sum, double unit) {
         mass += weight;
         kept++;
     }
-    double target = unit * mass;
-    for (int32_t i = 0; i < kept; i++) {
-        int32_t id = s->heap[n - 1 - i];
-        target -= s->weights[id];
-        if (target < 0 || i == kept - 1) return id;
-    }
-    return s->heap[n - 1];
+    for (int32_t i = 0; i < n - kept; i++) s->weights[s->heap[i]] = 0;
+    return draw_from_all(s, unit * mass);
 }
 
 static int32_t choose(struct sampler *s, const float *logits, struct err *e) {
@@ -135,11 +130,31 @@ static int32_t choose(struct sampler *s, const float *logits, struct err *e) {
     return some ? draw_from_nucleus(s, sum, unit) : draw_from_all(s, unit * sum);
 }
 
+bool sampler_foresee(const struct sampler *s, int32_t ahead, struct sampler_draw *d) {
+    const struct sampler_config *c = &s->config;
+    *d = (struct sampler_draw){.temperature = c->temperature, .top_p = 1};
+    if (s->rules || (c->temperature > 0 && c->min_p > 0)) return false;
+    if (c->temperature == 0) return true;
+    d->top_p = c->top_p;
+    d->top_k = c->top_k > 0 && c->top_k < s->vocab_size ? c->top_k : 0;
+    struct rng rng = s->rng;
+    for (int32_t i = 0; i <= ahead; i++) d->unit = rng_unit(&rng);
+    return true;
+}
+
+void sampler_decide(struct sampler *s, int32_t id) {
+    s->decided = id;
+}
+
 int32_t sampler_next(struct sampler *s, const float *logits, struct err *e) {
+    int32_t id = s->decided;
+    s->decided = -1;
+    if (id >= 0 && s->config.temperature > 0) rng_unit(&s->rng);
+    if (id >= 0) return id;
     if (!s->rules) return choose(s, logits, e);
     if (sampler_greedy(logits, s->vocab_size, e) < 0) return -1; /* a rule could hide it */
     const float *changed = token_rules_apply(s->rules, logits, e);
-    int32_t id = changed ? choose(s, changed, e) : -1;
+    id = changed ? choose(s, changed, e) : -1;
     if (id >= 0) token_rules_note(s->rules, id);
     return id;
 }

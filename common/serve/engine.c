@@ -20,13 +20,14 @@ static int allocate(struct engine *g, struct err *e) {
     /* a running request that is preempted waits, too, although the queue may be full */
     size_t waiting = (size_t)g->max_waiting + seqs;
     g->logits = malloc(seqs * vocab * sizeof *g->logits);
+    g->choices = malloc((size_t)backend_max_logits(info) * sizeof *g->choices);
     g->waiting_view = malloc(waiting * sizeof *g->waiting_view);
     g->running_view = malloc(seqs * sizeof *g->running_view);
     g->actions = malloc((waiting + seqs) * sizeof *g->actions);
     g->batch = malloc(seqs * sizeof *g->batch);
     g->batch_of = malloc(seqs * sizeof *g->batch_of);
-    if (!g->logits || !g->waiting_view || !g->running_view || !g->actions || !g->batch ||
-        !g->batch_of)
+    if (!g->logits || !g->choices || !g->waiting_view || !g->running_view || !g->actions ||
+        !g->batch || !g->batch_of)
         return err_set(e, "no memory for an engine of %zu batch positions", seqs);
     return 0;
 }
@@ -130,6 +131,7 @@ void engine_free(struct engine *g) {
     kv_pool_free(g->kv);
     speculation_free(g->speculation);
     free(g->logits);
+    free(g->choices);
     free(g->waiting_view);
     free(g->running_view);
     free(g->actions);

@@ -89,6 +89,7 @@ struct engine {
 
     /* scratch of the engine thread */
     float *logits;                                      /* (max_seqs, vocab_size) */
+    struct backend_choice *choices;                     /* (backend_max_logits) by row of a step */
     struct policy_request *waiting_view, *running_view; /* (max_waiting), (max_seqs) */
     struct policy_action *actions;                      /* (max_waiting + max_seqs) */
     struct backend_seq *batch;                          /* (max_seqs) */
@@ -135,7 +136,9 @@ void engine_want_prompt_scores(struct engine *g, int32_t n);
 bool engine_push_prompt_scores(struct engine *g, struct seq *s, const struct backend_seq *part,
                                const float *logits);
 /* Computes batch[0..n) into g->logits: backend_step, and with a draft model the drafts before it
- * (serve/speculation.h). The lock is *not* held. 0, or -1 and *e. */
+ * (serve/speculation.h). A backend may choose tokens itself, where a request needs no logits for
+ * anything else: then its sampler knows the id, and its row of g->logits holds nothing. The lock is
+ * *not* held. 0, or -1 and *e. */
 int engine_compute(struct engine *g, int32_t n, struct err *e);
 /* After the results were taken: where the token that was chosen is the one that was drafted, the
  * step after it is computed already. Makes batch[0..m), batch_of and logits those of these steps

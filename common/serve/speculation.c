@@ -34,6 +34,9 @@ struct speculation {
     bool step_waits;
 };
 
+static int step_target(struct engine *g, const struct backend_batch *batch, float *logits,
+                       struct err *e);
+static void copy_row(struct engine *g, struct seq *s, size_t to, size_t from);
 static void end_step(struct engine *g);
 static int32_t choose(struct engine *g, int32_t n);
 static int draft(struct engine *g, int32_t n, struct err *e);
@@ -44,11 +47,11 @@ static bool take_next(struct engine *g, struct drafted *d, struct backend_seq *p
 int engine_compute(struct engine *g, int32_t n, struct err *e) {
     struct speculation *sp = g->speculation;
     struct backend_batch batch = {g->batch, n};
-    if (!sp) return backend_step(g->backend, &batch, g->logits, e);
+    if (!sp) return step_target(g, &batch, g->logits, e);
     end_step(g); /* an engine need not take what was drafted */
     sp->n_drafted = choose(g, n);
     if (draft(g, n, e)) return -1;
-    if (sp->n_drafted == 0) return backend_step(g->backend, &batch, g->logits, e);
+    if (sp->n_drafted == 0) return step_target(g, &batch, g->logits, e);
     if (check(g, n, e)) return -1;
     sp->n = n;
     return 0;
@@ -56,19 +59,49 @@ int engine_compute(struct engine *g, int32_t n, struct err *e) {
 
 int32_t engine_take_drafted(struct engine *g) {
     struct speculation *sp = g->speculation;
-    size_t vocab = (size_t)g->backend->info.vocab_size;
     int32_t m = 0;
     for (int32_t i = 0; sp && i < sp->n; i++) {
         struct drafted *d = &sp->of[i];
         if (!take_next(g, d, &g->batch[m], &g->batch_of[m])) continue;
-        memcpy(g->logits + (size_t)m * vocab, sp->logits + (d->row + (size_t)d->taken - 1) * vocab,
-               vocab * sizeof *g->logits);
+        copy_row(g, g->batch_of[m], (size_t)m, d->row + (size_t)d->taken - 1);
         sp->step.accepted_draft_tokens++;
         m++;
     }
     if (m > 0 || !sp) return m;
     end_step(g);
     return 0;
+}
+
+/* Does the request need nothing but the id? */
+static bool needs_id_alone(const struct seq *s) {
+    return !s->scores && s->max_output > 0;
+}
+
+/* A step of the target. Each sequence's sampler gets the id that was chosen in its first row; those
+ * of other rows are in g->choices (copy_row). */
+static int step_target(struct engine *g, const struct backend_batch *batch, float *logits,
+                       struct err *e) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < batch->n_seqs; i++)
+        for (int32_t k = 0; k < batch->seqs[i].want_logits; k++) {
+            const struct seq *s = g->batch_of[i];
+            struct backend_choice *c = &g->choices[n++];
+            c->wanted = needs_id_alone(s) && sampler_foresee(&s->sampler, k, &c->draw);
+        }
+    if (backend_step_choosing(g->backend, batch, g->choices, n, logits, e)) return -1;
+    for (int32_t i = 0, row = 0; i < batch->n_seqs; row += batch->seqs[i++].want_logits)
+        if (batch->seqs[i].want_logits > 0)
+            sampler_decide(&g->batch_of[i]->sampler, g->choices[row].id);
+    return 0;
+}
+
+/* Row `from` of the target's step becomes row `to` of g->logits: its logits, or the choice. */
+static void copy_row(struct engine *g, struct seq *s, size_t to, size_t from) {
+    size_t vocab = (size_t)g->backend->info.vocab_size;
+    sampler_decide(&s->sampler, g->choices[from].id);
+    if (g->choices[from].id < 0)
+        memcpy(g->logits + to * vocab, g->speculation->logits + from * vocab,
+               vocab * sizeof *g->logits);
 }
 
 static void end_step(struct engine *g) {
@@ -210,20 +243,18 @@ static int draft(struct engine *g, int32_t n, struct err *e) {
  * go to g->logits, as if there were no others. */
 static int check(struct engine *g, int32_t n, struct err *e) {
     struct speculation *sp = g->speculation;
-    size_t vocab = (size_t)g->backend->info.vocab_size, row = 0, planned = 0;
+    size_t row = 0, planned = 0;
     for (int32_t i = 0; i < n; i++) {
         sp->batch[i] = g->batch[i];
         sp->batch[i].n_tokens += sp->of[i].n;
         sp->batch[i].want_logits += sp->of[i].n;
     }
-    if (backend_step(g->backend, &(struct backend_batch){sp->batch, n}, sp->logits, e)) return -1;
+    if (step_target(g, &(struct backend_batch){sp->batch, n}, sp->logits, e)) return -1;
     for (int32_t i = 0; i < n; i++) {
         struct drafted *d = &sp->of[i];
         struct seq *s = g->batch_of[i];
-        size_t rows = (size_t)g->batch[i].want_logits;
-        memcpy(g->logits + planned * vocab, sp->logits + row * vocab,
-               rows * vocab * sizeof *g->logits);
-        planned += rows;
+        for (int32_t k = 0; k < g->batch[i].want_logits; k++)
+            copy_row(g, s, planned++, row + (size_t)k);
         d->row = row + 1;
         row += (size_t)sp->batch[i].want_logits;
         s->draft_steps += d->n > 0;

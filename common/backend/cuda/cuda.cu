@@ -184,6 +184,7 @@ static int take_workspace(struct cuda_backend *b, struct err *e) {
     TRY(take_rows(b, &b->last, backend_max_logits(i), c->d_model, e));
     TRY(take_rows(b, &b->logits, backend_max_logits(i), c->vocab_size, e));
     TRY(take_inputs(b, e));
+    TRY(choose_take(b, e));
     return device_blas_space(b, e);
 }
 
@@ -224,6 +225,7 @@ servelab_cuda_create(const struct backend_config *c, const struct backend_cuda_o
         return NULL;
     }
     b->base.ops = &ops;
+    b->base.step_choosing = forward_step_choosing;
     if (init(b, c, o, e)) {
         destroy(&b->base);
         return NULL;

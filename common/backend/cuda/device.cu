@@ -142,5 +142,7 @@ void device_close(struct cuda_backend *b) {
     for (int32_t i = 0; i < b->memory.n; i++) cudaFree(b->memory.held[i]);
     free(b->memory.held);
     cudaFreeHost(b->host_in.token);
+    cudaFreeHost(b->host_draws.id);
+    cudaFreeHost(b->host_draws.uniform);
     if (b->stream) cudaStreamDestroy(b->stream);
 }

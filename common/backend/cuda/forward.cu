@@ -49,8 +49,8 @@ static int compute(struct cuda_backend *b, struct step *s, struct err *e) {
     return read_out(b, s, e);
 }
 
-static int run(struct cuda_backend *b, const struct backend_batch *batch, float *logits,
-               struct err *e) {
+static int run(struct cuda_backend *b, const struct backend_batch *batch,
+               struct backend_choice *choices, float *logits, struct err *e) {
     struct step s = {0, 0, 0, batch, NULL};
     TRY(send(b, &s, e));
     bool decodes = s.singles == s.rows && s.wanted == s.rows;
@@ -60,9 +60,7 @@ static int run(struct cuda_backend *b, const struct backend_batch *batch, float 
     nvtxRangePop();
     if (failed) return -1;
     CUDA_TRY(cudaEventRecord(b->ended, b->stream));
-    size_t bytes = (size_t)s.wanted * b->config.vocab_size * sizeof *logits;
-    CUDA_TRY(cudaMemcpyAsync(logits, b->logits, bytes, cudaMemcpyDeviceToHost, b->stream));
-    CUDA_TRY(cudaStreamSynchronize(b->stream));
+    TRY(choose_tokens(b, s.wanted, choices, logits, e));
     return device_time(b, e);
 }
 
@@ -85,10 +83,15 @@ static int replay(struct cuda_backend *b, struct step *s, struct err *e) {
 
 int forward_step(struct backend *base, const struct backend_batch *batch, float *logits,
                  struct err *e) {
+    return forward_step_choosing(base, batch, NULL, logits, e);
+}
+
+int forward_step_choosing(struct backend *base, const struct backend_batch *batch,
+                          struct backend_choice *choices, float *logits, struct err *e) {
     struct cuda_backend *b = (struct cuda_backend *)base;
     if (base->lost) return err_set(e, "%s", base->lost);
     TRY(backend_check_batch(&base->info, batch, e));
-    if (!run(b, batch, logits, e)) return 0;
+    if (!run(b, batch, choices, logits, e)) return 0;
     base->device_start_ns = base->device_end_ns;
     /* Nothing of the step may run on; an error that stays ends the backend. */
     cudaGetLastError();

@@ -1,6 +1,6 @@
 # common/backend/cuda: the CUDA backend's plug-ins, from one source: backend-simt.so by simtcc, and where nvcc is
 # installed backend-cuda.so.
-CUDA_KERNELS := embedding rmsnorm rope gemv swiglu attention_prefill attention_decode attention_merge
+CUDA_KERNELS := embedding rmsnorm rope gemv swiglu attention_prefill attention_decode attention_merge argmax sample
 # With MINE=03 the learner's file of a kernel that is written, and the reference's of the others.
 CUDA_LABS := $(filter labs,$(call lab_tree,03_kernels))
 CUDA_MINE := $(if $(CUDA_LABS),$(foreach k,$(CUDA_KERNELS),$(if $(shell grep -s '^[^/]*LAB_TODO_KERNEL' labs/03_kernels/$(k).cu),,$(k))))

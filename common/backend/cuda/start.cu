@@ -8,10 +8,10 @@ extern const char cuda_launch_json[], cuda_launch_mine[], cuda_kernels_mine[];
 
 #include <string.h>
 
-enum { USED = 8 };
+enum { USED = 10 };
 static const char *const used[USED] = {
-    "embedding",         "rmsnorm",          "rope",           "gemv", "swiglu",
-    "attention_prefill", "attention_decode", "attention_merge"};
+    "embedding",        "rmsnorm",         "rope",   "gemv",  "swiglu", "attention_prefill",
+    "attention_decode", "attention_merge", "argmax", "sample"};
 
 /* The rule of a kernel; NULL and *e when launch.json has none that can be read. */
 static const struct launch_rule *rule_of(const char *kernel, struct err *e) {

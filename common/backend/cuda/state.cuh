@@ -86,6 +86,14 @@ struct memory {
     int32_t n;
 };
 
+/* Of choose.cu: for each row of logits four draws around the exact one, and what they gave. */
+enum { DRAWS = 4 };
+struct draws {
+    int32_t *id;    /* (DRAWS, L); of a greedy row the first is the choice */
+    int32_t *odd;   /* (L): not 0 when a logit of the row is not finite. Behind the ids in memory */
+    float *uniform; /* (DRAWS, L) */
+};
+
 struct cuda_backend {
     struct backend base;
     struct model_config config;
@@ -126,6 +134,7 @@ struct cuda_backend {
     bf16 *tile;                             /* (tile_values): rows of a quantised matrix */
     float *partial, *split_max, *split_sum; /* (sequences * splits, q heads[, head]) */
     float *last, *logits;                   /* (L, d_model), (L, vocab) */
+    struct draws draws, host_draws;         /* on the device; in pinned memory */
     struct inputs in, host_in;
     int32_t input_words; /* of either, up to the tables */
     int32_t *first_row;  /* (S), on the host: of each sequence of the step */
@@ -150,9 +159,18 @@ int device_plan(struct cuda_backend *b, bool open_blocks, FILE *say, struct err 
 int weights_take(struct cuda_backend *b, const struct model *m, struct err *e);
 int weights_load(struct cuda_backend *b, const struct model *m, FILE *say, struct err *e);
 
-/* forward.cu: backend_ops.step. */
+/* choose.cu: takes memory for the step's choices. */
+int choose_take(struct cuda_backend *b, struct err *e);
+/* choose.cu: after a step that left `wanted` rows in b->logits: the tokens that were chosen on the
+ * device, and the rows that are wanted, or could not be decided for certain. */
+int choose_tokens(struct cuda_backend *b, int32_t wanted, struct backend_choice *choices,
+                  float *logits, struct err *e);
+
+/* forward.cu: backend_ops.step, and backend.step_choosing. */
 int forward_step(struct backend *base, const struct backend_batch *batch, float *logits,
                  struct err *e);
+int forward_step_choosing(struct backend *base, const struct backend_batch *batch,
+                          struct backend_choice *choices, float *logits, struct err *e);
 /* forward.cu: the divisions of the keys in a decode step of so many sequences. */
 int32_t forward_splits(const struct cuda_backend *b, int32_t seqs);
 

@@ -38,6 +38,10 @@ static int plain_distribution(const float *logits, int n, double temperature, do
     return kept;
 }
 
+static int by_id(const void *a, const void *b) {
+    return ((const struct ranked *)a)->id - ((const struct ranked *)b)->id;
+}
+
 static void random_logits(struct rng *r, float *logits, int n, double spread) {
     for (int i = 0; i < n; i++) logits[i] = (float)((rng_unit(r) - 0.5) * spread);
 }
@@ -112,6 +116,7 @@ START_TEST(agrees_with_the_plain_implementation) {
         random_logits(&r, logits, n, 20);
         struct ranked d[MAX_VOCAB];
         int kept = plain_distribution(logits, n, t, p, d);
+        qsort(d, (size_t)kept, sizeof *d, by_id); /* the order in which the sampler walks */
         struct sampler s = make(n, t, p, (uint64_t)round);
         struct rng same;
         rng_seed(&same, (uint64_t)round);
@@ -239,6 +244,40 @@ START_TEST(seeds_repeat) {
 }
 END_TEST
 
+/* What another machine needs for the same choice: the draws to come, and the ids that it gave. */
+START_TEST(foreseen_and_decided_choices) {
+    float logits[64];
+    struct rng r;
+    rng_seed(&r, 4);
+    random_logits(&r, logits, 64, 6);
+    struct sampler a = make(64, 0.9f, 0.8f, 42), b = make(64, 0.9f, 0.8f, 42);
+    struct sampler_draw d[20], again;
+    for (int i = 0; i < 20; i++) ck_assert(sampler_foresee(&a, i, &d[i]));
+    for (int i = 0; i < 20; i++) {
+        ck_assert(sampler_foresee(&a, 0, &again) && again.unit == d[i].unit);
+        ck_assert(d[i].temperature == 0.9f && d[i].top_p == 0.8f && d[i].top_k == 0);
+        int id = sampler_next(&b, logits, NULL);
+        /* NULL: the logits of a decided choice are not read */
+        if (i % 3) sampler_decide(&a, id);
+        if (i % 3 == 2) sampler_decide(&a, -1);
+        ck_assert_int_eq(sampler_next(&a, i % 3 == 1 ? NULL : logits, NULL), id);
+    }
+    sampler_release(&a);
+    sampler_release(&b);
+    struct sampler_config c = {.temperature = 1, .top_p = 1, .min_p = 0.1f};
+    struct err e;
+    ck_assert_int_eq(sampler_init(&a, 8, &c, &e), 0);
+    ck_assert(!sampler_foresee(&a, 0, &again));
+    sampler_release(&a);
+    c = (struct sampler_config){.top_p = 1, .rules.repetition_penalty = 1.2f};
+    ck_assert_int_eq(sampler_init(&a, 8, &c, &e), 0);
+    ck_assert(!sampler_foresee(&a, 0, &again));
+    sampler_release(&a);
+    a = make(8, 0, 1, 1);
+    ck_assert(sampler_foresee(&a, 3, &again) && again.temperature == 0);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("sampler");
     TCase *t = tcase_create("sampler");
@@ -250,6 +289,7 @@ int main(void) {
     tcase_add_test(t, frequencies_expose_a_wrong_temperature);
     tcase_add_test(t, corners);
     tcase_add_test(t, seeds_repeat);
+    tcase_add_test(t, foreseen_and_decided_choices);
     suite_add_tcase(suite, t);
     return check_main(suite);
 }

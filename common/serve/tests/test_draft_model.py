@@ -100,7 +100,8 @@ def answers_are_the_same_and_the_counts_agree():
 
 def other_machines_speculate_too():
     """Paced: a step with drafts costs what it costs. None: all drafts are right. The CUDA source on the CPU."""
-    for args in (["--pace", "llama-2-7b:h100", "--draft-cost", "0.1"], ["--backend", "none"], ["--backend", "simt", "--precision", "exact"]):
+    for args in (["--pace", "llama-2-7b:h100", "--draft-cost", "0.1"], ["--backend", "none"], ["--backend", "simt", "--precision", "exact"],
+                 ["--backend", "simt", "--pace", "llama-2-7b:h100"]):
         with RealServer("--draft-model", MODEL_FILE, *args) as s:
             r = s.post("/v1/completions", {"model": s.model, "prompt": "12+30=", "max_tokens": 11, "temperature": 0, "ignore_eos": True},
                        headers={"X-Request-Id": "one"})

@@ -23,6 +23,8 @@ static struct model *model;
 static struct tokenizer *tokenizer;
 static int32_t *prompts[PROMPTS], lengths[PROMPTS];
 static int32_t draft_tokens; /* 0: no draft model */
+static float temperature;    /* of all requests but each third; seeds are their numbers */
+static bool host_chooses;    /* the backend makes no choices */
 
 struct result {
     char text[PROMPTS][200];
@@ -56,7 +58,10 @@ static void submit_all(struct engine *g, struct stream **streams, struct live_re
         struct engine_request q = {.prompt = prompts[i],
                                    .n_prompt = lengths[i],
                                    .max_output = OUTPUT,
-                                   .sampling = {.top_p = 1},
+                                   .sampling = {.top_p = i % 2 ? 1 : 0.9f,
+                                                .temperature = i % 3 ? temperature : 0,
+                                                .top_k = i % 5 ? 0 : 12,
+                                                .seed = (uint64_t)i},
                                    .stream = streams[i],
                                    .live = live[i]};
         ck_assert_int_eq(engine_submit(g, &q, &id), SUBMIT_OK);
@@ -92,6 +97,7 @@ static struct result answer_all(enum machine machine, const struct policy_ops *p
                                .prefix_cache = prefix_cache,
                                .draft_tokens = draft_tokens};
     if (draft_tokens) o.draft = open_machine(machine, positions, kv_blocks, true);
+    if (host_chooses) o.backend->step_choosing = NULL;
     struct engine *g = engine_create(&o, &e);
     struct stream *streams[PROMPTS];
     struct live_record *live[PROMPTS];
@@ -192,6 +198,27 @@ START_TEST(with_drafts) {
 }
 END_TEST
 
+/* The same tokens whoever chooses them, with the same seeds. */
+START_TEST(sampled_on_the_device_and_on_the_host) {
+    struct result r[2];
+    temperature = 6; /* the model is sure of its answers */
+    draft_tokens = _i ? 2 : 0;
+    for (int k = 0; k < 2; k++) {
+        host_chooses = k;
+        r[k] = answer_all(SIMT_BF16, &chaos, "11", POSITIONS, TIGHT, true);
+    }
+    temperature = 0;
+    draft_tokens = host_chooses = 0;
+    int other = 0;
+    for (int i = 0; i < PROMPTS; i++) {
+        ck_assert_msg(!strcmp(r[0].text[i], r[1].text[i]), "prompt %d: '%s', host: '%s'", i,
+                      r[0].text[i], r[1].text[i]);
+        other += strcmp(r[0].text[i], native.text[i]) != 0;
+    }
+    ck_assert_int_gt(other, 10); /* they are sampled indeed */
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("cuda tokens");
     TCase *t = tcase_create("tokens");
@@ -201,5 +228,6 @@ int main(void) {
     tcase_add_test(t, one_at_a_time);
     tcase_add_loop_test(t, mixed_batches, 0, 2);
     tcase_add_loop_test(t, with_drafts, 0, 2);
+    tcase_add_loop_test(t, sampled_on_the_device_and_on_the_host, 0, 2);
     return check_main(s);
 }
