@@ -25,8 +25,8 @@ logs=$(find "$obj/plugin-cuda" -name '*.log')
 check "no warning"
 kernels=$(cat $logs | grep -c 'Compiling entry function')
 clean=$(cat $logs | grep -c ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads')
-[ "$kernels" -ge 34 ] && [ "$clean" = "$kernels" ]
-check "17 kernels or more for two architectures; $clean of $kernels keep everything in registers"
+[ "$kernels" -ge 40 ] && [ "$clean" = "$kernels" ]
+check "20 kernels or more for two architectures; $clean of $kernels keep everything in registers"
 if nvidia-smi -L >/dev/null 2>&1; then
     "$servelab" quality --backend cuda --logs 1 --per-kind 1
     check "answers on this machine's GPU"
