@@ -83,4 +83,8 @@ check-mutants: build ## maintainer: does every mutant of the reference lose poin
 	@$(TEST_ENV) MUTANTS=all TEST_TIMEOUT_S=14400 TEST_LOGS=build/test-logs/all \
 	 common/testing/run_tests.py grader/tests/test_mutants.py grader/tests/test_lab03_mutants.py grader/tests/test_lab03.py
 
-.PHONY: grade check-mutants
+# LAB is only for `make attack` what was given for it: LAB ?= 01 above is for `make grade`.
+attack: build $(OBJ)/grader/tests/test_attacks ## maintainer: every hostile submission: unearned points, hangs, crashes, leftovers, leaks; [LAB=03] [ATTACK=regex]
+	@$(TEST_ENV) LAB=$(if $(filter file,$(origin LAB)),all,$(LAB)) ATTACK='$(ATTACK)' build/venv/bin/python grader/tests/attack.py
+
+.PHONY: attack grade check-mutants

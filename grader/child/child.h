@@ -19,6 +19,10 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap);
  * the channel is broken. */
 size_t child_query(const void *bytes, size_t n, void *reply, size_t cap);
 
+/* Bytes in use on the heap, with blocks that are so large that the C library maps each by itself.
+ */
+int64_t child_heap_bytes(void);
+
 /* For a kernel's outputs: as many bytes as a question may have, and a fourth of it for maps. */
 enum { CHILD_MAX_SLOTS = (1 << 17) / 4 * 5 };
 

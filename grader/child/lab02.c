@@ -7,7 +7,6 @@
 #include "child/place.h"
 #include "lab02/cases.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,14 +235,14 @@ static void call_once(struct call *k, struct answer *a) {
 static int64_t heap_growth(struct call *k, struct answer *a) {
     enum { WARM_CALLS = 16, CALLS = 64 };
     struct answer scratch = *a;
-    size_t before = 0;
+    int64_t before = 0;
     for (int i = 0; i < WARM_CALLS + CALLS; i++) {
-        if (i == WARM_CALLS) before = mallinfo2().uordblks;
+        if (i == WARM_CALLS) before = child_heap_bytes();
         scratch.n = a->n;
         call_once(k, &scratch);
     }
     *a = scratch;
-    return (int64_t)mallinfo2().uordblks - (int64_t)before;
+    return child_heap_bytes() - before;
 }
 
 int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {

@@ -10,7 +10,6 @@
 #include "serve/kv_blocks.h"
 #include "serve/stamps.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,12 +303,6 @@ static void call_once(struct call *k, struct answer *a) {
     }
 }
 
-/* Allocated, in large blocks too. */
-static int64_t heap_bytes(void) {
-    struct mallinfo2 m = mallinfo2();
-    return (int64_t)(m.uordblks + m.hblkhd);
-}
-
 /* What each of many calls left on the heap, in pieces of 16 bytes: the least of some rounds. A leak
  * is in every round. Less than that is not counted: the C library caches freed blocks, counts them
  * as in use, and fills its caches slowly where calls allocate blocks of many sizes. */
@@ -318,12 +311,12 @@ static int64_t heap_growth(struct call *k, struct answer *a) {
     int64_t least = INT64_MAX;
     size_t n = a->n;
     for (int round = 0; round < ROUNDS && least > 0; round++) {
-        int64_t before = heap_bytes();
+        int64_t before = child_heap_bytes();
         for (int i = 0; i < CALLS; i++) {
             a->n = n;
             call_once(k, a);
         }
-        int64_t each = (heap_bytes() - before) / (CALLS * 16);
+        int64_t each = (child_heap_bytes() - before) / (CALLS * 16);
         if (each < least) least = each;
     }
     return least > 0 ? least : 0;

@@ -2,7 +2,8 @@
  * one source, before anything is linked or run:
  *
  *   the dependency list   only the system's headers and the given ones are included
- *   the preprocessed text no attribute turns the sanitizers off
+ *   the preprocessed text no attribute or pragma turns the sanitizers off or changes the language,
+ *                         every name for the assembler is an identifier (object_tokens.c)
  *   the assembly          only directives that the compiler writes for plain C: no inline assembly,
  *                         and none injected through a section's name
  *   the object            no constructor, no unusual section, no function named like one of the C

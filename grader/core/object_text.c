@@ -1,5 +1,4 @@
-/* object_text.c: checks the list of includes, the preprocessed text and the assembly. See object.h.
- */
+/* object_text.c: checks the list of includes and the assembly. See object.h. */
 #include "core/object.h"
 
 #include "base/text.h"
@@ -48,65 +47,6 @@ int object_check_includes(const char *file, const char *deps, size_t n, const ch
         if (len > 0 && check_include(file, path, given_folder, e)) return -1;
     }
     return 0;
-}
-
-/* ---- preprocessed text ----------------------------------------------------------------------- */
-
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '$';
-}
-
-/* Blanks, and the preprocessor's lines between them. */
-static const char *skip_blank(const char *p, const char *end) {
-    bool line = false; /* inside of such a line */
-    for (; p < end && (line || isspace((unsigned char)*p) || *p == '#'); p++)
-        line = *p != '\n' && (line || *p == '#');
-    return p;
-}
-
-/* Whether an assembler name, `asm("text" "text")`, is an identifier; p is behind the keyword. An
- * empty one, or assembly with operands, is the assembly check's. */
-static bool plain_label(const char *p, const char *end) {
-    bool first = true;
-    p = skip_blank(p, end);
-    if (p == end || *p++ != '(') return true;
-    for (;; p++) {
-        p = skip_blank(p, end);
-        if (p == end || *p != '"') return p < end && *p == ')';
-        for (p++; p < end && *p != '"'; p++, first = false)
-            if (!is_word(*p) || (first && isdigit((unsigned char)*p))) return false;
-        if (p == end) return false;
-    }
-}
-
-/* Every name that the submission gives to the assembler. Looks into string literals, too: where one
- * ends, a raw string could hide. */
-static int check_labels(const char *file, const char *text, size_t n, struct err *e) {
-    static const char *const keywords[] = {"asm", "__asm", "__asm__"};
-    const char *end = text + n;
-    for (const char *p = text; p < end; p++) {
-        if (!is_word(*p)) continue;
-        const char *word = p;
-        while (p < end && is_word(*p)) p++;
-        for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-            if (strlen(keywords[i]) == (size_t)(p - word) &&
-                !memcmp(keywords[i], word, (size_t)(p - word)) && !plain_label(p, end))
-                return err_set(e,
-                               "%s holds inline assembly, or a symbol's name that is no "
-                               "identifier (%s); plain C only, please",
-                               file, keywords[i]);
-        p--;
-    }
-    return 0;
-}
-
-int object_check_tokens(const char *file, const char *text, size_t n, struct err *e) {
-    static const char *const off[] = {"no_sanitize", "no_address_safety_analysis",
-                                      "disable_sanitizer_instrumentation"};
-    for (size_t i = 0; i < sizeof off / sizeof *off; i++)
-        if (memmem(text, n, off[i], strlen(off[i])))
-            return err_set(e, "%s turns the memory checks off (%s); take that out", file, off[i]);
-    return check_labels(file, text, n, e);
 }
 
 /* ---- assembly -------------------------------------------------------------------------------- */

@@ -38,8 +38,13 @@ struct player {
     bool begun;
     int most_calls;
     int64_t now_ns;
-    bool admitted[PLAY_MAX_REQUESTS];
+    int n_admitted, admitted[PLAY_MAX_REQUESTS]; /* by index: as which one it was let in, from 1 */
     int overtaken[PLAY_MAX_REQUESTS];
+    struct progress {
+        int32_t tokens; /* of its answer, when it was last seen */
+        int passed;     /* since then: later arrivals that came in after it, and are done */
+    } progress[PLAY_MAX_REQUESTS];
+    size_t done[PLAY_MAX_REQUESTS], n_done; /* ended since the last plan */
     size_t group_n,
         group_began; /* members that were admitted, and outcomes before the first of them */
 };
@@ -188,6 +193,32 @@ static int count_overtaken(struct player *p, const struct policy_view *v,
     return 0;
 }
 
+/* To be let in is not to be served. A request that is in the system makes a token before
+ * PLAY_MAX_OVERTAKEN that came later, and were let in later, are done. */
+static int count_passed(struct player *p, const struct policy_request *r, struct err *e) {
+    size_t at = index_of(r->id);
+    struct progress *g = &p->progress[at];
+    if (r->generated_tokens > g->tokens) *g = (struct progress){r->generated_tokens, 0};
+    for (size_t i = 0; i < p->n_done && p->admitted[at]; i++)
+        g->passed += p->done[i] > at && p->admitted[p->done[i]] > p->admitted[at];
+    if (g->passed <= PLAY_MAX_OVERTAKEN) return 0;
+    return violate(p, VIOLATION_STARVED, e,
+                   "request %" PRId64
+                   " (prompt %d) starves: since it was let in%s, %d that arrived "
+                   "later were let in and are done, and it got no token; at most %d may be",
+                   r->id, r->prompt_tokens, g->tokens ? " and made its last token" : "", g->passed,
+                   PLAY_MAX_OVERTAKEN);
+}
+
+static int watch_progress(struct player *p, const struct policy_view *v, struct err *e) {
+    for (size_t i = 0; i < v->n_waiting; i++)
+        if (count_passed(p, &v->waiting[i], e)) return -1;
+    for (size_t i = 0; i < v->n_running; i++)
+        if (count_passed(p, &v->running[i], e)) return -1;
+    p->n_done = 0;
+    return 0;
+}
+
 /* For learner-batch:N, which admits a request. With a prompt in pieces, some members may come in a
  * later plan; once one member has ended, no request joins until all have ended. */
 static int join_group(struct player *p, int64_t id, struct err *e) {
@@ -223,7 +254,7 @@ static int watch(struct player *p, const struct policy_view *v, const struct pol
                            a->id, p->play->request[at].prompt_tokens,
                            p->play->request[at].max_output_tokens, v->total_kv_blocks);
         if (a->verb != POLICY_RUN || p->admitted[at]) continue;
-        p->admitted[at] = true;
+        p->admitted[at] = ++p->n_admitted;
         if (join_group(p, a->id, e)) return -1;
         if (count_overtaken(p, v, plan, at, e)) return -1;
     }
@@ -277,6 +308,7 @@ static int player_plan(void *state, const struct policy_view *view, struct polic
                        "after %d plans the requests are not done: it goes round and round without "
                        "getting work done (%" PRId64 " preemptions)",
                        p->most_calls, p->out->preemptions);
+    if (p->d && watch_progress(p, view, e)) return -1;
     int rc = p->d ? ask_remote(p, view, plan, e) : p->ops->plan(p->state, view, plan, e);
     if (rc) return -1;
     if (policy_check(view, plan, &why)) return violate(p, VIOLATION_RULE, e, "%.300s", why.text);
@@ -292,6 +324,7 @@ static void take_outcome(void *ctx, const struct sim_outcome *o) {
     size_t at = index_of(o->request.id);
     INVARIANT(at < p->play->n);
     p->out->n++;
+    p->done[p->n_done++] = at;
     p->out->record[at] =
         (struct point_request){.arrival_ns = o->request.arrival_ns,
                                .admitted_ns = o->start_ns,

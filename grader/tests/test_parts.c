@@ -158,6 +158,55 @@ START_TEST(names_for_the_assembler) {
     ck_assert_int_eq(TOKENS("int f(void) __asm__(\"1f\");"), -1);
     ck_assert_int_eq(TOKENS("int f(void) __asm__(\n# 3 \"x.c\"\n\"f+1\");"),
                      -1); /* a line mark between */
+    ck_assert_int_eq(TOKENS("const char *s = \"asm (fast) asm(\\\"f+1\\\")\";"), 0);
+    ck_assert_int_eq(TOKENS("const char *s = R\"x(asm(\"f+1\") )\" no_sanitize)x\";"), 0);
+}
+END_TEST
+
+START_TEST(what_changes_the_language) {
+    struct err e;
+    static const char *const good[] = {"#pragma once\n",
+                                       "#pragma GCC diagnostic ignored \"-Wshadow\"\n",
+                                       "#pragma STDC FP_CONTRACT OFF\n",
+                                       "#pragma GCC unroll 4\nint optimize;",
+                                       "int optimize(int target) { return x[i[y]] + target; }",
+                                       "int f(void) __attribute__((nonnull(1))); int target;",
+                                       "char *s = \"#pragma GCC optimize no_sanitize\";",
+                                       "[[nodiscard]] int target(void);",
+                                       "int a = 1.5e+3 + 0x1p-4, b = '\\'' + L'\"';"};
+    static const char *const bad[] = {"int x;\n#pragma GCC optimize (\"wrapv\")\n",
+                                      " # pragma   GCC  optimize(\"wrapv\")\n",
+                                      "%:pragma GCC optimize 3\n",
+                                      "#pragma GCC push_options\n",
+                                      "#pragma GCC target(\"avx2\")\n",
+                                      "#pragma clang optimize off\n",
+                                      "#pragma pack(1)\n",
+                                      "#pragma redefine_extname f g\n",
+                                      "#pragma message R\"(\n",
+                                      "#pragma",
+                                      "__attribute__((optimize(\"wrapv\"))) int f(void);",
+                                      "__attribute((__optimize__(\"wrapv\"))) int f(void);",
+                                      "__attribute__\n# 3 \"x.c\"\n((a(1), optimize(\"wrapv\")))",
+                                      "[[gnu::optimize(\"wrapv\")]] int f(void);",
+                                      "[ [gnu::__optimize__(\"wrapv\")] ] int f(void);",
+                                      "<:<:gnu::optimize(\"wrapv\"):>:> int f(void);",
+                                      "int f(void) __attribute__((no_sanitize_undefined));",
+                                      "char *s = \"; __attribute__((optimize(3)))",
+                                      "char *s = R\"a(; int f;",
+                                      "char *s = \"\\\\\"; [[gnu::optimize(3)]] char *t = \"\";",
+                                      "char c = '\"'; [[gnu::optimize(3)]] char *t = \"\";",
+                                      "int x; \\\nint y;",
+                                      "int x; // comment",
+                                      "int x; /* comment */"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        ck_assert_msg(!object_check_tokens("f.c", good[i], strlen(good[i]), &e), "%s: %s", good[i],
+                      e.text);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(object_check_tokens("f.c", bad[i], strlen(bad[i]), &e) == -1, "%s", bad[i]);
+    const char *placed =
+        "# 1 \"/usr/include/x.h\" 3\nint x;\n# 41 \"f.c\" 2\nint y;\n#pragma pack(1)\n";
+    ck_assert_int_eq(object_check_tokens("f.c", placed, strlen(placed), &e), -1);
+    ck_assert_str_eq(e.text, "f.c:42: `#pragma pack(1)` changes what the code means; take it out");
 }
 END_TEST
 
@@ -402,6 +451,7 @@ int main(void) {
     tcase_add_test(tc, choosing_checks);
     tcase_add_test(tc, no_bytes_among_the_code);
     tcase_add_test(tc, names_for_the_assembler);
+    tcase_add_test(tc, what_changes_the_language);
     tcase_add_test(tc, escaping);
     tcase_add_test(tc, a_verdict_has_one_cleaner);
     tcase_add_test(tc, long_texts_are_cut_at_a_character);

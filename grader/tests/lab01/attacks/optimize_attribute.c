@@ -1,0 +1,12 @@
+/* Overflows, and lets an attribute make overflow defined, so that the sanitizers see nothing.
+ * examined: refused; says: the attribute
+ * trusted: earned
+ */
+//reference percentile_nearest_rank right_answer
+static volatile int most = 2147483647;
+
+__attribute__((__optimize__("wrapv"))) struct percentile percentile_nearest_rank(const int64_t *obs_ns, size_t n_ok, size_t n_failed,
+                                          int32_t percentile_milli) {
+    most = most + (int)(n_ok > 0);
+    return right_answer(obs_ns, n_ok, n_failed, percentile_milli);
+}
