@@ -46,7 +46,7 @@ SAN_tsan := -O1 -march=$(ARCH) -fno-math-errno -fsanitize=thread
 CPPFLAGS += -Icommon -Igrader -D_GNU_SOURCE
 CFLAGS += -std=gnu17 -g $(WARN) $(if $(filter 1,$(WERROR)),-Werror) $(SAN_$(MODE)) -MMD -MP -pthread
 LDFLAGS += $(filter -fsanitize% -fno-sanitize%,$(SAN_$(MODE))) -pthread
-LDLIBS += -lcjson -lmicrohttpd -lcurl -lpcre2-8 -lm -ldl
+LDLIBS += -lcjson -lmicrohttpd -lcurl -lgnutls -lpcre2-8 -lm -ldl
 
 # ---- what the programs are made of -----------------------------------------------------------------------------------
 LAB_DIRS := 01_request_record 02_queue_sim 03_kernels 04_serving

@@ -85,6 +85,6 @@ check-mutants: build ## maintainer: does every mutant of the reference lose poin
 
 # LAB is only for `make attack` what was given for it: LAB ?= 01 above is for `make grade`.
 attack: build $(OBJ)/grader/tests/test_attacks ## maintainer: every hostile submission: unearned points, hangs, crashes, leftovers, leaks; [LAB=03] [ATTACK=regex]
-	@$(TEST_ENV) LAB=$(if $(filter file,$(origin LAB)),all,$(LAB)) ATTACK='$(ATTACK)' build/venv/bin/python grader/tests/attack.py
+	@$(TEST_ENV) LAB=$(if $(filter file,$(origin LAB)),all,$(LAB)) ATTACK='$(ATTACK)' grader/tests/attack.py
 
 .PHONY: attack grade check-mutants

@@ -79,7 +79,7 @@ const struct command grade_command = {
 
 /* ---- the seed -------------------------------------------------------------------------------- */
 
-/* The seed is a hash (FNV-1a) of the file's bytes, without blanks at the ends. */
+/* The seed is a hash of the file's bytes, without blanks at the ends. */
 static int read_seed_file(const char *path, uint64_t *seed) {
     char text[4096];
     FILE *f = fopen(path, "r");
@@ -91,8 +91,7 @@ static int read_seed_file(const char *path, uint64_t *seed) {
     if (n - from < 8)
         return cli_usage("grade",
                          "--seed-file: needs at least 8 characters, so that it can't be guessed");
-    *seed = UINT64_C(0xcbf29ce484222325);
-    for (; from < n; from++) *seed = (*seed ^ (unsigned char)text[from]) * UINT64_C(0x100000001b3);
+    *seed = case_seed(text + from, n - from);
     return 0;
 }
 

@@ -20,8 +20,8 @@ int build_find_home(char *home, size_t cap, struct err *e);
 struct built {
     char plain[320];             /* the program, "" when there is none */
     char sanitised[320];         /* the same under ASan and UBSan, "" when there is none */
-    char sanitised_problem[300]; /* the reason, when the grader is at fault: no sanitizers on this
-                                    machine, for example */
+    char sanitised_problem[300]; /* why it isn't there, although the plain one is */
+    bool sanitised_ours;         /* stand-ins alone can't be linked either: the machine's fault */
 };
 
 /* Compiles, examines, links. Files that fail become FILE_REFUSED in w->file, with the first error
@@ -29,6 +29,11 @@ struct built {
 int build_submission(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
                      const char *home, bool sanitised, bool trust_objects, struct built *out,
                      struct err *e);
+
+/* Links the child with stand-ins only, without a line of the submission, to see whose fault a
+ * failure is: -1 with *e: this fails, too. `sanitised`: with the sanitizers. */
+int build_stand_ins(const struct sandbox *sb, const struct lab *lab, const struct workplace *w,
+                    bool sanitised, char *program, size_t cap, struct err *e);
 
 /* For labs with their own builds. Runs a shell script in the sandbox, in src/, with given/ readable
  * and out/ writable. The script must first make the file out/started: it shows whether the sandbox

@@ -91,12 +91,11 @@ void dialogue_run(struct session *s) {
     r->outcome = OUTCOME_LOST;
     s->g->lab->judge(s->def, &d, r);
     look_at_end(&d, r);
-    if (!d.practice) r->input[0] = r->got[0] = r->want[0] = r->note[0] = '\0';
     if (d.todo) {
         r->outcome = OUTCOME_NOT_RUN;
         r->todo = !d.refused;
         r->kind[0] = r->input[0] = '\0';
         snprintf(r->message, sizeof r->message, "%s", d.why);
     }
-    if (d.fault) check_fault(r, &d.err);
+    if (d.fault) session_blame(s, &d.err);
 }

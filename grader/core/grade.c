@@ -194,6 +194,7 @@ static bool meets_prerequisites(const struct lab *lab, const struct check_def *d
         if (2 * earned >= dimension_points[d]) continue;
         bool ours = 2 * (earned + unknown) >= dimension_points[d];
         r->outcome = ours ? OUTCOME_GRADER_FAULT : OUTCOME_NOT_RUN;
+        r->settled = true;
         snprintf(r->message, sizeof r->message,
                  ours ? "builds on %s checks that could not be graded"
                       : "locked until half of the %s points are earned",
@@ -268,6 +269,10 @@ static void run_all(const struct grade_options *o, const struct plan *p, const s
         fill_cause(all, i);
         fill_rerun(o, r);
         fill_hint(o, def, r);
+    }
+    for (size_t i = 0; i < lab->n_checks && !o->practice; i++) {
+        all[i].cases = p->run[i] ? lab->checks[i].n_cases : 0;
+        verdict_conceal(&all[i]);
     }
     if (o->progress) o->progress(NULL, total, total);
 }

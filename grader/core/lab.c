@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 
+#include <gnutls/crypto.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,10 +35,27 @@ void evidence_say(struct evidence *out, enum outcome outcome, const char *fmt, .
     text_clean(out->message, sizeof out->message, text, strlen(text));
 }
 
+/* The first eight bytes as a number, the same on every machine. */
+static uint64_t first_bytes(const unsigned char *p) {
+    uint64_t v = 0;
+    for (int i = 0; i < 8; i++) v |= (uint64_t)p[i] << (8 * i);
+    return v;
+}
+
+uint64_t case_seed(const void *text, size_t n) {
+    unsigned char digest[32];
+    INVARIANT(gnutls_hash_fast(GNUTLS_DIG_SHA256, text, n, digest) == 0);
+    return first_bytes(digest);
+}
+
 uint64_t case_sequence(uint64_t seed, const char *id, int k) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
-    for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    return (h ^ (uint64_t)k) * UINT64_C(0x100000001b3);
+    unsigned char key[8], digest[32];
+    char what[96];
+    int n = snprintf(what, sizeof what, "%s %d", id, k);
+    INVARIANT(n > 0 && (size_t)n < sizeof what);
+    for (int i = 0; i < 8; i++) key[i] = (unsigned char)(seed >> (8 * i));
+    INVARIANT(gnutls_hmac_fast(GNUTLS_MAC_SHA256, key, sizeof key, what, (size_t)n, digest) == 0);
+    return first_bytes(digest);
 }
 
 int case_shuffled(uint64_t seed, const struct check_def *def, int k) {

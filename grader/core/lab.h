@@ -152,8 +152,12 @@ struct lab {
     void (*examine)(const struct check_def *def, const char *folder, struct evidence *out);
 };
 
-/* For the makers of cases. The start of the random sequence for one check, seed and case: FNV-1a
- * over the seed, the check's id and k. */
+/* The seed that an instructor's text stands for: SHA-256 of it, cut to 64 bits. */
+uint64_t case_seed(const void *text, size_t n);
+
+/* For the makers of cases. The start of the random sequence for one check, seed and case:
+ * HMAC-SHA256 of the check's id and k, with the seed as key, cut to 64 bits. It goes one way: who
+ * knows some cases, and from them their sequences, knows neither the seed nor another case. */
 uint64_t case_sequence(uint64_t seed, const char *id, int k);
 
 /* Which case a lab makes as the k-th of a check: an order of 0..n_cases-1 that follows the seed, so

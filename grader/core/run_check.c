@@ -26,6 +26,7 @@ void run_one_check(const struct grading *g, const struct check_def *def, struct 
     struct session s = {.g = g, .def = def, .r = r, .ch = {-1, -1}};
     if (file && file->state != FILE_OK) {
         r->outcome = OUTCOME_NOT_RUN;
+        r->settled = true;
         snprintf(r->message, sizeof r->message, "%.300s", file->message);
     } else if (def->kind == CHECK_EVIDENCE) {
         run_evidence(g, def, r);
@@ -33,6 +34,7 @@ void run_one_check(const struct grading *g, const struct check_def *def, struct 
         g->lab->run(def, g, r);
     } else if (!g->built->plain[0]) {
         r->outcome = OUTCOME_NOT_RUN;
+        r->settled = true;
         snprintf(r->message, sizeof r->message, "nothing of the submission could be built");
     } else if (def->kind == CHECK_SURVIVES && !g->built->sanitised[0]) {
         no_sanitisers(g, r);
@@ -156,7 +158,7 @@ static void describe_difference(const struct hidden_case *h, const int64_t *got,
 
 static void case_failed(struct session *s, const struct hidden_case *h) {
     snprintf(s->r->kind, sizeof s->r->kind, "%s", h->kind);
-    if (s->g->practice) snprintf(s->r->input, sizeof s->r->input, "%s", h->input);
+    snprintf(s->r->input, sizeof s->r->input, "%s", h->input);
 }
 
 /* Whether case k also ends a process of this kind, whose inputs can be written; how: the end. */
@@ -271,7 +273,7 @@ static void take_wrong(struct session *s, const struct hidden_case *h, const int
     if (!smaller) return;
     shown->bytes = h->n_bytes;
     case_failed(s, h);
-    if (s->g->practice) describe_difference(h, got, s->r, &cause);
+    describe_difference(h, got, s->r, &cause);
     shown->cause = cause;
 }
 
@@ -336,7 +338,7 @@ static void run_cases(struct session *s) {
     bool going = true;
     s->r->cases = s->def->n_cases;
     if (session_start(s, &e)) {
-        check_fault(s->r, &e);
+        session_blame(s, &e);
         return;
     }
     for (int k = 0; k < s->def->n_cases && going; k++) going = ask(s, k, &wrong);
@@ -358,6 +360,7 @@ static void run_evidence(const struct grading *g, const struct check_def *def,
     struct evidence ev = {.outcome = OUTCOME_NOT_RUN};
     g->lab->examine(def, g->place->src, &ev);
     r->outcome = ev.outcome;
+    r->settled = true; /* no evidence depends on the seed */
     r->todo = ev.todo;
     snprintf(r->message, sizeof r->message, "%s", ev.message);
     snprintf(r->note, sizeof r->note, "%s", ev.note ? ev.note : "");
@@ -365,13 +368,19 @@ static void run_evidence(const struct grading *g, const struct check_def *def,
 
 static void no_sanitisers(const struct grading *g, struct check_result *r) {
     struct err e;
-    if (g->built->sanitised_problem[0]) {
+    r->settled = true;
+    if (g->built->sanitised_ours) {
         err_set(&e, "no program with sanitizers: %s", g->built->sanitised_problem);
         check_fault(r, &e);
-        return;
+    } else if (g->built->sanitised_problem[0]) {
+        snprintf(r->message, sizeof r->message,
+                 "with the sanitizers your files can't be linked, and stand-ins can: %.200s",
+                 g->built->sanitised_problem);
+        r->outcome = OUTCOME_LOST;
+    } else {
+        r->outcome = OUTCOME_NOT_RUN;
+        snprintf(r->message, sizeof r->message, "the compiler gave up on it under the sanitizers");
     }
-    r->outcome = OUTCOME_NOT_RUN;
-    snprintf(r->message, sizeof r->message, "the compiler gave up on it under the sanitizers");
 }
 
 /* How many checks of the same function were lost to an endless loop. A function is known by its
@@ -393,12 +402,12 @@ static int count_loops(const struct grading *g, const struct check_def *def, con
 /* An endless loop costs one second of CPU time a check, two under the sanitizers, and each gives
  * the same message. After two, or one that waited 20 s, the function's other checks are not run.
  * Other functions of the file are still asked, so that one broken function takes no points of
- * working ones. */
+ * working ones. With a hidden seed they are lost: whether it loops may depend on the cases. */
 static bool waits_for_loop(const struct grading *g, const struct check_def *def,
                            struct check_result *r) {
     const char *shown = NULL;
     if (count_loops(g, def, &shown) < 2) return false;
-    r->outcome = OUTCOME_NOT_RUN;
+    r->outcome = g->practice ? OUTCOME_NOT_RUN : OUTCOME_LOST;
     snprintf(r->message, sizeof r->message,
              "not run: the same endless loop, most likely; end the one that %s shows", shown);
     return true;

@@ -28,12 +28,12 @@ void check_fault(struct check_result *r, const struct err *e) {
 
 void check_lose(struct check_result *r, const char *message) {
     r->outcome = OUTCOME_LOST;
-    snprintf(r->message, sizeof r->message, "%s", message);
+    snprintf(r->message, sizeof r->message, "%.310s", message);
 }
 
-static int session_launch(struct session *s, struct err *e) {
+static int session_launch(struct session *s, const char *program, struct err *e) {
     bool asan = s->def->kind == CHECK_SURVIVES;
-    const char *argv[] = {asan ? s->g->built->sanitised : s->g->built->plain, NULL};
+    const char *argv[] = {program, NULL};
     const char *env[] = {
         "PATH=/nowhere", "LC_ALL=C",
         "ASAN_OPTIONS=exitcode=86:detect_leaks=0:allocator_may_return_null=1:"
@@ -57,10 +57,10 @@ static int session_launch(struct session *s, struct err *e) {
     return rc;
 }
 
-int session_start(struct session *s, struct err *e) {
+static int start_program(struct session *s, const char *program, struct err *e) {
     char shown[200];
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        if (session_launch(s, e)) return -1;
+        if (session_launch(s, program, e)) return -1;
         if (channel_greet(&s->ch, &s->run) == CHANNEL_OK) return 0;
         channel_close(&s->ch);
         sandbox_finish(&s->run, false);
@@ -71,6 +71,38 @@ int session_start(struct session *s, struct err *e) {
         nanosleep(&(struct timespec){attempt, 200000000}, NULL);
     }
     return -1;
+}
+
+/* Whether a program without a line of the submission starts. */
+static bool stand_ins_start(struct session *s) {
+    char program[320];
+    struct err e;
+    bool asan = s->def->kind == CHECK_SURVIVES;
+    if (build_stand_ins(s->g->sandbox, s->g->lab, s->g->place, asan, program, sizeof program, &e) ||
+        start_program(s, program, &e))
+        return false;
+    channel_close(&s->ch);
+    sandbox_finish(&s->run, true);
+    sandbox_release(&s->run);
+    return true;
+}
+
+int session_start(struct session *s, struct err *e) {
+    bool asan = s->def->kind == CHECK_SURVIVES;
+    if (!start_program(s, asan ? s->g->built->sanitised : s->g->built->plain, e)) return 0;
+    s->theirs = !sandbox_stopped() && stand_ins_start(s);
+    if (s->theirs)
+        err_set(e, "the program doesn't start with your files, and it starts with stand-ins in "
+                   "their place: is there code that runs before main()?");
+    return -1;
+}
+
+void session_blame(struct session *s, const struct err *e) {
+    s->r->settled = true; /* no case was made yet */
+    if (s->theirs)
+        check_lose(s->r, e->text);
+    else
+        check_fault(s->r, e);
 }
 
 /* Finds where in the submission a sanitizer's finding is: "intervals.c:42". */
@@ -101,10 +133,7 @@ static bool describe_finding(const struct session *s, char *out, size_t cap) {
             if (blank) n = (size_t)(blank - at);
         }
         finding_place(s, place, sizeof place);
-        if (!s->g->practice && i == 1) /* this text quotes values of the case */
-            snprintf(what, sizeof what, "undefined behaviour, or memory that isn't given back");
-        else
-            text_first_line(what, sizeof what, at, n);
+        text_first_line(what, sizeof what, at, n);
         out[0] = '\0';
         text_append(out, cap, "%s%s%s", what, place[0] ? ", " : "", place);
         return true;
@@ -133,10 +162,8 @@ void session_describe_end(const struct session *s, char *out, size_t cap) {
                  "nothing behind their end can be read");
     else if (run->end == SANDBOX_SIGNAL)
         snprintf(out, cap, "it was ended by %s", sandbox_signal_text(run->code));
-    else if (s->g->practice)
-        snprintf(out, cap, "it ended the program (exit status %d) instead of returning", run->code);
     else
-        snprintf(out, cap, "it ended the program instead of returning");
+        snprintf(out, cap, "it ended the program (exit status %d) instead of returning", run->code);
 }
 
 bool session_todo(const struct session *s, const char *name, char *out, size_t cap) {
@@ -153,6 +180,6 @@ bool session_todo(const struct session *s, const char *name, char *out, size_t c
 }
 
 void session_keep_printed(struct session *s) {
-    if (s->g->practice && s->run.output_len > 0 && s->def->kind != CHECK_SURVIVES)
+    if (s->run.output_len > 0 && s->def->kind != CHECK_SURVIVES)
         text_clean(s->r->printed, sizeof s->r->printed, s->run.output, s->run.output_len);
 }

@@ -12,12 +12,17 @@ struct session {
     struct check_result *r;
     struct sandbox_run run;
     struct channel ch;
+    bool theirs; /* it didn't start, and a program with stand-ins does */
 };
 
-/* Starts the process and waits for its greeting. If none comes, the machine is in trouble (no
- * process left, no memory): the start is repeated, and then reported as the grader's fault, never
- * as the submission's. -1 with *e. */
+/* Starts the process and waits for its greeting. If none comes, the start is repeated; then a
+ * program with stand-ins in the place of the submission's files is started. If that one doesn't
+ * start either, the machine is in trouble (no process left, no memory). -1 with *e; session_blame
+ * sets the result. */
 int session_start(struct session *s, struct err *e);
+
+/* After session_start failed: lost, or the grader's fault. */
+void session_blame(struct session *s, const struct err *e);
 
 /* Describes how the process ended, for a person. The exit status is not shown when the seed is
  * hidden: a submission could put a part of the case there. */

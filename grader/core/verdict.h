@@ -4,7 +4,7 @@
  * Four outcomes. `lost` and `not_run` earn nothing and stay in the total. A `grader_fault` is the
  * grader's own failure: its points leave the total, and the verdict is incomplete. Points are
  * integers. All texts are cleaned (verdict_clean). With an instructor's seed they show the kind of
- * case and nothing else of it.
+ * case and nothing else of it (verdict_conceal).
  */
 #ifndef SERVELAB_GRADER_CORE_VERDICT_H
 #define SERVELAB_GRADER_CORE_VERDICT_H
@@ -33,18 +33,19 @@ struct check_result {
     enum dimension dimension;
     int points; /* points for earning the check */
     enum outcome outcome;
-    bool todo;           /* not_run because the function still ends in LAB_TODO */
-    bool endless;        /* lost because the submission's code ran out of time */
-    bool waited;         /* of those: it waited, and did not compute */
-    char message[320];   /* why not earned: one or two sentences */
-    char kind[160];      /* the kind of case that failed */
-    char input[1200];    /* practice only: the case; one or more lines */
-    char got[160];       /* practice only */
-    char want[160];      /* practice only */
-    char printed[400];   /* practice only: the submission's output meanwhile */
-    char rerun[200];     /* practice only: the command that repeats this check */
-    char hint[400];      /* if hints were requested */
-    char note[240];      /* a measurement, shown for earned checks, too */
+    bool todo;         /* not_run because the function still ends in LAB_TODO */
+    bool endless;      /* lost because the submission's code ran out of time */
+    bool waited;       /* of those: it waited, and did not compute */
+    bool settled;      /* decided before the first case was made: the reason tells nothing of one */
+    char message[320]; /* why not earned: one or two sentences */
+    char kind[160];    /* the kind of case that failed */
+    char input[1200];  /* practice only: the case; one or more lines */
+    char got[160];     /* practice only */
+    char want[160];    /* practice only */
+    char printed[400]; /* practice only: the submission's output meanwhile */
+    char rerun[200];   /* practice only: the command that repeats this check */
+    char hint[400];    /* if hints were requested */
+    char note[240];    /* a measurement, shown for earned checks, too */
     const char *section; /* of the handout */
     const char *file;    /* the learner's file that the check is about; NULL: several */
     int cases, cases_right;
@@ -81,6 +82,11 @@ struct totals verdict_dimension_totals(const struct grade_verdict *v, enum dimen
 /* 0 full marks, 1 points lost, 3 not attempted, 4 grader fault. A verdict without checks is a
  * grader fault: nothing was examined. */
 int verdict_exit_status(const struct grade_verdict *v);
+
+/* For a hidden seed. What is left of a result follows from its outcome alone, and from the kind of
+ * the case that failed: a submission chooses its messages, its end and its counts, and would else
+ * say by them what it saw. A settled result stays as it is. */
+void verdict_conceal(struct check_result *r);
 
 /* The one cleaner of all that a verdict shows (base/text.h): whatever a submission, its path or its
  * compiler put into a text, it is then valid UTF-8 without control or bidirectional characters. A

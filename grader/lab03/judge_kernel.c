@@ -100,6 +100,7 @@ static void judge_clean(const struct trial *t, struct check_result *r) {
         snprintf(r->message, sizeof r->message, "%.310s", t->finding);
     } else if (!t->right) {
         r->outcome = OUTCOME_NOT_RUN;
+        r->settled = true;
         snprintf(r->message, sizeof r->message, "locked until the kernel is right for every size");
     } else {
         r->outcome = OUTCOME_EARNED;
@@ -123,6 +124,7 @@ static void judge_version(const struct check_def *def, const struct kernel_spec 
     int wanted = def->maker - JUDGE_KERNEL_VERSION;
     if (!t->right || !t->counted) {
         r->outcome = OUTCOME_NOT_RUN;
+        r->settled = true;
         snprintf(r->message, sizeof r->message, "locked until the kernel is right for every size");
         return;
     }
@@ -151,6 +153,7 @@ static void judge(const struct check_def *def, const struct grading *g,
                   const struct kernel_program *p, struct trial *t, struct check_result *r) {
     if (p->state != KERNEL_BUILT) {
         r->outcome = OUTCOME_NOT_RUN;
+        r->settled = true;
         r->todo = p->state == KERNEL_ABSENT;
         snprintf(r->message, sizeof r->message, "%.310s", p->why);
         if (r->todo)
@@ -160,6 +163,7 @@ static void judge(const struct check_def *def, const struct grading *g,
     if (!t->done) lab03_trial_run(g, p, t);
     if (t->todo) {
         r->outcome = OUTCOME_NOT_RUN;
+        r->settled = true;
         r->todo = true;
         snprintf(r->message, sizeof r->message, "launch.json says nothing about %s yet",
                  p->spec->name);

@@ -162,7 +162,7 @@ def grade(attack, submission, work, *seed):
                            env={**os.environ, "TMPDIR": work})
     except subprocess.TimeoutExpired:
         raise Found("hangs", f"not graded within {SLOWEST_S} s") from None
-    if p.returncode not in ((4,) if attack.outcome == "fault" else (0, 1, 3)):
+    if p.returncode not in (0, 1, 3):
         raise Found("crashes", f"exit status {p.returncode}: {p.stderr.decode(errors='replace')[-200:]}{p.stdout[-200:]}")
     with open(verdict, "rb") as f:
         raw = f.read()
@@ -182,7 +182,7 @@ def ordinary(attack, submission, work, seen):
     else:
         outcome = by_id[attack.watch]["outcome"]
         seen["became"] = outcome
-        want = {"refused": "not_run", "fault": "grader_fault"}.get(attack.outcome, attack.outcome)
+        want = {"refused": "not_run"}.get(attack.outcome, attack.outcome)
         if outcome != want:
             raise Found("unearned" if outcome == "earned" else "other",
                         f"{attack.watch} is {outcome}, not {want}: {by_id[attack.watch].get('message')}")

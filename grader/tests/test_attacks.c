@@ -6,13 +6,18 @@
  * points of the other files kept.
  *
  * An attack is a file of the lab (percentile.c, policy.c or engine_step.c, if it says nothing else)
- * with a comment on top: watch: ID           the check that it attacks (slo.percentile_rank,
- * quality.keeps_rules) examined: OUTCOME; says: A|B    the check's outcome, and alternative parts
- * of the message; "refused" is not_run, with the file named among the problems trusted: earned with
- * the examination off, its answers are right; or "nothing"; or "fault": code that runs before main
- * looks like a program that could not be started trusted: nothing; also in bubblewrap    runs the
- * third time, too The line "//reference F G" is replaced by the reference file with its function F
- * renamed to G, so that an attack can give right answers first.
+ * with a comment on top; each of these begins a line:
+ *
+ * watch: ID. The check that it attacks (slo.percentile_rank, quality.keeps_rules).
+ *
+ * examined: OUTCOME; says: A|B. The check's outcome, and alternative parts of the message.
+ * "refused" is not_run, with the file named among the problems.
+ *
+ * trusted: earned. With the examination off: its answers are right. Or "nothing"; or "nothing; also
+ * in bubblewrap", which runs a third time.
+ *
+ * The line "//reference F G" is replaced by the reference file with its function F renamed to G, so
+ * that an attack can give right answers first.
  */
 /* servelab-test: long */
 #include "core/collect.h"
@@ -147,9 +152,8 @@ static void attack(const struct attack *a, enum walls walls) {
     bool earned = !strcmp(expect, "earned"), refused = !strcmp(expect, "refused");
     ck_assert_msg((r->outcome == OUTCOME_EARNED) == earned, "%s: %s: %s", name,
                   outcome_name(r->outcome), r->message);
-    bool faulty = !strcmp(expect, "fault");
-    ck_assert_msg((r->outcome == OUTCOME_GRADER_FAULT) == faulty, "%s: %s", name, r->message);
-    ck_assert_int_eq(verdict_exit_status(&v), earned ? 0 : faulty ? 4 : 1);
+    ck_assert_msg(r->outcome != OUTCOME_GRADER_FAULT, "%s: %s", name, r->message);
+    ck_assert_int_eq(verdict_exit_status(&v), earned ? 0 : 1);
     if (walls == EXAMINED) {
         ck_assert_str_eq(outcome_name(r->outcome), refused ? "not_run" : expect);
         if (refused) ck_assert_msg(strstr(v.problem, file), "%s: '%s'", name, v.problem);

@@ -522,9 +522,9 @@ def test_help_has_an_example_that_runs():
     assert run(*line.split()).returncode == 0
 
 
-def home_for_everyone():
+def home_for_everyone(name="home"):
     """The parts that grading needs, readable by any user wherever the project stands."""
-    home = os.path.join(TMP, "home")
+    home = os.path.join(TMP, name)
     for part in ["base", "record", "objective"]:
         os.makedirs(os.path.join(home, "common", part))
         for f in os.listdir(os.path.join(TOP, "common", part)):
@@ -551,6 +551,22 @@ def test_both_sandboxes_and_an_ordinary_user():
         assert p.returncode == 0 and v["points_earned"] == 100, (mode, v)
         assert mode == "auto" or "limits" in v["sandbox"], v["sandbox"]
         assert "nobody" not in v["sandbox"]
+
+
+def test_a_program_that_does_not_start():
+    """Stand-ins that don't start either: the grader's fault. (test_attacks: if they do, the submission's.)"""
+    home, parts = home_for_everyone("broken home"), os.path.join(TMP, "parts")
+    os.mkdir(parts)
+    archive = os.path.join(home, "build/grader/lab01.a")
+    with open(os.path.join(parts, "main.c"), "w", encoding="utf-8") as f:
+        f.write("int main(void) { return 7; }\n")
+    for command in (["ar", "x", archive, "child.o"], ["objcopy", "--redefine-sym", "main=old_main", "child.o"],
+                    ["gcc", "-c", "main.c"], ["ar", "rs", archive, "child.o", "main.o"]):
+        subprocess.run(command, cwd=parts, check=True, capture_output=True)
+    p = run("01", "--json", "--check", "slo.strict", "--", REFERENCE, env={"SERVELAB_HOME": home})
+    c = check(json.loads(p.stdout), "slo.strict")
+    assert p.returncode == 4 and c["outcome"] == "grader_fault" and "could not be started" in c["message"], c
+    assert run("01", "--json", "--check", "slo.strict", "--", REFERENCE).returncode == 0
 
 
 def test_a_required_sandbox_or_none():

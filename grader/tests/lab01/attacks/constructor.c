@@ -1,6 +1,6 @@
 /* A constructor runs before anything else.
  * examined: refused; says: constructor
- * trusted: fault
+ * trusted: nothing
  */
 #include "objective/percentile.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* 600 MB of static variables: the process has no room for them and does not start.
  * examined: refused; says: MB of static
- * trusted: fault
+ * trusted: nothing
  */
 //reference percentile_nearest_rank right_rank
 

@@ -1,6 +1,6 @@
 /* 600 MB of a tentative definition, which is in no section of the object.
  * examined: refused
- * trusted: fault
+ * trusted: nothing
  */
 //reference engine_step right_step
 
