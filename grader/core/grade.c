@@ -5,6 +5,7 @@
 #include "core/build_errors.h"
 #include "core/collect.h"
 #include "core/run_check.h"
+#include "core/to_read.h"
 
 #include "base/clock.h"
 #include "base/nearest.h"
@@ -368,6 +369,7 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
     v->attempted = was_attempted(o->lab, w, &plan, all);
     list_problems(o->lab, w, v);
     list_warnings(o->lab, w, v);
+    to_read_collect(o->lab, w, v);
     keep_chosen(o, all, v);
     verdict_clean(v);
     all = NULL;

@@ -9,6 +9,16 @@ static void add_text(cJSON *o, const char *key, const char *text) {
     if (text && text[0]) cJSON_AddStringToObject(o, key, text);
 }
 
+/* One element for each line. */
+static void add_lines(cJSON *o, const char *key, const char *text) {
+    cJSON *list = cJSON_AddArrayToObject(o, key);
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        char line[800];
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(p, "\n"), p);
+        cJSON_AddItemToArray(list, cJSON_CreateString(line));
+    }
+}
+
 static void add_totals(cJSON *o, struct totals t) {
     cJSON_AddNumberToObject(o, "points_earned", t.earned);
     cJSON_AddNumberToObject(o, "points_total", t.total);
@@ -59,6 +69,7 @@ int render_json(const struct grade_verdict *v, FILE *out) {
     cJSON_AddNumberToObject(root, "exit_status", verdict_exit_status(v));
     add_text(root, "problem", v->problem);
     add_text(root, "warnings", v->warnings);
+    add_lines(root, "to_read", v->to_read);
     cJSON *dimensions = cJSON_AddArrayToObject(root, "dimensions");
     for (int d = 0; d < DIM_N; d++) {
         cJSON *o = cJSON_CreateObject();

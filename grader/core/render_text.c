@@ -114,10 +114,10 @@ static void print_problem(const struct grade_verdict *v, const struct style *s, 
     }
 }
 
-static void print_warnings(const struct grade_verdict *v, const struct style *s, FILE *out) {
-    if (!v->warnings[0]) return;
-    fprintf(out, "\n  %sThe compiler warns%s\n", s->bold, s->off);
-    for (const char *p = v->warnings; *p;) {
+static void print_lines(const char *heading, const char *lines, const struct style *s, FILE *out) {
+    if (!lines[0]) return;
+    fprintf(out, "\n  %s%s%s\n", s->bold, heading, s->off);
+    for (const char *p = lines; *p;) {
         size_t n = strcspn(p, "\n");
         fprintf(out, "    %.*s\n", (int)n, p);
         p += n + (p[n] == '\n');
@@ -172,7 +172,7 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
     print_total_line(v, s, out);
     print_dimensions(v, s, out);
     print_problem(v, s, out);
-    print_warnings(v, s, out);
+    print_lines("The compiler warns", v->warnings, s, out);
     for (size_t i = 0; i < v->n; i++) {
         enum outcome o = v->checks[i].outcome;
         if (o == OUTCOME_LOST || o == OUTCOME_GRADER_FAULT) {
@@ -189,6 +189,8 @@ void render_text(const struct grade_verdict *v, const struct lab *lab, bool colo
     print_slow(v, out);
     for (size_t i = 0; i < v->n; i++)
         if (v->checks[i].note[0]) fprintf(out, "\n  %s: %s\n", v->checks[i].id, v->checks[i].note);
+    if (!v->practice)
+        print_lines("To be read by a person; no points depend on it", v->to_read, s, out);
     if (verdict_exit_status(v) == 0 && !v->partial)
         fprintf(out, "\n  Everything is there. The functions of this lab now carry the rest of the "
                      "system.\n");

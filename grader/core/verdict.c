@@ -70,7 +70,7 @@ int verdict_exit_status(const struct grade_verdict *v) {
 }
 
 static void clean_text(char *text, size_t cap) {
-    char raw[1200];
+    char raw[6000];
     size_t n = strnlen(text, cap);
     INVARIANT(cap <= sizeof raw);
     memcpy(raw, text, n);
@@ -98,6 +98,7 @@ void verdict_clean(struct grade_verdict *v) {
     clean_text(v->machine_class, sizeof v->machine_class);
     clean_text(v->counting, sizeof v->counting);
     clean_text(v->problem, sizeof v->problem);
+    clean_text(v->to_read, sizeof v->to_read);
     clean_text(v->warnings, sizeof v->warnings);
     for (size_t i = 0; i < v->n; i++) {
         struct check_result *c = &v->checks[i];

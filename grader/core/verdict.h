@@ -62,6 +62,7 @@ struct grade_verdict {
     char machine_class[160];
     char counting[200];  /* of lab 03: who counts; "" elsewhere */
     char problem[600];   /* refused files, one a line: "intervals.c:12: ..." */
+    char to_read[6000];  /* sentences of the data files, one a line (to_read.h) */
     char warnings[1000]; /* of the compiler, about the submission's files, one a line */
     struct check_result *checks;
     size_t n;

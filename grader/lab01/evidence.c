@@ -467,6 +467,18 @@ static bool has_unit(const char *text) {
     return false;
 }
 
+/* Who lists all numbers names none. */
+static bool holds_few_numbers(const char *text) {
+    enum { MOST = 12 };
+    int n = 0;
+    for (const char *p = text; *p;) {
+        size_t digits = strspn(p, "0123456789.,");
+        n += *p >= '0' && *p <= '9';
+        p += digits ? digits : 1;
+    }
+    return n <= MOST;
+}
+
 static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
     for (int i = 0; i < N_LIMITS && out->outcome == OUTCOME_EARNED; i++) {
         const cJSON *v = entry(at(verdict, "latency"), memo[i].interval);
@@ -475,6 +487,11 @@ static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
             lost(out,
                  "objective.json: verdict.latency: the answer for one of the limits isn't the one "
                  "that its numbers give");
+        else if (cJSON_IsString(reason) && !holds_few_numbers(reason->valuestring))
+            lost(out,
+                 "objective.json: verdict.latency: the reason for %s holds more than 12 numbers; "
+                 "give the two that decide",
+                 memo[i].interval);
         else if (!cJSON_IsString(reason) ||
                  !holds_number(reason->valuestring, memo[i].measured_ms) ||
                  !holds_number(reason->valuestring, memo[i].below_ms) ||

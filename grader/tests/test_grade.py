@@ -553,6 +553,30 @@ def test_both_sandboxes_and_an_ordinary_user():
         assert "nobody" not in v["sandbox"]
 
 
+def test_sentences_are_for_a_person():
+    """Nonsense that keeps the form earns its point, and is listed apart for somebody who reads it."""
+    with open(os.path.join(REFERENCE, "record.json"), encoding="utf-8") as f:
+        record = json.load(f)
+    record["statement"] = "client_ttft aa\u202e" + 20 * "a"
+    folder = submission("nonsense", record_json=json.dumps(record))
+    v = grade(folder, "--check", "evidence")
+    assert v["points_earned"] == 10, v
+    mine = [s for s in v["to_read"] if s.startswith("record.json: statement: client_ttft aa")]
+    assert len(mine) == 1 and "\u202e" not in mine[0] and len(v["to_read"]) == 6, v["to_read"]
+    seed = os.path.join(TMP, "the reader's seed")
+    with open(seed, "w", encoding="utf-8") as f:
+        f.write("who reads it sees more")
+    shown = run("01", "--check", "evidence", "--seed-file", seed, "--", folder).stdout.decode()
+    assert "To be read by a person; no points depend on it\n    record.json: statement: client_ttft aa" in shown, shown
+    assert "To be read" not in run("01", "--check", "evidence", "--", folder).stdout.decode()
+    with open(os.path.join(REFERENCE, "objective.json"), encoding="utf-8") as f:
+        objective = json.load(f)
+    for limit in objective["verdict"]["latency"]:
+        limit["reason"] = " ".join(str(i) for i in range(2000))
+    c = check(grade(submission("lists", objective_json=json.dumps(objective)), "--check", "evidence"), "evidence.objective_verdict")
+    assert c["outcome"] == "lost" and "12 numbers" in c["message"], c
+
+
 def test_a_program_that_does_not_start():
     """Stand-ins that don't start either: the grader's fault. (test_attacks: if they do, the submission's.)"""
     home, parts = home_for_everyone("broken home"), os.path.join(TMP, "parts")
