@@ -5,7 +5,7 @@ crashes, leftovers, leaks.
 An attack's first comment says what it tries and what must become of it (grader/README.md, "Add an attack"). Each is graded as
 its lab's reference with one file replaced:
   * with a practice seed: the outcome and the message are those of the comment, the other files' points stay;
-  * with two hidden seeds: neither verdict holds a seed, and they differ in outcomes and kinds of cases alone;
+  * with two hidden seeds (one for a refused file): neither verdict holds a seed, and they differ in outcomes and kinds of cases alone;
   * by test_attacks, for the attacks that it also runs with the examination of objects switched off.
 After each run the folder for temporary files is empty and no process is left. LAB=03 and ATTACK=REGEX choose, JOBS says how many at
 a time. Results go to build/attack/results.jsonl as they come, the table to build/attack/table.txt. Exit status 1: something was
@@ -57,7 +57,7 @@ class Attack:
         self.name = f"{lab}/{os.path.basename(path)}"
         comment = re.match(r"/\*(.*?)\*/", self.text, re.S).group(1)
         lines = [re.sub(r"^ \* ?", "", line).strip() for line in comment.split("\n")]
-        key = re.compile(r"(file|watch|examined|trusted|expect|points): (.*)")
+        key = re.compile(r"(file|watch|examined|trusted|expect|points|hooks): (.*)")
         self.keys = dict(key.match(line).groups() for line in lines if key.match(line))
         self.tries = " ".join(line for line in lines if line and not key.match(line))
         self.file = self.keys.get("file", LABS[lab].file)
@@ -67,6 +67,7 @@ class Attack:
         self.outcome = outcome  # lab 03 has points instead
         self.says = says.split("|") if says else []
         self.points = int(self.keys.get("points", 0))
+        self.env = {"SERVELAB_HOOKS": self.keys["hooks"]} if "hooks" in self.keys else {}
 
     def expected(self):
         return f"{self.outcome or str(self.points) + ' points'}{': ' + ' | '.join(self.says) if self.says else ''}"
@@ -125,8 +126,8 @@ class Found(Exception):
     """A fault: its kind (one of FAULTS), and what was seen."""
 
 
-def examine(attack):
-    """Hands the attack in, in every way. Returns the result as a dict; "found" lists [kind, text]."""
+def examine(attack, parts=None):
+    """Hands the attack in, in every way, or in those of `parts`. Returns the result as a dict; "found" lists [kind, text]."""
     began, found = time.monotonic(), []
     folder = tempfile.mkdtemp(prefix="servelab-attack-")
     os.chmod(folder, 0o755)
@@ -137,7 +138,7 @@ def examine(attack):
         os.mkdir(work)
         os.chmod(work, 0o1777)
         attack.write(submission)
-        for part in (ordinary, hidden, walls):
+        for part in parts or (ordinary, hidden, walls):
             try:
                 part(attack, submission, work, seen)
             except Found as e:
@@ -159,7 +160,7 @@ def grade(attack, submission, work, *seed):
     args = [SERVELAB, "grade", attack.lab, *seed, "--format", "text,json=" + verdict, "--check", attack.checks(), "--", submission]
     try:
         p = subprocess.run(args, capture_output=True, stdin=subprocess.DEVNULL, timeout=SLOWEST_S, check=False,
-                           env={**os.environ, "TMPDIR": work})
+                           env={**os.environ, "TMPDIR": work, **attack.env})
     except subprocess.TimeoutExpired:
         raise Found("hangs", f"not graded within {SLOWEST_S} s") from None
     if p.returncode not in (0, 1, 3):
@@ -202,9 +203,9 @@ def ordinary(attack, submission, work, seen):
 
 
 def hidden(attack, submission, work, _seen):
-    """With two hidden seeds: verdicts that tell neither from the other."""
+    """With two hidden seeds: verdicts that tell neither from the other. One is enough for a file that is refused: it never runs."""
     shown = []
-    for seed in SEEDS:
+    for seed in SEEDS[:1 if attack.outcome == "refused" else 2]:
         path = os.path.join(os.path.dirname(submission), "seed")
         with open(path, "w", encoding="utf-8") as f:
             f.write(seed)
@@ -212,7 +213,7 @@ def hidden(attack, submission, work, _seen):
         if seed in text or seed.encode() in raw or "seed" in v:
             raise Found("leaks", "the seed is shown")
         shown.append(v)
-    what = first_difference(*shown)
+    what = first_difference(shown[0], shown[-1])
     if what:
         raise Found("leaks", f"two hidden seeds differ in {what}")
 
@@ -277,10 +278,10 @@ def processes_left():
 
 # ---- the report ------------------------------------------------------------------------------------------------------
 
-def run_all(attacks, jobs, each):
+def run_all(attacks, jobs, each, judge=examine):
     """Examines them, `jobs` at a time, and calls each(result) as results come."""
     with concurrent.futures.ProcessPoolExecutor(jobs, initializer=adopt_orphans) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(examine, a) for a in attacks]):
+        for done in concurrent.futures.as_completed([pool.submit(judge, a) for a in attacks]):
             each(done.result())
 
 
