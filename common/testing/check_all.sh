@@ -13,6 +13,7 @@ step clang make CC=clang WERROR=1 -j"$(nproc)" build
 step asan make MODE=asan test-c
 step tsan make MODE=tsan test-c
 step mutants make check-mutants
+step attack make attack
 step bare-debian make check-bare-debian
 step foreign make check-foreign
 step clients make check-clients

@@ -81,7 +81,8 @@ void verdict_conceal(struct check_result *r) {
     static const char *const reasons[] = {
         [OUTCOME_NOT_RUN] = "a function that this check asks is not written yet",
         [OUTCOME_EARNED] = "",
-        [OUTCOME_LOST] = "a hidden case went wrong; a practice seed shows such cases in full"};
+        [OUTCOME_LOST] =
+            "wrong, or beyond a limit, in a hidden case; practice seeds show such cases in full"};
     r->took_ms = 0;
     if (r->settled || r->outcome == OUTCOME_GRADER_FAULT) return;
     snprintf(r->message, sizeof r->message, "%s", reasons[r->outcome]);

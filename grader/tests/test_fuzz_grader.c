@@ -7,6 +7,9 @@
 static const char *const seeds[] = {
     "1x.o: intervals.c /usr/include/stdc-predef.h \\\n /w/given/record/record.h\n",
     "1\t.file\t\"a.c\"\n\t.text\n\t.globl\tf\nf:\n\t.cfi_startproc\n\tret\n\t.section .rodata\n",
+    "1# 1 \"x.c\"\n#pragma GCC diagnostic push\nint f(void) asm(\"g\") "
+    "__attribute__((nonnull(1)));\n[[nodiscard]] char *s = R\"x(\\)x\" \"a\\\"b\"; int c = 'c' + "
+    "0x1p-4;\n",
     "3plain \xc3\xa4 \xe2\x82\xac \x1b[2J \xf0\x9f\x98\x80 and more, to be cut somewhere here",
 };
 
