@@ -33,7 +33,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ATTACKS = 128 };
+enum { MAX_ATTACKS = 512 };
 
 enum walls { EXAMINED, TRUSTED, TRUSTED_RLIMITS };
 
@@ -60,7 +60,8 @@ static int n_attacks;
 static void find_attacks(const struct target *target) {
     DIR *d = opendir(target->folder);
     for (struct dirent *de; d && (de = readdir(d));)
-        if (de->d_name[0] != '.' && strstr(de->d_name, ".c") && n_attacks < MAX_ATTACKS) {
+        if (de->d_name[0] != '.' && strstr(de->d_name, ".c")) {
+            INVARIANT(n_attacks < MAX_ATTACKS);
             struct attack *a = &attacks[n_attacks++];
             a->target = target;
             snprintf(a->name, sizeof a->name, "%.63s", de->d_name);
