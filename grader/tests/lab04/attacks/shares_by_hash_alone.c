@@ -1,7 +1,7 @@
 /* Every prefix counts as known: whatever block comes first is shared with everybody.
  * file: kv_blocks.c
  * watch: quality.kv_share
- * examined: lost; says: operation|endless loop
+ * examined: lost; says: operation|endless loop|SIGABRT
  * trusted: nothing
  */
 //reference kv_table_share right_share
