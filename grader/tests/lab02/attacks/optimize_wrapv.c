@@ -1,8 +1,8 @@
 /* Makes overflow defined, so that the sanitizers see none.
- * file: analysis.c
- * watch: intervals.queue_delay
+ * file: capacity.c
+ * watch: slo.search_finds
  * examined: refused; says: #pragma GCC optimize
  * trusted: earned
  */
 #pragma GCC optimize("wrapv")
-//reference point_stable point_stable
+//reference capacity_find capacity_find
