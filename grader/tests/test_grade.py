@@ -557,7 +557,7 @@ def test_sentences_are_for_a_person():
     """Nonsense that keeps the form earns its point, and is listed apart for somebody who reads it."""
     with open(os.path.join(REFERENCE, "record.json"), encoding="utf-8") as f:
         record = json.load(f)
-    record["statement"] = "client_ttft aa\u202e" + 20 * "a"
+    record["statement"] = "client_ttft aa\u202e bb cc dd " + 20 * "a"
     folder = submission("nonsense", record_json=json.dumps(record))
     v = grade(folder, "--check", "evidence")
     assert v["points_earned"] == 10, v
