@@ -224,10 +224,8 @@ static void refuse_too_large(struct exchange *x) {
 static void take_body(struct exchange *x, const char *data, size_t n) {
     size_t max = x->route ? x->route->max_body : 0;
     if (max == 0 || x->replied) return; /* the route reads no body; or it was refused */
-    if (x->body.n + n > max)
-        refuse_too_large(x);
-    else
-        buffer_add(&x->body, data, n);
+    INVARIANT(n <= max - x->body.n);    /* gate_exchange_begins */
+    buffer_add(&x->body, data, n);
 }
 
 /* Has the route read the body? If not, the connection is suspended until it has. */

@@ -1,8 +1,8 @@
 /* http_cors.h: lets a page of another origin use the server (--cors ORIGIN). Private to serve/.
  *
  * Without the flag no reply has an Access-Control header, so browsers keep other origins out. With
- * it every reply of this code has them, errors and streams too; the library's own errors (http.h)
- * have none.
+ * it every reply has them, errors and streams too. The library's own errors would have none, but
+ * none is reached (http.h).
  */
 #ifndef SERVELAB_SERVE_HTTP_CORS_H
 #define SERVELAB_SERVE_HTTP_CORS_H

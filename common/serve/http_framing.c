@@ -31,6 +31,7 @@ static void message_ended(struct framing *f, int *complete) {
 static size_t skip_data(struct framing *f, size_t n, int *complete) {
     if (n > f->left) n = (size_t)f->left;
     f->left -= n;
+    if (f->part == FRAMING_CHUNK_DATA) f->data += n;
     if (f->left > 0) return n;
     if (f->part == FRAMING_BODY)
         message_ended(f, complete);
@@ -58,6 +59,7 @@ struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n
     for (size_t at = 0; at < n;) {
         if (in_data(f)) {
             at += skip_data(f, n - at, complete);
+            if (f->most_data > 0 && f->data > f->most_data) return fault(413, NULL, f->too_much);
         } else {
             const char *lf = memchr(bytes + at, '\n', n - at);
             size_t more = lf ? (size_t)(lf - bytes) + 1 - at : n - at;

@@ -45,6 +45,10 @@ enum framing_part {
 struct framing {
     enum framing_part part;
     uint64_t left;      /* bytes of the body, or of the chunk */
+    uint64_t data;      /* bytes of the chunks that have come */
+    uint64_t most_data; /* more are a fault, 413 with the text too_much; 0: no limit, as it is at
+                           the beginning of each request */
+    const char *too_much;
     struct buffer line; /* what has come of the current line */
     size_t stored;      /* by the library for the current request, without the current line */
     bool head, http_1_1, closes;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -26,6 +27,7 @@ struct gate {
     size_t discarded;           /* bytes, after that */
     struct exchange *exchange;  /* the one whose header is read and that is not over, or NULL */
     bool head;                  /* its request is a HEAD */
+    char too_much[80];          /* framing's */
 };
 
 _Static_assert(2 * FRAMING_MAX_HEADER <= HTTP_CONNECTION_BYTES, "the library would say 431");
@@ -138,6 +140,11 @@ void gate_exchange_begins(struct exchange *x, bool head) {
     struct gate *g = gate_of(x->fd);
     g->exchange = x;
     g->head = head;
+    if (!x->route || g->passed > g->over) return; /* the framing is behind this request already */
+    g->framing.most_data = x->route->max_body;
+    g->framing.too_much = g->too_much;
+    snprintf(g->too_much, sizeof g->too_much, "the body may have at most %zu bytes",
+             x->route->max_body);
 }
 
 void gate_exchange_over(int fd) {

@@ -10,8 +10,8 @@
  * checks recvfrom in place of recv.
  *
  * It has no effect on a library that is linked with -Bsymbolic, loaded with RTLD_DEEPBIND, or reads
- * by another call (read, recvmsg, __recv_chk). If libmicrohttpd ever does, gate_passed says no, and
- * the server closes every connection: it serves no bytes that the gate hasn't read.
+ * by another call (read, recvmsg, __recv_chk). If libmicrohttpd ever does, gate_has_read says no,
+ * and the server closes every connection: it serves no bytes that the gate hasn't read.
  */
 #ifndef SERVELAB_SERVE_HTTP_RECV_H
 #define SERVELAB_SERVE_HTTP_RECV_H

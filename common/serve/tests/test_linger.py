@@ -27,6 +27,7 @@ REFUSED = {
     "a route: too large for a record": (b"POST /v1/records/x/events HTTP/1.1\r\nHost: x\r\nContent-Length: 5242880\r\n\r\n", 413),
     "a route: the client didn't wait for 100": (POST + b"Content-Length: 5242880\r\nExpect: 100-continue\r\n\r\n", 413),
     "a route: too large in chunks": (CHUNKED + b"f00000\r\n" + b" " * (2 * MB + 1), 413),
+    "a route: too large in chunks, with its end": (CHUNKED + b"200001\r\n" + b" " * (2 * MB + 1) + b"\r\n0\r\n\r\n", 413),
     "the gate: two lengths": (POST + b"Content-Length: 5242880\r\nContent-Length: 5242880\r\n\r\n", 400),
     "the gate: a length beyond any": (POST + b"Content-Length: 9999999999999999999\r\n\r\n", 413),
     "the gate: another version": (b"POST /v1/completions HTTP/2.0\r\nContent-Length: 5242880\r\n\r\n", 505),
@@ -63,7 +64,7 @@ def five_megabytes_and_then_the_answer():
     with FakeServer() as s:
         quiet = descriptors(s)
         for what, (head, status) in REFUSED.items():
-            for _ in range(20):  # of twelve kinds: 240 times
+            for _ in range(20):  # of thirteen kinds: 260 times
                 sock = s.connect()
                 sock.sendall(head)
                 sock.sendall(b" " * (5 * MB))
@@ -76,7 +77,7 @@ def part_after_part():
     """The answer is there before the first part. None of the 80 that follow is met by a reset."""
     with FakeServer() as s:
         quiet = descriptors(s)
-        for what, (head, status) in 9 * list(REFUSED.items()):  # 108 times
+        for what, (head, status) in 9 * list(REFUSED.items()):  # 117 times
             sock = s.connect()
             sock.sendall(head + (b"a" * 20000 if "without end" in what else b""))
             assert readable(sock, PATIENCE_S), what
