@@ -245,4 +245,5 @@ echo "  $out/record.json    the record above; \`$servelab record check $out/reco
 echo "  $out/load-2 and load-7  records and run.json of the two loads; \`$servelab trace $out/load-7\` draws them"
 echo "  \`$servelab serve\` and a browser at http://127.0.0.1:8080/ show it live"
 [ -s "$out/report/report.html" ] && echo "  $out/report/report.html  did the server meet its objective: the report of the two loads"
+[ $failed = 0 ] || echo "Not all of it went well (exit status 1): a step above names a fault, or says that a run is invalid."
 exit $failed

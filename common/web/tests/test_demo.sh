@@ -46,7 +46,20 @@ rc=$?
 [ $rc = 5 ] && has "apt-get install chromium"
 check "no browser: drive.py exits 5 and says what brings one" $? "exit status $rc"
 
-BROWSER=none demo
+# A machine that is busy now may make a load's run invalid, which is tested below; here every run counts as valid.
+cat >"$work/valid" <<'END'
+#!/bin/sh
+[ "$1" = load ] || exec "$REAL" "$@" # a signal for the server must reach it
+said=$("$REAL" "$@")
+rc=$?
+[ $rc = 1 ] && case $said in *"  INVALID: "*) rc=0 ;; esac
+printf '%s\n' "$said" | grep -v '^  INVALID: '
+exit $rc
+END
+chmod 755 "$work/valid"
+export REAL=$SERVELAB
+
+SERVELAB=$work/valid BROWSER=none demo
 rc=$?
 [ $rc = 0 ] && has "built-in client" && tr -d ' ' <"$OUT/record.json" | grep -q '"source":"client"'
 check "without a browser the built-in client takes its place, and the output says so" $? "exit status $rc"
@@ -64,13 +77,13 @@ rc=$?
 exit $rc
 END
 chmod +x "$work/invalid"
-REAL=$SERVELAB SERVELAB=$work/invalid BROWSER=none demo
+SERVELAB=$work/invalid BROWSER=none demo
 rc=$?
 [ $rc = 1 ] && has "try again: made so" && [ -s "$OUT/load-7/run.json" ] && [ -s "$OUT/report/report.html" ] && has "Was the objective met?"
 check "an invalid run is named, the other one is made too, and the exit status is 1" $? "exit status $rc"
 
 if command -v chromedriver >/dev/null; then
-    demo
+    SERVELAB=$work/valid demo
     rc=$?
     [ $rc = 0 ] && "$SERVELAB" record check "$OUT/record.json" >"$work/checked" &&
         tr -d ' ' <"$OUT/record.json" | grep -q '"source":"browser"'
