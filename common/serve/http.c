@@ -94,7 +94,9 @@ void http_stop(struct http *h) {
 static int descriptor_of(struct MHD_Connection *c);
 static struct exchange *header_read(struct http *h, struct MHD_Connection *c, const char *method,
                                     const char *path);
+static uint64_t announced(const struct exchange *x);
 static bool announces_too_much(const struct exchange *x);
+static void send_no_continue(const struct exchange *x);
 static void refuse_too_large(struct exchange *x);
 static void take_body(struct exchange *x, const char *data, size_t n);
 static bool read_body(struct exchange *x);
@@ -109,6 +111,8 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
         *ctx = x = header_read(cls, c, method, path);
         if (!x) return MHD_NO;
         if (announces_too_much(x)) refuse_too_large(x);
+        /* Behind a "100 Continue" for no body the library takes the next request for one. */
+        if (!announced(x) && !request_header(x, "Transfer-Encoding")) send_no_continue(x);
         return MHD_YES;
     }
     if (*n > 0) {
@@ -201,10 +205,20 @@ static struct exchange *header_read(struct http *h, struct MHD_Connection *c, co
     return x;
 }
 
-static bool announces_too_much(const struct exchange *x) {
+/* The Content-Length; 0 without one. */
+static uint64_t announced(const struct exchange *x) {
     const char *length = request_header(x, "Content-Length");
-    return length && x->route && x->route->max_body > 0 &&
-           strtoull(length, NULL, 10) > x->route->max_body;
+    return length ? strtoull(length, NULL, 10) : 0;
+}
+
+static bool announces_too_much(const struct exchange *x) {
+    return x->route && x->route->max_body > 0 && announced(x) > x->route->max_body;
+}
+
+/* The header's value is in the connection's own memory, and nobody reads it again. */
+static void send_no_continue(const struct exchange *x) {
+    char *expect = (char *)(uintptr_t)request_header(x, "Expect");
+    if (expect && expect[0]) expect[0] = '\0';
 }
 
 /* ---- the body -------------------------------------------------------------------------------- */
@@ -212,10 +226,7 @@ static bool announces_too_much(const struct exchange *x) {
 /* Says 413 before the body is there. */
 static void refuse_too_large(struct exchange *x) {
     char text[80];
-    char *expect = (char *)(uintptr_t)request_header(x, "Expect");
-    /* The library would send "100 Continue" behind the refusal. The value is in the connection's
-     * own memory, and nobody reads it again. */
-    if (expect) *expect = '\0';
+    send_no_continue(x); /* the library would do it behind the refusal */
     snprintf(text, sizeof text, "the body may have at most %zu bytes", x->route->max_body);
     gate_refuse(x, 413, text);
     buffer_release(&x->body);

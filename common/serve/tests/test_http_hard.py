@@ -386,6 +386,21 @@ def keep_alive_and_pipelining():
         assert data.endswith(b"data: [DONE]\n\n") and b"chunked" not in data, "HTTP/1.0 knows no chunks"
 
 
+def no_body_needs_no_100_continue():
+    """The next request is behind the header. It is not taken for the body that a client asks for leave to send."""
+    with FakeServer() as s:
+        for first in (b"POST /v1/completions", b"POST /tokenize", b"GET /health"):
+            for length in (b"", b"Content-Length: 0\r\n", b"Transfer-Encoding: chunked\r\n"):
+                sock = s.connect()
+                sock.sendall(first + b" HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n" + length + b"\r\n" +
+                             (b"0\r\n\r\n" if b"chunked" in length else b"") +
+                             b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                data = read_to_end(sock)
+                said = [line for line in data.split(b"\r\n") if b"HTTP/1.1 " in line]
+                equal(len(said) - (b"HTTP/1.1 100 Continue" in said), 2, (first, length))
+                assert b'"version"' in data, data
+
+
 # ---- draining, the log -----------------------------------------------------------------------------------------------
 
 
@@ -428,7 +443,8 @@ TESTS = [slow_loris_header, slow_body, a_body_of_one_byte_a_turn, a_late_body_ge
          client_leaves_after_its_header, two_hundred_clients_on_one_position, full_queue_is_429_with_a_record,
          connections_come_and_go, malformed_http_is_refused_and_survived,
          a_body_that_ends_in_two_places_is_refused_and_closed, mutated_requests_are_survived,
-         keep_alive_and_pipelining, draining_finishes_and_refuses, the_log_has_every_record_and_the_half_that_came]
+         keep_alive_and_pipelining, no_body_needs_no_100_continue, draining_finishes_and_refuses,
+         the_log_has_every_record_and_the_half_that_came]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))
