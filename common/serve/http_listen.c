@@ -79,5 +79,8 @@ static int listen_at_path(const char *path, struct err *e) {
     if (fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof at) && !listen(fd, BACKLOG)) return fd;
     int why = errno;
     if (fd >= 0) close(fd);
+    if (why == EADDRINUSE)
+        return err_at(e, 0, "--host",
+                      "'%s' is in use; remove it, unless a server still listens there", path);
     return err_at(e, 0, "--host", "'%s' can't be made: %s", path, strerror(why));
 }

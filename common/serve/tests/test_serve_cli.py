@@ -95,7 +95,7 @@ def a_path_is_a_unix_socket():
             reply = b"".join(iter(lambda: c.recv(4096), b""))
         assert reply.startswith(b"HTTP/1.1 200") and b'"status":"ok"' in reply, reply
         again = run("--host", os.path.join(folder, "s"))
-        assert again.returncode == 2 and "--host" in again.stderr and "in use" in again.stderr, again.stderr
+        assert again.returncode == 2 and "--host" in again.stderr and "is in use; remove it" in again.stderr, again.stderr
     far = run("--host", "/" + 120 * "x")
     assert far.returncode == 2 and "at most 107 bytes" in far.stderr, far.stderr
 
