@@ -34,9 +34,16 @@ static void problem(struct load_seen *seen, const char *text) {
     if (!seen->problem[0]) text_cut(seen->problem, sizeof seen->problem, text);
 }
 
-static const char *string_of(const cJSON *obj, const char *key) {
+/* A text may hold NUL: a model with tokens for single bytes answers so. */
+static const char *text_of(const cJSON *obj, const char *key, size_t *n) {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(obj, key);
+    *n = cJSON_IsString(v) ? json_restore_nul(v->valuestring) : 0;
     return cJSON_IsString(v) ? v->valuestring : NULL;
+}
+
+static const char *string_of(const cJSON *obj, const char *key) {
+    size_t n;
+    return text_of(obj, key, &n);
 }
 
 static void take_usage(struct load_seen *seen, const cJSON *chunk) {
@@ -72,14 +79,14 @@ static void take_reasoning(struct load_transfer *r, const char *text) {
     r->seen->reasoning_chunks++;
 }
 
-static void take_content(struct load_transfer *r, const char *text) {
+static void take_content(struct load_transfer *r, const char *text, size_t n) {
     struct load_seen *seen = r->seen;
-    if (!text || !text[0]) return;
+    if (n == 0) return;
     stamp_chunk(r);
     if (seen->answer_ns < 0) seen->answer_ns = r->read_ns;
     seen->content_chunks++;
-    buffer_puts(&seen->text, text);
-    if (r->request->echo) fputs(text, r->request->echo), fflush(r->request->echo);
+    buffer_add(&seen->text, text, n);
+    if (r->request->echo) fwrite(text, 1, n, r->request->echo), fflush(r->request->echo);
 }
 
 static void take_choice(struct load_transfer *r, const cJSON *choice) {
@@ -87,7 +94,9 @@ static void take_choice(struct load_transfer *r, const cJSON *choice) {
     if (!delta) delta = cJSON_GetObjectItemCaseSensitive(choice, "message");
     const char *reasoning = string_of(delta, "reasoning_content"); /* DeepSeek's name, and vLLM's */
     take_reasoning(r, reasoning ? reasoning : string_of(delta, "reasoning")); /* OpenRouter's */
-    take_content(r, delta ? string_of(delta, "content") : string_of(choice, "text"));
+    size_t n;
+    const char *text = delta ? text_of(delta, "content", &n) : text_of(choice, "text", &n);
+    take_content(r, text, n);
     const char *reason = string_of(choice, "finish_reason");
     if (!reason) return;
     r->seen->saw_finish = true;
@@ -130,7 +139,7 @@ static int take_event(void *ctx, const char *data, size_t n) {
     if (take_done(r, data, n)) return 0;
     buffer_clear(&r->event);
     surrogates_join(&r->surrogates, data, n, &r->event);
-    cJSON *obj = r->event.failed ? NULL : json_parse(r->event.bytes, r->event.n, 1, &e);
+    cJSON *obj = r->event.failed ? NULL : json_parse_with_nul(r->event.bytes, r->event.n, 1, &e);
     if (r->event.failed) err_set(&e, "no memory for it");
     char text[300];
     if (!obj) snprintf(text, sizeof text, "a chunk of the stream isn't JSON: %.250s", e.text);
@@ -286,7 +295,7 @@ static void conclude(struct load_transfer *r, CURLcode rc) {
     seen->http_status = (int32_t)status;
     if (!r->streamed && r->body.n > 0) { /* an error, or a server that doesn't stream */
         struct err e;
-        cJSON *obj = json_parse(r->body.bytes, r->body.n, 1, &e);
+        cJSON *obj = json_parse_with_nul(r->body.bytes, r->body.n, 1, &e);
         if (obj) take_object(r, obj);
         cJSON_Delete(obj);
     }
@@ -302,7 +311,7 @@ static void conclude(struct load_transfer *r, CURLcode rc) {
         snprintf(text, sizeof text, "the server answered HTTP %ld", status);
     if (!ok && !seen->timed_out && !seen->problem[0]) seen->broken = true;
     if (!ok || status != 200) problem(seen, text);
-    if (r->surrogates.high) take_content(r, "\xef\xbf\xbd"); /* half a character, U+FFFD */
+    if (r->surrogates.high) take_content(r, "\xef\xbf\xbd", 3); /* half a character, U+FFFD */
     struct err e;
     bool torn = sse_end(&r->sse); /* an event without its blank line; of [DONE] that does no harm */
     if (torn) sse_feed(&r->sse, "\n\n", 2, take_torn_event, r, &e);

@@ -276,6 +276,17 @@ def a_character_split_over_two_chunks_is_joined():
     assert against([halves[0], chunk(finish="stop"), DONE])[2].startswith("a\ufffd\n")
 
 
+def a_nul_in_an_answer_is_text():
+    for text in ("a\0b", "\0"):
+        status, record, said = against([chunk({"content": text}), chunk(finish="stop"), DONE])
+        equal((status, record["outcome"]["delivered"]), (0, True), said)
+        assert said.startswith(text + "\n"), said
+    for error in ({"message": "it\0broke"}, "it\0broke"):
+        status, record, said = against([b"data: " + json.dumps({"error": error}).encode() + b"\n\n", DONE])
+        equal(status, 1, said)
+        assert record["outcome"]["error"].startswith("the server says: it"), record
+
+
 def errors_in_every_form():
     for body in ({"error": {"message": "it broke"}}, {"error": "it broke"}, {"object": "error", "message": "it broke"}):
         status, record, said = against([b"data: " + json.dumps(body).encode() + b"\n\n", DONE])
@@ -363,7 +374,7 @@ TESTS = [both_halves_are_joined_and_printed, the_clients_zero_is_not_the_servers
          several_requests, prompts_of_three_kinds, refusals_and_faults_are_records,
          bad_usage_is_named, a_foreign_answer_is_delivered_by_the_clients_events, reasoning_is_told_apart_from_the_answer,
          pings_comments_and_blanks_are_no_text, every_form_of_done, a_character_split_over_two_chunks_is_joined,
-         errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
+         a_nul_in_an_answer_is_text, errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
          error_within_the_stream, stream_without_an_end, an_answer_that_does_not_end, connection_that_breaks,
          every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, garbage]
 
