@@ -10,7 +10,7 @@ static struct openai_model describe(const struct http *h) {
     return (struct openai_model){.name = h->o.model_name,
                                  .created_s = h->started_s,
                                  .context_length = b->info.max_seq_tokens,
-                                 .vocab_size = b->info.vocab_size,
+                                 .vocab_size = tokenizer_vocab_size(h->o.tokenizer),
                                  .paced = paced_label(b)};
 }
 

@@ -23,6 +23,14 @@ def an_answer_is_not_evaluated():
         equal(json.loads(out.stdout)["useful"], False, "useful")
 
 
+def a_load_sends_ids_that_are_taken():
+    """The shape has 49,152 token ids, the tokenizer 448. /v1/models says how many a prompt may have."""
+    with RealServer("--synthetic-weights", "smollm2-135m/8") as s:
+        out = subprocess.run([SERVELAB, "load", "--url", f"http://127.0.0.1:{s.port}", "--arrivals-ms", "0,1", "--prompt-tokens", "8",
+                              "--output-tokens", "2", "--json"], capture_output=True, text=True)
+        equal(json.loads(out.stdout)["run"]["counts"]["answered_whole"], 2, out.stderr)
+
+
 def other_shapes_are_refused():
     for shape, wanted in (("llama-9", "did you mean"), ("mixtral-8x7b", "not a dense decoder"), ("llama-2-7b/0", "isn't a part"),
                           ("llama-2-7b/x", "isn't a part"), ("smollm2-135m/", "isn't a part")):
@@ -32,4 +40,4 @@ def other_shapes_are_refused():
         assert "--synthetic-weights" in r.stderr and wanted in r.stderr, r.stderr
 
 
-sys.exit(run_tests([an_answer_is_not_evaluated, other_shapes_are_refused]))
+sys.exit(run_tests([an_answer_is_not_evaluated, a_load_sends_ids_that_are_taken, other_shapes_are_refused]))
