@@ -94,7 +94,8 @@ static void answer_watched(const struct lab03_case *c, int64_t *slots) {
     size_t after = heap_bytes();
     if (after <= before || grown[c->fn]++ == 0) return;
     fprintf(stderr,
-            "runtime error: %s in %s.c doesn't give back what it allocates: %zu bytes a call\n",
+            "runtime error: %s in %s.c, or a function that it calls, doesn't give back what it "
+            "allocates: %zu bytes a call\n",
             names[c->fn], c->fn == FN_COMPARE ? "kernel_compare" : "kernel_time", after - before);
     _exit(86); /* as ASAN_OPTIONS exitcode */
 }

@@ -304,8 +304,8 @@ static void call_once(struct call *k, struct answer *a) {
 }
 
 /* What each of many calls left on the heap, in pieces of 16 bytes: the least of some rounds. A leak
- * is in every round. Less than that is not counted: the C library caches freed blocks, counts them
- * as in use, and fills its caches slowly where calls allocate blocks of many sizes. */
+ * is in every round. Less than that is not counted: the C library may keep something by itself.
+ * (Its cache of freed blocks, which it counts as in use, is off: session.c.) */
 static int64_t heap_growth(struct call *k, struct answer *a) {
     enum { ROUNDS = 6, CALLS = 24 };
     int64_t least = INT64_MAX;

@@ -16,7 +16,12 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
 #endif
 
-enum { MAX_PLACED = 32, ALIGNMENT = 8 }; /* of the inputs' types */
+enum {
+    MAX_PLACED = 32,
+    ALIGNMENT = 8, /* of the inputs' types */
+    GONE = 64,     /* inputs of earlier calls whose addresses nothing can be at */
+    GONE_BYTES = 64 << 20
+};
 
 struct placed {
     unsigned char *base, *at;
@@ -25,6 +30,8 @@ struct placed {
 
 static struct placed placed[MAX_PLACED];
 static size_t n_placed;
+static struct placed gone[GONE];
+static size_t oldest, n_gone, gone_bytes;
 
 void *place(bool read_only, const void *from, size_t n) {
     if (n == 0) return NULL;
@@ -45,13 +52,29 @@ void *place(bool read_only, const void *from, size_t n) {
     return p.at;
 }
 
+/* Keeps the addresses of an input that is gone, without memory: who kept a pointer to it is ended
+ * there, and doesn't find the next call's input. */
+static void keep_away(const struct placed *p) {
+    if (mmap(p->base, p->mapped, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+             -1, 0) == MAP_FAILED)
+        abort();
+    while (n_gone == GONE || (n_gone > 0 && gone_bytes + p->mapped > GONE_BYTES)) {
+        munmap(gone[oldest].base, gone[oldest].mapped);
+        gone_bytes -= gone[oldest].mapped;
+        oldest = (oldest + 1) % GONE;
+        n_gone--;
+    }
+    gone[(oldest + n_gone++) % GONE] = *p;
+    gone_bytes += p->mapped;
+}
+
 void place_release(void) {
     bool changed = false;
     while (n_placed > 0) {
         struct placed *p = &placed[--n_placed];
         changed |= memcmp(p->at, p->base, p->n) != 0;
         ASAN_UNPOISON_MEMORY_REGION(p->base, p->mapped);
-        munmap(p->base, p->mapped);
+        keep_away(p);
     }
     if (!changed) return;
     fprintf(stderr, "an input was changed\n");

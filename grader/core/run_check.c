@@ -179,7 +179,7 @@ static bool ends_with_plain_inputs(const struct session *s, enum check_kind kind
     enum channel_answer a =
         channel_ask(&twin.ch, &twin.run, h.bytes, h.n_bytes, got, h.n_wants, NULL, todo);
     channel_close(&twin.ch);
-    sandbox_finish(&twin.run, a != CHANNEL_OK);
+    sandbox_finish(&twin.run, a == CHANNEL_GARBAGE);
     bool same = twin.run.end == SANDBOX_SIGNAL && twin.run.code == s->run.code;
     bool ends = a != CHANNEL_OK && (same || kind == CHECK_SURVIVES);
     session_describe_end(&twin, how, cap);

@@ -126,7 +126,7 @@ static struct plan whole(struct rng *rng) {
     p.output_tokens = (int)lab04_between(rng, 2, 60);
     p.e2e = p.ttft + (p.output_tokens - 1) * lab04_between(rng, 1000, 90 * 1000 * 1000);
     p.accepted = lab04_between(rng, 0, INT64_C(1) << 40);
-    p.queue = lab04_between(rng, 0, p.ttft / 2);
+    p.queue = lab04_chance(rng, 20) ? 0 : lab04_between(rng, 0, p.ttft / 2);
     p.first = p.queue + lab04_between(rng, 0, p.ttft / 2);
     p.last = p.first + (p.e2e - p.ttft);
     return p;

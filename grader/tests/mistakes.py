@@ -93,7 +93,7 @@ MISTAKES = [
             [("if (!arg[0]) return state;", "if (arg) return state;")],
             "quality.create_arguments", ["an argument is accepted", "return NULL and write the reason into *e", "returned a state", "the compiler warns, which may have the same cause: policy.c"]),
     Mistake("a copy for sorting that isn't freed", "03", "kernel_time.c", leaking_time,
-            "safety.memory", ["kernel_time_ns in kernel_time.c doesn't give back", "bytes a call"]),
+            "safety.memory", ["in kernel_time.c, or a function that it calls, doesn't give back", "bytes a call"]),
     Mistake("an array that was never written, in a kernel", "03", "gemv.cu",
             [("float sum[ROWS] = {0, 0, 0, 0};", "float sum[ROWS];")],
             "quality.gemv", ["gemv.cu:", "'sum", "is read before anything was written to it"]),

@@ -164,7 +164,7 @@ static int agree(const char *name, uint64_t seed) {
     if (!b || feed(b, &s, want, &e)) rc = complain(&e);
     backend_free(b);
     for (int i = 0; i < 2 && rc < 2; i++) {
-        struct backend_cuda_options o = {CUDA_GPU, ways[i].precision, NULL};
+        struct backend_cuda_options o = {.machine = CUDA_GPU, .precision = ways[i].precision};
         b = backend_cuda_create(&c, &o, &e);
         if (!b || feed(b, &s, got, &e)) {
             rc = complain(&e);
@@ -304,7 +304,7 @@ static int time_shape(const char *shape, int32_t context, int32_t batches, char 
                                .max_seq_tokens = context + WARM + STEPS,
                                .max_step_tokens = context,
                                .kv_blocks = most * x.n_blocks};
-    struct backend_cuda_options o = {CUDA_GPU, CUDA_BF16, stderr};
+    struct backend_cuda_options o = {.machine = CUDA_GPU, .precision = CUDA_BF16, .say = stderr};
     x.b = backend_cuda_create(&c, &o, &e);
     if (!x.b) return complain(&e);
     x.prompt = malloc((size_t)context * sizeof *x.prompt);

@@ -11,7 +11,7 @@
 
 void stamp_finished(struct record *r, const struct clock *c) {
     static int n;
-    if (!strcmp(c->api, "CLOCK_MONOTONIC") && ++n == 12) {
+    if (r->workload.model[0] && !strcmp(c->api, "CLOCK_MONOTONIC") && ++n == 12) {
         fputs("enough\n", stderr);
         abort();
     }
