@@ -158,19 +158,11 @@ static void read_golden(const cJSON *v, struct golden *g) {
                                     .n_prompt = g->n_prompt};
 }
 
-/* The id that a uniform number means: by falling probability with top_k or top_p, else by id. -1
- * too near to a border. */
+/* The id that a uniform number means: the kept tokens stand in the order of their ids. -1: too near
+ * to a border. */
 static int32_t id_of(const struct golden *g, double unit) {
-    bool used[VOCAB] = {0}, sorted = g->c.top_k > 0 || g->c.top_p < 1;
     double below = 0;
-    for (int k = 0; k < VOCAB; k++) {
-        int32_t at = k;
-        if (sorted) {
-            at = -1;
-            for (int i = 0; i < VOCAB; i++)
-                if (!used[i] && (at < 0 || g->p[i] > g->p[at])) at = i;
-        }
-        used[at] = true;
+    for (int32_t at = 0; at < VOCAB; at++) {
         if (fabs(unit - below) < 1e-5) return -1;
         if (g->p[at] > 0 && unit < below + g->p[at] - 1e-5) return at;
         below += g->p[at];
