@@ -156,6 +156,7 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
         if (c.fn == FN_PLAN || c.fn == FN_CREATE)
             out->function = c.batch ? "policy_learner_batch" : "policy_learner";
         if (c.fn == FN_CREATE) out->calls = "create() followed by destroy() of ";
+        if (c.fn == FN_PLAN) out->calls = "create(), plan() and destroy() of ";
     }
     lab02_case_release(&c);
     return rc;

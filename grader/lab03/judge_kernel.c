@@ -89,6 +89,7 @@ static void judge_right(const struct trial *t, struct check_result *r) {
     r->cases_right = t->shapes_right;
     r->outcome = t->right ? OUTCOME_EARNED : OUTCOME_LOST;
     if (t->right) return;
+    if (t->bad_launch) r->file = "launch.json";
     r->endless = t->endless;
     snprintf(r->message, sizeof r->message, "%s", t->wrong);
     show_case(t, r);

@@ -54,6 +54,7 @@ void lab03_trial_run(const struct grading *g, const struct kernel_program *p, st
         char shown[600];
         snprintf(t->wrong, sizeof t->wrong, "%.310s",
                  err_format(&e, "launch.json", shown, sizeof shown));
+        t->bad_launch = true;
         return;
     }
     if (!strcmp(r.rule.grid[0], "TODO") || !strcmp(r.rule.block[0], "TODO")) {
@@ -167,6 +168,7 @@ static int fill_question(struct running *r, struct kernel_case *c, struct lab03_
                  line_of_launch(r, c->spec->name, e.field), c->spec->name, e.field,
                  r->g->practice ? e.text : "is not a valid launch shape");
         wrong(r->t, text);
+        r->t->bad_launch = true;
         return -1;
     }
     snprintf(launch->kernel, sizeof launch->kernel, "%s", c->spec->name);
@@ -376,7 +378,7 @@ static void take_report(struct running *r, bool judged) {
                                    sizeof t->finding, judged ? &t->counts : NULL, &e)) {
         /* without a report the run can't be called clean */
         if (!t->wrong[0]) wrong(t, "the checks' report didn't arrive");
-        if (!t->finding[0])
+        if (!t->finding[0] && !t->bad_launch)
             snprintf(t->finding, sizeof t->finding, "the checks' report didn't arrive%s%.200s",
                      text ? ": " : "", text ? e.text : "");
     } else if (judged) {

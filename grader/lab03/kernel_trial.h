@@ -8,7 +8,8 @@
 
 struct trial {
     bool done;
-    bool todo; /* launch.json has no entry yet */
+    bool todo;       /* launch.json has no entry yet */
+    bool bad_launch; /* wrong because of launch.json */
     int shapes, shapes_right;
     bool right;       /* all of them */
     bool endless;     /* wrong because it did not end */

@@ -232,6 +232,9 @@ def check_messages():
 
     one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["rows"], "block": [2048]}})
     report(one["outcome"] == "lost" and "launch.json:1: rmsnorm.block" in one["message"], "a block of 2048 threads is named", one)
+    report(one["file"] == "launch.json", "and the file to open is launch.json", one)
+    one, _ = message_of("rmsnorm", None, "safety.rmsnorm", launch={"rmsnorm": {"grid": ["rows"], "block": [2048]}})
+    report(one["outcome"] == "not_run" and "locked until the kernel is right" in one["message"], "and its safety waits for the launch", one)
     one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["columns"], "block": [256]}})
     report(one["outcome"] == "lost" and "grid[0]" in one["message"] and "columns" in one["message"],
            "a launch shape of unknown sizes is named", one)
