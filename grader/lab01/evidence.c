@@ -89,6 +89,13 @@ static void check_came(const struct record *r, struct evidence *out) {
     out->outcome = OUTCOME_EARNED;
 }
 
+static bool was_ended(const char *finish_reason) {
+    static const char *const reasons[] = {"abort", "cancel", "error", "fail", "timeout", "timed"};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (!strncmp(finish_reason, reasons[i], strlen(reasons[i]))) return true;
+    return false;
+}
+
 static void check_valid(const struct record *r, struct evidence *out) {
     check_came(r, out);
     if (out->outcome != OUTCOME_EARNED) return;
@@ -105,6 +112,10 @@ static void check_valid(const struct record *r, struct evidence *out) {
     else if (!r->outcome.finish_reason[0])
         lost(out, "record.json: outcome.finish_reason is null: how do you know that the answer was "
                   "whole? (M15)");
+    else if (was_ended(r->outcome.finish_reason))
+        lost(out,
+             "record.json: outcome.finish_reason is \"%.40s\": such an answer isn't whole (M15)",
+             r->outcome.finish_reason);
 }
 
 static bool on_browser(enum event_kind kind) {
@@ -169,16 +180,16 @@ static bool check_bounds(const int64_t ns[3], struct evidence *out) {
 }
 
 /* The network and the page take a part of the wait, never 999 of 1,000 parts: then the clocks have
- * two units. The prefill takes what 2,048 tokens take at the least, unless they were cached. */
+ * two units. The prefill takes what those of the 2,048 tokens take that were not cached. */
 static bool check_parts(const struct record *r, int64_t client, int64_t server, int64_t prefill,
                         struct evidence *out) {
-    bool cached = r->workload.cached_prompt_tokens > 0;
+    int64_t cached = r->workload.cached_prompt_tokens > 0 ? r->workload.cached_prompt_tokens : 0;
     if (client / 1000 >= server)
         lost(out,
              "record.json: server_ttft is %lld ns and client_ttft %lld ns, 1,000 times as long. "
              "t_ns is in nanoseconds on both clocks; are the server's in microseconds?",
              (long long)server, (long long)client);
-    else if (!cached && prefill < plausible[1].least_ns)
+    else if (prefill * PROMPT_TOKENS < plausible[1].least_ns * (PROMPT_TOKENS - cached))
         lost(out,
              "record.json: first_token is %lld ns after request_admitted; in between lies the "
              "prefill: %s",
@@ -436,7 +447,27 @@ static void check_limits(const cJSON *doc, struct evidence *out) {
         lost(out, "objective.json: measured: what the memo doesn't say stays null");
 }
 
-/* A reason has two numbers. Whether this text contains `n`, in ms or in s, as a separate number. */
+/* The unit of the number that ends at `at`, in ms; 0: none, or none of time. */
+static double unit_ms(const char *at) {
+    static const struct {
+        const char *text;
+        double ms;
+    } units[] = {{"ms", 1},    {"milli", 1},   {"us", 1e-3},  {"\302\265s", 1e-3}, {"micro", 1e-3},
+                 {"ns", 1e-6}, {"nano", 1e-6}, {"sec", 1000}, {"s", 1000}};
+    while (strchr(" -", *at) || !strncmp(at, "\302\240", 2) || !strncmp(at, "\342\200\257", 3)) {
+        if (!*at) return 0;
+        at += *at == '\302' ? 2 : *at == '\342' ? 3 : 1; /* blanks that keep a line together */
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t n = strlen(units[i].text);
+        bool whole = n > 2 || !(at[n] >= 'a' && at[n] <= 'z');
+        if (!strncmp(at, units[i].text, n) && whole) return units[i].ms;
+    }
+    return 0;
+}
+
+/* A reason has two numbers. Whether this text contains `n` ms as a separate number, in its own unit
+ * or without one. */
 static bool holds_number(const char *text, double n) {
     for (const char *p = text; *p;) {
         char *end;
@@ -445,25 +476,20 @@ static bool holds_number(const char *text, double n) {
             continue;
         }
         double v = strtod(p, &end);
-        if (fabs(v - n) < 1e-9 || fabs(v * 1000 - n) < 1e-6) return true;
-        /* 1,400 */
-        if (*end == ',' && end[1] >= '0' && end[1] <= '9' &&
-            fabs(v * 1000 + strtod(end + 1, NULL) - n) < 1e-9)
+        if (*end == ',' && end[1] >= '0' && end[1] <= '9') /* 1,400 */
+            v = v * 1000 + strtod(end + 1, &end);
+        double unit = unit_ms(end);
+        if (unit != 0 ? fabs(v * unit - n) < 1e-6 : fabs(v - n) < 1e-9 || fabs(v * 1000 - n) < 1e-6)
             return true;
-        p = end > p ? end : p + 1;
+        p = end;
     }
     return false;
 }
 
 /* Whether a number of the text has the unit ms or s, also in words ("800 milliseconds"). */
 static bool has_unit(const char *text) {
-    for (const char *p = text; (p = strpbrk(p, "0123456789")); p++) {
-        const char *unit = p + strspn(p, "0123456789.,");
-        unit += strspn(unit, " -");
-        if (!strncmp(unit, "ms", 2) || !strncmp(unit, "milli", 5) || !strncmp(unit, "sec", 3) ||
-            (*unit == 's' && !(unit[1] >= 'a' && unit[1] <= 'z')))
-            return true;
-    }
+    for (const char *p = text; (p = strpbrk(p, "0123456789")); p++)
+        if (unit_ms(p + strspn(p, "0123456789.,")) >= 1) return true;
     return false;
 }
 

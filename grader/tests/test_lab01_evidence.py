@@ -59,6 +59,11 @@ def cached(record):
     record["workload"]["cached_prompt_tokens"] = 2032
 
 
+def one_token_cached(record):
+    event(record, "request_admitted")["t_ns"] = event(record, "first_token")["t_ns"] - 1000
+    record["workload"]["cached_prompt_tokens"] = 1
+
+
 def outcome(**members):
     return lambda record: record["outcome"].update(members)
 
@@ -79,6 +84,7 @@ CASES = [
     ("record", "record_plausible", server(lambda t: t // 1000), "are the server's in microseconds?"),
     ("record", "record_plausible", admitted_late, "in between lies the prefill"),
     ("record", "record_plausible", cached, None),
+    ("record", "record_plausible", one_token_cached, "in between lies the prefill"),
     ("record", "record_annotated", swapped_calls, "can't read the clock with CLOCK_MONOTONIC"),
     ("record", "record_annotated", by_the_client, None),
     ("record", "record_annotated", captured_in_whole_ms, "Write \"authored\""),
@@ -88,6 +94,7 @@ CASES = [
     ("record", "record_valid", outcome(error="out of blocks"), "out of blocks"),
     ("record", "record_valid", outcome(finish_reason=None), "outcome.finish_reason is null"),
     ("record", "record_valid", outcome(finish_reason="length"), None),
+    ("record", "record_valid", outcome(finish_reason="abort"), "such an answer isn't whole"),
     ("record", "record_tokens", lambda r: r["workload"].update(model=None), "workload.model is missing"),
     ("record", "record_tokens", lambda r: r["workload"].update(output_tokens=None), "workload.output_tokens is null"),
     ("record", "record_statement", lambda r: r.update(statement="client_ttft server_ttft queue_delay e2e tpot"), "a sentence"),
@@ -95,6 +102,10 @@ CASES = [
     ("objective", "objective_verdict", reasons("1400 800", "170 80"), "with their units"),
     ("objective", "objective_verdict", reasons("1.4 s, limit 0.8 s", "170 ms is over 80 ms"), None),
     ("objective", "objective_verdict", reasons("1,400 milliseconds, not below 800", "measured 0.17 seconds, limit 0.08"), None),
+    ("objective", "objective_verdict", reasons("1400 s, limit 800 s", "170 ms, limit 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1.4 ms, limit 0.8 ms", "170 ms, limit 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1400 us, limit 800 us", "170 ms, limit 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1400\u00a0ms, limit 800\u202fms", "170 ms/token, the 80-ms limit"), None),
     ("objective", "objective_verdict", overall("xxxxxxxxxxxxxxxx"), "no sentence"),
 ]
 
