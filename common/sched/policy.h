@@ -25,8 +25,8 @@ struct policy_request {
     int32_t prompt_tokens;
     int32_t max_output_tokens;
     int32_t computed_tokens;  /* tokens whose keys and values are in the cache; prefill is done when
-                                 this reaches  prompt_tokens (+ generated_tokens after a preemption
-                                 by  recomputation) */
+                                 this reaches prompt_tokens (+ generated_tokens after a preemption
+                                 by recomputation) */
     int32_t generated_tokens; /* output tokens so far */
     int32_t kv_blocks;        /* blocks held now; 0 while waiting */
     int32_t preemptions;      /* number of times it was preempted */

@@ -128,21 +128,29 @@ static void poisson(struct rng *r, struct play *p, size_t n, double rate_rps, in
 /* The cache is scarce, and how many requests fit depends on their lengths: about eight long ones,
  * or 22 short ones, or a mixture. So the blocks decide, and no fixed number of requests is right.
  * The budget cuts prompts into pieces, so that only admission decides: who admits into blocks that
- * running requests are going to need computes prompts again and again. */
+ * running requests are going to need computes prompts again and again. In the last mix answers are
+ * long, so that pieces of any size meet a full cache, and requests outgrow their prompts' blocks.
+ */
 static void make_scarce(struct rng *r, int k, struct play *p) {
     static const struct {
         int32_t lo, hi, other_lo, other_hi; /* half of the prompts each */
         int64_t gap_ms;
-    } mixes[] = {
-        {1500, 3000, 1500, 3000, 235}, {500, 1000, 500, 1000, 120}, {200, 600, 3000, 5000, 235}};
+        int32_t output_lo, output_hi;
+    } mixes[] = {{1500, 3000, 1500, 3000, 235, 60, 140},
+                 {500, 1000, 500, 1000, 120, 60, 140},
+                 {200, 600, 3000, 5000, 235, 60, 140},
+                 {1500, 3000, 1500, 3000, 540, 170, 340}};
+    enum { N_MIXES = sizeof mixes / sizeof *mixes };
     int64_t t = 0;
-    p->n = 150;
+    p->n = k % N_MIXES == 3 ? 250 : 150; /* few preemptions are counted exactly only among many */
     for (size_t i = 0; i < p->n; i++) {
         bool other = rng_below(r, 2);
-        int32_t lo = other ? mixes[k % 3].other_lo : mixes[k % 3].lo;
-        int32_t hi = other ? mixes[k % 3].other_hi : mixes[k % 3].hi;
-        t += between(r, NS_PER_MS, 2 * mixes[k % 3].gap_ms * NS_PER_MS);
-        p->request[i] = (struct play_request){t, between32(r, lo, hi), between32(r, 60, 140), 0};
+        int32_t lo = other ? mixes[k % N_MIXES].other_lo : mixes[k % N_MIXES].lo;
+        int32_t hi = other ? mixes[k % N_MIXES].other_hi : mixes[k % N_MIXES].hi;
+        t += between(r, NS_PER_MS, 2 * mixes[k % N_MIXES].gap_ms * NS_PER_MS);
+        p->request[i] = (struct play_request){
+            t, between32(r, lo, hi),
+            between32(r, mixes[k % N_MIXES].output_lo, mixes[k % N_MIXES].output_hi), 0};
         p->request[i].max_output_tokens =
             p->request[i].output_tokens + between32(r, 0, p->request[i].output_tokens / 3);
     }

@@ -211,7 +211,7 @@ const struct check_def lab02_checks[LAB02_CHECKS] = {
       "How long do those that decode wait while a long prompt is processed at once?",
       "How many positions are empty while requests wait, and what do they wait for?"}},
     {"slo.goodput_admission", DIM_SLO, 3, "policy_learner: a scarce cache, and nothing computed twice", POLICY,
-     CHECK_DIALOGUE, 3, JUDGE_ADMISSION, 0, "policy.c",
+     CHECK_DIALOGUE, 4, JUDGE_ADMISSION, 0, "policy.c",
      {"The message counts your preemptions. Each one computes a whole prompt again.",
       "Before you admit: which blocks are free now, but promised to those that run?",
       "Three running requests grow by 60 tokens each: how many blocks will they still take? Admit the fourth only into the rest."}},

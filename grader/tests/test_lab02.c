@@ -167,7 +167,7 @@ START_TEST(each_idea_has_its_margin) {
                                      longs = {10000 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
                                      bursts = {400 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX},
                                      lone = {50 * NS_PER_MS, 100 * NS_PER_MS, INT64_MAX};
-    double admission = least_margin(PLAY_SCARCE, 3, &scarce, "reference",
+    double admission = least_margin(PLAY_SCARCE, 4, &scarce, "reference",
                                     (const char *const[3]){"continuous", "chunked"});
     double chunking = least_margin(PLAY_LONG, 2, &longs, "reference",
                                    (const char *const[3]){"continuous", "chunked", "static:8"});
