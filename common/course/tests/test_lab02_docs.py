@@ -100,9 +100,11 @@ def check_promises():
     bars = {name: (int(ttft), int(tpot), int(percent) / 100) for name, ttft, tpot, percent in re.findall(
         r"\{ ?JUDGE_(\w+), PLAY_\w+, \{(\d+) \* NS_PER_MS, (\d+) \* NS_PER_MS, INT64_MAX\}, (\d+),", judge)}
     most = int(re.search(r"PLAY_MAX_OVERTAKEN = (\d+)", read(TOP, "grader/lab02/play.h")).group(1))
+    lost = re.search(r"LOST_PERCENT = (\d+)", judge).group(1)
     said = [f"at most {most} requests that arrived later",
             f"{bars['BATCH_MARGIN'][2]:g} times the goodput of `single`",
             f"within {bars['BATCH_WAITS'][0]} ms: {bars['BATCH_WAITS'][2]:g} times the goodput of the better of `wait-for-n:8` and `static:8`",
+            f"in each workload preemptions lose at most {lost} % of the tokens",
             f"due within {bars['BATCH_STARTS'][0]} ms",
             f"first token within {bars['MARGIN'][0] / 1000:g} s, {bars['MARGIN'][1]} ms a token | "
             f"{bars['PAR'][2]:.1f} and {bars['MARGIN'][2]:g} times the better of `static:8` and `wait-for-n:8`",
