@@ -60,18 +60,26 @@ static bool read_file(const char *path, char *text, size_t cap) {
     return f != NULL;
 }
 
-/* One thread: its state, its processor time, and the processes that it started. */
-static void see_thread(const char *folder, int depth, struct seen *s) {
+/* Of a process or a thread. False: it has just ended. A process's ticks are also those of its
+ * threads that have ended, and of the children that it waited for. */
+static bool read_stat(const char *folder, char *state, int64_t *ticks) {
     char path[120], text[2048];
-    long long user = 0, system = 0;
-    char state = '?';
+    long long t[4] = {0};
     snprintf(path, sizeof path, "%.100s/stat", folder);
-    if (!read_file(path, text, sizeof text)) return; /* it has just ended */
-    const char *at = strrchr(text, ')');             /* a name may have any byte */
-    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld", &state,
-                      &user, &system) != 3)
-        return;
-    s->cpu += user + system;
+    if (!read_file(path, text, sizeof text)) return false;
+    const char *at = strrchr(text, ')'); /* a name may have any byte */
+    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld",
+                      state, &t[0], &t[1], &t[2], &t[3]) != 5)
+        return false;
+    *ticks = t[0] + t[1] + t[2] + t[3];
+    return true;
+}
+
+/* One thread: its state, and the processes that it started. */
+static void see_thread(const char *folder, int depth, struct seen *s) {
+    char path[120], text[2048], state;
+    int64_t ticks;
+    if (!read_stat(folder, &state, &ticks)) return;
     s->busy |= state != 'S';
     snprintf(path, sizeof path, "%.100s/children", folder);
     s->hidden |= !read_file(path, text, sizeof text) && !access(folder, F_OK);
@@ -83,7 +91,10 @@ static void see_thread(const char *folder, int depth, struct seen *s) {
 }
 
 static void see_process(pid_t pid, int depth, struct seen *s) {
-    char folder[64], thread[100];
+    char folder[64], thread[100], state;
+    int64_t ticks = 0;
+    snprintf(folder, sizeof folder, "/proc/%d", (int)pid);
+    if (depth < DEEPEST && read_stat(folder, &state, &ticks)) s->cpu += ticks;
     snprintf(folder, sizeof folder, "/proc/%d/task", (int)pid);
     DIR *d = depth < DEEPEST ? opendir(folder) : NULL;
     s->hidden |= !d && depth == 0;

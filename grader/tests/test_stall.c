@@ -39,6 +39,26 @@ static void computes_in_a_child(void) {
     for (;;) pause();
 }
 
+static void *computes_briefly(void *ctx) {
+    int64_t until_ns = clock_monotonic_ns() + 50 * NS_PER_MS;
+    while (clock_monotonic_ns() < until_ns) {
+    }
+    return ctx;
+}
+
+/* The time of a thread or child that has ended counts, too. */
+static void computes_in_short_threads(void) {
+    for (pthread_t t; pthread_create(&t, NULL, computes_briefly, NULL) == 0;) pthread_join(t, NULL);
+}
+
+static void computes_in_short_children(void) {
+    for (;;) {
+        pid_t child = fork();
+        if (child == 0) _exit(computes_briefly(NULL) != NULL);
+        waitpid(child, NULL, 0);
+    }
+}
+
 static void waits(void) {
     for (;;) pause();
 }
@@ -88,6 +108,8 @@ START_TEST(a_program_that_computes_without_end) {
     ck_assert_int_eq(watched(computes, DEADLINE_MS), STALL_COMPUTES);
     ck_assert_int_eq(watched(computes_in_a_thread, DEADLINE_MS), STALL_COMPUTES);
     ck_assert_int_eq(watched(computes_in_a_child, DEADLINE_MS), STALL_COMPUTES);
+    ck_assert_int_eq(watched(computes_in_short_threads, DEADLINE_MS), STALL_COMPUTES);
+    ck_assert_int_eq(watched(computes_in_short_children, DEADLINE_MS), STALL_COMPUTES);
 }
 END_TEST
 
