@@ -166,9 +166,11 @@ end_load killed
 servers[1]=''
 echo "  it had $had requests in flight shortly before"
 statistics
-# HAProxy counts an answer that broke off as aborted by the server. A request that had no answer yet is not counted where
-# its connection had been used before: HAProxy closes the client's connection and leaves it to the client to send again.
-lost=$(count killed 'c["sent"] - c["answered_whole"]') aborted=$(column two srv_abrt)
+# HAProxy logs an answer that broke off with the state SD, and one that never began with SH. It logs nothing of a request that
+# had no answer yet and whose connection had been used before: it closes the client's connection and leaves it to the client to
+# send again. Its count of aborts has some of these, so it can't be used here.
+lost=$(count killed 'c["sent"] - c["answered_whole"]')
+aborted=$(grep -cE ' servers/two .* S[DH][^ ]{2} .* "POST ' "$out/haproxy.log")
 silent=$(grep -c 'the kept connection broke before an answer' "$out/killed/records.jsonl")
 if [ "$lost" != $((aborted + silent)) ]; then
     echo "  $lost were lost, but $aborted answers broke off and $silent requests had no answer yet: something else was lost"
