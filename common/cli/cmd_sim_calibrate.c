@@ -3,12 +3,12 @@
  */
 #include "base/buffer.h"
 #include "base/json.h"
+#include "base/regular.h"
 #include "base/target.h"
 #include "cli/options.h"
 #include "serve/step_log.h"
 #include "sim/cost_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,12 +97,11 @@ static int read_head(const char *path, struct cost_file *f, struct err *e) {
     char *line = NULL;
     size_t room = 0;
     bool found = false;
-    FILE *file = fopen(path, "r");
-    if (!file) return err_set(e, "can't be read: %s", strerror(errno));
-    ssize_t len = getline(&line, &room, file);
-    fclose(file);
+    FILE *file = regular_open(path, e);
+    ssize_t len = file ? regular_line(&line, &room, file, 1, e) : -1;
+    if (file) fclose(file);
     cJSON *o = len > 0 ? json_parse(line, (size_t)len, 1, e) : NULL;
-    int rc = len > 0 ? -!o : err_set(e, "is empty; `servelab serve --step-log FILE` writes a log");
+    int rc = len != 0 ? -!o : err_set(e, "is empty; `servelab serve --step-log FILE` writes a log");
     if (!rc && !cJSON_GetObjectItemCaseSensitive(o, "schema"))
         rc = err_at(e, 1, "schema", "is missing: the first line of a step log describes the run");
     if (!rc && (json_get_string(o, "", "backend", &backend, e) ||

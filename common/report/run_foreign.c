@@ -43,7 +43,7 @@ static cJSON *first_line(const char *path) {
     size_t room = 0;
     struct err ignored;
     FILE *f = regular_open(path, &ignored);
-    ssize_t len = f ? getline(&line, &room, f) : -1;
+    ssize_t len = f ? regular_line(&line, &room, f, 1, &ignored) : -1;
     cJSON *o = len > 1 ? json_parse(line, (size_t)len, 1, &ignored) : NULL;
     if (f) fclose(f);
     free(line);
@@ -402,8 +402,8 @@ static int read_aiperf(struct report_run *run, const char *path, struct err *e) 
     FILE *f = regular_open(path, e);
     if (!f) return -1;
     int rc = 0;
-    for (int n = 1; !rc && (len = getline(&line, &room, f)) > 0; n++)
-        rc = read_aiperf_line(run, line, (size_t)len, n, e);
+    for (int n = 1; !rc && (len = regular_line(&line, &room, f, n, e)) != 0; n++)
+        rc = len < 0 ? -1 : read_aiperf_line(run, line, (size_t)len, n, e);
     free(line);
     fclose(f);
     run->source = aiperf;

@@ -137,8 +137,12 @@ int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e)
     FILE *f = regular_open(path, e);
     if (!f) return -1;
     int rc = 0;
-    for (int n = 1; rc >= 0 && (len = getline(&line, &room, f)) > 0; n++) {
+    for (int n = 1; rc >= 0 && (len = regular_line(&line, &room, f, n, e)) != 0; n++) {
         struct step s;
+        if (len < 0) {
+            rc = -1;
+            break;
+        }
         bool whole = line[len - 1] == '\n';
         if (whole) line[--len] = '\0';
         if (strlen(line) != (size_t)len)
@@ -147,7 +151,6 @@ int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e)
             each(ctx, &s, line);
         if (rc < 0 && !whole && n > 1) rc = 0;
     }
-    if (rc >= 0 && ferror(f)) rc = err_set(e, "can't be read: %s", strerror(errno));
     free(line);
     fclose(f);
     return rc < 0 ? -1 : 0;

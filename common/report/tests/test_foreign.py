@@ -158,6 +158,18 @@ def summaries_and_broken_files_are_refused():
     refused("schema: is missing", write("s.json", {"hello": 1}))
 
 
+def a_line_without_end_takes_no_memory():
+    """Of a file that isn't text, say: 2 GiB here, of which nothing is on the disk."""
+    path = write("endless", "")
+    os.truncate(path, 2 << 30)
+    with subprocess.Popen([SERVELAB, "report", path, "--objective", os.path.join(TOP, "common/report/objective.json")], stderr=subprocess.PIPE, text=True) as p:
+        said = p.stderr.read()
+        _, status, used = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+    equal(p.returncode, 2)
+    assert "endless:1: a line longer than" in said and used.ru_maxrss < 512 * 1024, (said, used.ru_maxrss)
+
+
 def the_definitions_are_those_of_the_page():
     done = subprocess.run([SERVELAB, "report", "--explain-metrics"], capture_output=True, text=True, timeout=PATIENCE_S)
     page = read(os.path.join(TOP, "common/DEFINITIONS.md"))
@@ -197,5 +209,5 @@ def damaged_files_end_with_a_message():
 with tempfile.TemporaryDirectory() as work:
     status = run_tests([vllm_by_its_definitions, guidellm_by_its_definitions, aiperf_by_its_definitions, what_a_tool_lacks_is_absent_and_said,
                failures_are_in_the_population, summaries_and_broken_files_are_refused,
-               the_definitions_are_those_of_the_page, damaged_files_end_with_a_message])
+               a_line_without_end_takes_no_memory, the_definitions_are_those_of_the_page, damaged_files_end_with_a_message])
 sys.exit(status)
