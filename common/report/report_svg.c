@@ -97,8 +97,9 @@ static void grid(struct buffer *b, const struct axes *a) {
     for (double ms = a->y_min; ms <= a->y_max * 1.001; ms *= 10)
         buffer_printf(b,
                       "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g ms</text>\n",
-                      LEFT, WIDTH - RIGHT, y_at(a, ms), y_at(a, ms), LEFT - 6, y_at(a, ms) + 4, ms);
+                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g %s</text>\n",
+                      LEFT, WIDTH - RIGHT, y_at(a, ms), y_at(a, ms), LEFT - 6, y_at(a, ms) + 4,
+                      ms < 1e4 ? ms : ms / 1e3, ms < 1e4 ? "ms" : "s"); /* a long number is cut */
     double step = round_step(a->x_max / 5);
     for (double rps = 0; rps <= a->x_max; rps += step)
         buffer_printf(b, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",

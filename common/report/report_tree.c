@@ -119,7 +119,7 @@ static void add_resource(cJSON *point, const struct objective *o, const struct r
     if (answer == SLO_MET && !p->load.stable) { /* or the most overloaded point would be cheapest */
         answer = SLO_NOT_COMPUTABLE;
         snprintf(reason, sizeof reason,
-                 "value: the queue grows, so that answers of the window were computed after it, by "
+                 "the queue grows, so that answers of the window were computed after it, by "
                  "resource that isn't counted");
     }
     cJSON *r = cJSON_AddObjectToObject(point, "resource");
@@ -136,7 +136,7 @@ static void add_resource(cJSON *point, const struct objective *o, const struct r
     add_text(r, "not_computable",
              answer != SLO_MET ? reason
              : isfinite(value) ? ""
-                               : "value: more than a number can hold; is the price right?");
+                               : "more than a number can hold; is the price right?");
     report_add_real(r, "joules", p->joules);
 }
 

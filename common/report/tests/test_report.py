@@ -282,6 +282,17 @@ def without_an_evaluated_answer_useful_is_not_computable():
 # ---- outputs ---------------------------------------------------------------------------------------------------------
 
 
+def long_times_are_whole_and_a_reason_is_said_once():
+    runs = os.path.join(TOP, "solutions/04_serving")
+    done = subprocess.run([SERVELAB, "report", *(f"{runs}/runs/{i}" for i in range(3)), "--objective", f"{runs}/objective.json",
+                           "--out", path("long")], capture_output=True, text=True, timeout=PATIENCE_S)
+    equal(done.returncode, 0, done.stderr)
+    with open(path("long", "report.html")) as f:
+        page = f.read()
+    assert ">1000 ms</text>" in page and ">100 s</text>" in page, "the curve's axis"
+    assert "the queue grows, so that" in page and "value: the queue" not in page, "the value"
+
+
 class Page(html.parser.HTMLParser):
     """Checks that tags nest, and keeps the text."""
 
@@ -524,7 +535,7 @@ def a_served_run():
 
 
 work = tempfile.mkdtemp(prefix="servelab-report-")
-TESTS = [figures_equal_those_computed_from_the_definitions, the_worked_example,
+TESTS = [long_times_are_whole_and_a_reason_is_said_once, figures_equal_those_computed_from_the_definitions, the_worked_example,
          a_retry_is_one_request_and_every_try_is_resource, a_run_whose_client_lagged_is_shown_and_never_chosen,
          answers_without_a_check_follow_the_runs_fixed_length, a_log_alone_goes_a_mean_gap_beyond_its_last_arrival, an_objective_without_a_limit_is_not_met_in_silence,
          a_sum_beyond_every_number_is_said,
