@@ -123,7 +123,10 @@ static int check_median(const struct report_run *run, int64_t *wait, struct err 
     }
     qsort(wait, n, sizeof *wait, compare_times);
     double is = n > 0 ? (double)wait[(n + 1) / 2 - 1] : -1;
-    if (isnan(stated) || n == 0 || fabs(stated - is) <= NEAR_NS) return 0;
+    if (n == 0 || fabs(stated - is) <= NEAR_NS) return 0;
+    if (isnan(stated))
+        return err_at(e, 0, "lag.median_ttft_ns",
+                      "in run.json is missing, and its records give %.0f", is);
     return err_at(e, 0, "lag.median_ttft_ns", "in run.json is %.0f, and its records give %.0f",
                   stated, is);
 }

@@ -175,6 +175,8 @@ def test_a_run_is_made_by_its_schedule():
     later = forged("longer waits", lambda lines: [client_times(r, 5_000_000, ("first_byte_received", "final_byte_received"))
                                             for r in lines])
     assert "lag.median_ttft_ns" in later, later
+    unsaid = forged("no median", lambda lines: lines, lambda run: run["lag"].pop("median_ttft_ns"))
+    assert "lag.median_ttft_ns" in unsaid and "is missing" in unsaid, unsaid
 
 
 def test_the_reference_leaks_nothing_for_any_seed():
