@@ -252,8 +252,8 @@ static int check_symbol(const struct elf *f, const Elf64_Sym *sym, const char *n
             return 0;
         return err_set(
             c->e,
-            "%s uses %s, which isn't among the functions that a submission may call; the "
-            "handout lists them",
+            "%s uses %s, which isn't among the functions that a submission may call: those that "
+            "compute, print or allocate, and none of files, processes, threads and clocks",
             c->file, shown);
     }
     Elf64_Shdr sh;
