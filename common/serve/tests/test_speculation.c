@@ -447,7 +447,7 @@ START_TEST(tokens_per_pass_follow_the_model) {
         draft.wrong_percent = wrong;
         static struct request r[60];
         for (int i = 0; i < 60; i++) {
-            char prompt[16];
+            char prompt[32];
             snprintf(prompt, sizeof prompt, "%d:%d", wrong, i);
             r[i] = submit(prompt, 180, NULL, NULL);
         }
