@@ -30,10 +30,15 @@ static struct model *open_embedded(void) {
     return m;
 }
 
-/* Puts the tensor in another type, into memory that is never freed: a test is a process. */
+/* Puts the tensor in another type, into memory that is kept until the process ends: a test is one.
+ */
 static void store_as(struct tensor *t, enum dtype type) {
+    static uint8_t *kept[256];
+    static size_t n_kept;
     size_t bytes = dtype_row_bytes(type, t->cols);
     uint8_t *data = malloc((size_t)t->rows * bytes);
+    ck_assert(n_kept < sizeof kept / sizeof *kept);
+    kept[n_kept++] = data;
     float *row = malloc((size_t)(t->cols + 32) * sizeof *row);
     for (int32_t r = 0; r < t->rows; r++) {
         dequant_row(t, r, row);
