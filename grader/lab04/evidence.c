@@ -371,9 +371,9 @@ static void examine_choice(const char *which, const char *folder, const struct o
     else if (wrong)
         lost_at(out, "choice.json", text, n, &e);
     else if (!strcmp(which, "choice_measured"))
-        out->note = "the runs agree with their schedules, seeds and figures. Whether they were "
-                    "measured or made up to agree can't be computed: to be read by the instructor, "
-                    "with run.json and the reasons in choice.json";
+        out->note = "the runs agree with their figures, and with their seeds where arrivals are "
+                    "drawn (not in a trace, list or closed loop). Whether they were measured or "
+                    "made up can't be computed: to be read by the instructor, with run.json";
     else if (!strcmp(which, "choice_points"))
         check_points(o, c, out);
     else if (!strcmp(which, "choice_follows"))
