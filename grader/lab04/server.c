@@ -362,6 +362,7 @@ void lab04_server_run(const struct check_def *def, const struct grading *g,
     }
     struct server_link link = {.path = socket, .run = &run};
     bool right = drive(&link, prompts, why, sizeof why);
+    if (link.ended && !strstr(why, link.problem)) snprintf(why, sizeof why, "%s", link.problem);
     sandbox_finish(&run, true);
     r->outcome = right ? OUTCOME_EARNED : OUTCOME_LOST;
     r->cases_right = right;

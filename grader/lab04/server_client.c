@@ -38,6 +38,16 @@ static void gone(struct server_link *l, const char *problem) {
     for (int turn = 0; turn < 100 && alive(l); turn++) usleep(TURN_MS * 1000);
 }
 
+/* Whether the reply that ended here, a NUL behind it, has as many bytes as its head says. */
+static bool complete(const char *reply, size_t n) {
+    static const char length[] = "\r\ncontent-length:";
+    const char *body = strstr(reply, "\r\n\r\n"), *says = strcasestr(reply, length);
+    if (!body) return false;
+    if (!says || says > body) return true; /* the close ends it */
+    size_t got = n - (size_t)(body + 4 - reply);
+    return strtoull(says + sizeof length - 1, NULL, 10) == got;
+}
+
 static int dial(const struct server_link *l) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (strlen(l->path) >= sizeof at.sun_path) return -1;
@@ -88,18 +98,17 @@ char *server_receive(struct server_link *l, int fd, size_t least, int ms) {
         if (poll(&p, 1, TURN_MS) <= 0) continue;
         ssize_t more = recv(fd, got + n, MOST_BYTES - n, MSG_DONTWAIT);
         if (more < 0 && errno == EAGAIN) continue;
-        if (more < 0 || (more == 0 && n == 0)) {
-            gone(l, "the connection was closed without an answer");
+        n += more > 0 ? (size_t)more : 0;
+        got[n] = '\0';
+        if (more < 0 || (more == 0 && !complete(got, n))) {
+            gone(l, n ? "the connection was closed in the middle of an answer"
+                      : "the connection was closed without an answer");
             break;
         }
-        n += (size_t)more;
         whole = more == 0 || (least > 0 && n >= least);
     }
     if (fd >= 0) close(fd);
-    if (!whole) {
-        free(got);
-        return NULL;
-    }
-    got[n] = '\0';
-    return got;
+    if (whole) return got;
+    free(got);
+    return NULL;
 }
