@@ -376,10 +376,10 @@ static void drain(struct server *s) {
     int64_t until = clock_monotonic_ns() + s->o.drain_timeout_s * NS_PER_S;
     struct err e;
     http_drain(s->http);
-    int active = http_active(s->http);
-    if (active > 0)
+    int unanswered = http_unanswered(s->http);
+    if (unanswered > 0)
         fprintf(stderr, "servelab serve: finishing %d request%s; a second signal stops at once\n",
-                active, active == 1 ? "" : "s");
+                unanswered, unanswered == 1 ? "" : "s");
     while (http_active(s->http) > 0)
         if (clock_monotonic_ns() >= until || signalled(20)) return;
     records_hurry(s->records, DRAIN_GRACE_MS * NS_PER_MS);

@@ -320,14 +320,17 @@ static bool has_ending(const struct record *r) {
            record_event(r, EV_REQUEST_FAILED);
 }
 
-void completion_refused(struct exchange *x, int status) {
+void completion_refused(struct exchange *x, int status, const char *why) {
     struct record *r = &x->live->record;
+    pthread_mutex_lock(&x->h->lock);
+    x->h->refused += !x->refused;
+    x->refused = true;
+    pthread_mutex_unlock(&x->h->lock);
     pthread_mutex_lock(&x->live->lock);
     r->outcome.http_status = status;
     if (!has_ending(r)) {
         stamp_rejected(r, &x->h->o.clock);
-        text_cut(r->outcome.error, sizeof r->outcome.error,
-                 "the body came too late, is too large, or its end is unclear");
+        text_cut(r->outcome.error, sizeof r->outcome.error, why);
     }
     pthread_mutex_unlock(&x->live->lock);
 }
@@ -380,5 +383,6 @@ void completion_end(struct exchange *x, bool ok) {
     live_end(h->o.records, x->live);
     pthread_mutex_lock(&h->lock);
     h->active--;
+    h->refused -= x->refused;
     pthread_mutex_unlock(&h->lock);
 }

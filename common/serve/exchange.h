@@ -32,9 +32,9 @@ struct http {
     int64_t started_s;                   /* wall clock, for "created" of the model */
     struct preset presets[PRESETS_KEPT]; /* the library's thread only, as is the next */
     int next_preset;
-    pthread_mutex_t lock; /* guards the two below */
-    int active;
-    bool draining;
+    pthread_mutex_t lock; /* guards all below */
+    int active, refused;  /* refused: by the gate, and their connections linger */
+    bool draining, stopping;
 };
 
 struct exchange;
@@ -95,6 +95,7 @@ struct exchange {
     struct live_record *live;
     char refusal[160], refusal_field[32]; /* decided while the header was read; "" for none */
     int refusal_status;
+    bool refused;                  /* counted in http.refused; the lock of http guards it */
     struct openai_request request; /* after completion_read without a fault */
     struct prompt *prompts; /* (request.n_prompts); owned. NULL: x->fault, or another model */
     struct choice *choices; /* (n_choices), prompt by prompt; owned */
@@ -123,7 +124,7 @@ enum MHD_Result completion_start(struct exchange *x);
 enum MHD_Result completion_reply(struct exchange *x);
 void completion_end(struct exchange *x, bool ok);
 /* The gate has answered with this status before the body was there (http_gate.h); any thread. */
-void completion_refused(struct exchange *x, int status);
+void completion_refused(struct exchange *x, int status, const char *why);
 /* Stamps the records of all choices, or the exchange's alone before there are choices; sets their
  * outcome.error unless `error` is NULL. */
 void completion_stamp(struct exchange *x, void (*how)(struct record *, const struct clock *),

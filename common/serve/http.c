@@ -76,11 +76,21 @@ int http_active(struct http *h) {
     return active;
 }
 
+int http_unanswered(struct http *h) {
+    pthread_mutex_lock(&h->lock);
+    int unanswered = h->active - h->refused;
+    pthread_mutex_unlock(&h->lock);
+    return unanswered;
+}
+
 void http_stop(struct http *h) {
     if (!h) return;
     /* The library aborts when a connection is suspended in its stop. None is: the engine has closed
      * every stream, which resumes its connection, and the reader resumes its own. */
     reader_stop(h->reader);
+    pthread_mutex_lock(&h->lock);
+    h->stopping = true;
+    pthread_mutex_unlock(&h->lock);
     MHD_stop_daemon(h->daemon);
     reader_free(h->reader);
     watch_stop(h->watch);
@@ -138,7 +148,7 @@ static void completed(void *cls, struct MHD_Connection *c, void **ctx,
     *ctx = NULL;
     /* first: from here on the watch answers no late body of this exchange */
     watch_enter(h->watch, x->watched, WATCH_HEADER, h->o.header_s);
-    gate_exchange_over(x->fd);
+    gate_exchange_over(x->fd, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     if (x->route && x->route->end) x->route->end(x, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     buffer_release(&x->body);
     buffer_release(&x->out);
@@ -150,17 +160,19 @@ static void connection_event(void *cls, struct MHD_Connection *c, void **ctx,
                              enum MHD_ConnectionNotificationCode what) {
     struct http *h = cls;
     int fd = descriptor_of(c), on = 1;
+    const struct sockaddr *address =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         watch_remove(h->watch, *ctx);
-        gate_remove(fd);
+        gate_remove(fd, c);
         *ctx = NULL;
         return;
     }
     /* without it a token may wait 40 ms for the acknowledgement of the last one */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     *ctx = watch_add(h->watch, fd);
-    gate_add(h, fd, *ctx);
     watch_enter(h->watch, *ctx, WATCH_HEADER, h->o.header_s);
+    gate_add(h, fd, *ctx, address->sa_family);
 }
 
 static struct MHD_Daemon *start_daemon(struct http *h, int fd, bool ipv6) {

@@ -82,6 +82,8 @@ int http_port(const struct http *h);
 void http_drain(struct http *h);
 /* How many completions are not over yet. */
 int http_active(struct http *h);
+/* How many of them are not refused: the connection of one that is may linger (http_gate.h). */
+int http_unanswered(struct http *h);
 
 /* Closes every connection and frees *h; NULL is allowed. The engine must have been stopped before,
  * which closes every stream. */

@@ -7,6 +7,7 @@
 #include "serve/http_reply.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ struct gate {
     int64_t passed; /* requests of which the library has every byte */
     int64_t over;   /* those of them that it has answered. Fewer than passed: a fault waits */
     struct framing_fault fault; /* found; no byte passes any more */
-    bool ended;                 /* with that fault, because its turn has come */
+    bool ended;                 /* with that fault, because its turn has come; or it is a copy */
+    bool gone;                  /* the client: it has closed, or was cut */
     atomic_int answered;        /* the status that was sent here, with which the connection ends */
     size_t discarded;           /* bytes, after that */
     struct exchange *exchange;  /* the one whose header is read and that is not over, or NULL */
@@ -45,22 +47,26 @@ static struct gate *gate_of(int fd) {
 
 static ssize_t gate_recv(int fd, void *to, size_t n, int flags);
 static void linger(struct gate *g);
+static void linger_as_copy(const struct gate *g, struct MHD_Connection *c);
 static void answer(struct gate *g, int status, const char *field, const char *code,
                    const char *text, bool head);
 
-void gate_add(struct http *h, int fd, struct watched *watched) {
+void gate_add(struct http *h, int fd, struct watched *watched, sa_family_t family) {
     struct gate *g = fd < MAX_FD ? calloc(1, sizeof *g) : NULL;
     if (!g) return;
     g->h = h;
     g->fd = fd;
     g->watched = watched;
+    g->ended = family == LINGERING;
     gates[fd] = g;
     recv_through(gate_recv);
+    if (g->ended) linger(g);
 }
 
-void gate_remove(int fd) {
+void gate_remove(int fd, struct MHD_Connection *c) {
     struct gate *g = gate_of(fd);
     if (!g) return;
+    if (g->read && !g->answered && !g->gone) linger_as_copy(g, c);
     gates[fd] = NULL;
     framing_release(&g->framing);
     free(g);
@@ -82,12 +88,9 @@ int gate_answered(int fd) {
 static void end_with_fault(struct gate *g) {
     const struct framing_fault *f = &g->fault;
     g->ended = true;
-    if (g->framing.last) {
-        shutdown(g->fd, SHUT_RDWR); /* the library reads the end next, and closes */
-        return;
-    }
-    answer(g, f->status, f->field, f->status == 400 ? "ambiguous_length" : NULL, f->text,
-           g->framing.head);
+    if (!g->framing.last)
+        answer(g, f->status, f->field, f->status == 400 ? "ambiguous_length" : NULL, f->text,
+               g->framing.head);
     linger(g);
 }
 
@@ -104,15 +107,21 @@ static size_t pass(struct gate *g, const char *bytes, size_t n) {
     return 0;
 }
 
+/* What recv has returned instead of bytes. */
+static ssize_t ended_by_client(struct gate *g, ssize_t got) {
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) g->gone = true;
+    return got;
+}
+
 /* After the answer: throws away what has come. The library takes EAGAIN and EINTR for "nothing";
  * after EAGAIN it waits for more, after EINTR it asks again in its next turn. It closes at 0. */
 static ssize_t discard(struct gate *g) {
     char bytes[DISCARD_BYTES];
     for (int i = 0; i < DISCARDS; i++) {
         ssize_t got = recvfrom(g->fd, bytes, sizeof bytes, MSG_DONTWAIT, NULL, NULL);
-        if (got <= 0) return got;
+        if (got <= 0) return ended_by_client(g, got);
         g->discarded += (size_t)got;
-        if (g->discarded > HTTP_LINGER_BYTES) return 0;
+        if (g->discarded > HTTP_LINGER_BYTES) return ended_by_client(g, 0);
     }
     errno = EINTR;
     return -1;
@@ -122,16 +131,15 @@ static ssize_t gate_recv(int fd, void *to, size_t n, int flags) {
     struct gate *g = gate_of(fd);
     if (!g || (flags & MSG_PEEK)) /* not ours; or it takes no bytes, and comes again for them */
         return recvfrom(fd, to, n, flags, NULL, NULL);
-    if (g->answered) return discard(g);
-    if (g->ended) return 0; /* to the library, the client has closed */
+    if (g->answered || g->ended) return discard(g);
     size_t passes = 0;
     if (!g->fault.status) {
         ssize_t got = recvfrom(fd, to, n, flags, NULL, NULL);
-        if (got <= 0) return got;
+        if (got <= 0) return ended_by_client(g, got);
         passes = pass(g, to, (size_t)got);
     }
     if (passes > 0) return (ssize_t)passes;
-    if (g->ended) return g->answered ? discard(g) : 0;
+    if (g->ended) return discard(g);
     errno = EAGAIN; /* the library reads on when end_with_fault has sent the connection's end */
     return -1;
 }
@@ -147,9 +155,10 @@ void gate_exchange_begins(struct exchange *x, bool head) {
              x->route->max_body);
 }
 
-void gate_exchange_over(int fd) {
+void gate_exchange_over(int fd, bool delivered) {
     struct gate *g = gate_of(fd);
     if (!g) return;
+    if (!delivered) g->gone = true;
     g->exchange = NULL;
     g->over++;
     if (g->fault.status && !g->ended && g->over >= g->passed) end_with_fault(g);
@@ -161,6 +170,17 @@ void gate_exchange_over(int fd) {
 static void linger(struct gate *g) {
     shutdown(g->fd, SHUT_WR);
     watch_enter(g->h->watch, g->watched, WATCH_LINGER, g->h->o.linger_s);
+}
+
+/* The library closes the descriptor next. If memory is out, that's all. */
+static void linger_as_copy(const struct gate *g, struct MHD_Connection *c) {
+    struct MHD_Daemon *daemon = MHD_get_connection_info(c, MHD_CONNECTION_INFO_DAEMON)->daemon;
+    const struct sockaddr address = {.sa_family = LINGERING};
+    pthread_mutex_lock(&g->h->lock);
+    bool stopping = g->h->stopping;
+    pthread_mutex_unlock(&g->h->lock);
+    int fd = stopping ? -1 : fcntl(g->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0) (void)MHD_add_connection(daemon, fd, &address, sizeof address);
 }
 
 void gate_refuse(struct exchange *x, int status, const char *text) {
@@ -199,7 +219,7 @@ static void answer(struct gate *g, int status, const char *field, const char *co
     int before = 0;
     if (!atomic_compare_exchange_strong(&g->answered, &before, status)) return;
     const struct live_record *live = g->exchange ? g->exchange->live : NULL;
-    if (live) completion_refused(g->exchange, status);
+    if (live) completion_refused(g->exchange, status, text);
     struct buffer b = {0}, body = {0};
     const char *cors[CORS_HEADERS][2];
     openai_error(&body, reply_error_type(status), text, field, code);

@@ -13,6 +13,9 @@
  * then it is cut. It takes no thread: the library's reads a part whenever some has come, and serves
  * the other connections in between.
  *
+ * A connection that the library closes after its answer ("Connection: close") lingers, too. The
+ * library would close its descriptor at once, so the gate gives it a copy, as a new connection.
+ *
  * The library's thread calls these functions, gate_late_body excepted.
  */
 #ifndef SERVELAB_SERVE_HTTP_GATE_H
@@ -20,10 +23,13 @@
 
 #include "serve/exchange.h"
 
-/* Adds a connection before the library reads from it. Removes it before its descriptor is closed.
- */
-void gate_add(struct http *h, int fd, struct watched *watched);
-void gate_remove(int fd);
+#include <sys/socket.h>
+
+/* Adds a connection before the library reads from it; one whose client's address has the family
+ * LINGERING is a copy that lingers. Removes it before its descriptor is closed. */
+enum { LINGERING = AF_UNSPEC };
+void gate_add(struct http *h, int fd, struct watched *watched, sa_family_t family);
+void gate_remove(int fd, struct MHD_Connection *c);
 /* Has the gate read bytes of this connection? If not when the library has read a header, memory was
  * out when the connection was added, or the library doesn't read by recv; the connection must be
  * closed. */
@@ -36,7 +42,8 @@ void gate_exchange_begins(struct exchange *x, bool head);
 void gate_refuse(struct exchange *x, int status, const char *text);
 /* The status with which the gate has answered the connection's last request, or 0. */
 int gate_answered(int fd);
-void gate_exchange_over(int fd);
+/* The library is done with the request. delivered: its reply went out whole. */
+void gate_exchange_over(int fd, bool delivered);
 /* For watch_start: answers a body that is late with 408, or 503 if the server drains. Returns for
  * how many seconds the connection lingers. */
 int gate_late_body(int fd);

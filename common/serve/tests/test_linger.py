@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""test_linger.py: a request that is refused before its body is there: the client may send on, and reads its answer; it is
-cut at the bounds of http_gate.h; nothing of it stays, and nobody waits for it.
+"""test_linger.py: a connection that ends while its client sends: behind a request that is refused before its body is there,
+and behind the answer to a last one. The client reads the answer; it is cut at the bounds of http_gate.h; nothing of it stays,
+and nobody waits for it.
 """
 # servelab-test: waits
 import array
@@ -37,6 +38,23 @@ REFUSED = {
     "the gate: a bad chunk": (CHUNKED + b"8000\r\n" + b" " * 0x8000 + b"\r\nzz\r\n", 400),
     "the gate: a chunk beyond any": (CHUNKED + b"5\r\n     \r\nffffffffffffffff\r\n", 413),
 }
+
+
+# What is answered, with nothing more to come: the library closes.
+LAST = {
+    "close": b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    "HTTP/1.0": b"GET /version HTTP/1.0\r\n\r\n",
+    "an error": b"GET /no HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    "and a request at fault": b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nGET / HTTP/9\r\n",
+    "a stream": POST + b"Connection: close\r\nContent-Length: 60\r\n\r\n" +
+                b'{"model":"fake","prompt":"p","max_tokens":3,"stream":true}'.ljust(60),
+}
+
+
+def is_last_answer(reply, what):
+    status, body = reply.partition(b"\r\n")[0], reply.partition(b"\r\n\r\n")[2]
+    assert status == (b"HTTP/1.1 404 Not Found" if what == "an error" else b"HTTP/1.1 200 OK"), (what, reply)
+    assert (b"[DONE]" if what == "a stream" else b"}\n") in body and reply.count(b"HTTP/1.1 ") == 1, (what, reply)
 
 
 def is_refusal(reply, status, what):
@@ -89,7 +107,35 @@ def part_after_part():
         wait_until(lambda: s.counters()["active"] == 0 and descriptors(s) == quiet, "nothing is left of them")
 
 
+def after_the_last_answer():
+    """The client sends on, at once or when the answer is there, and reads it whole."""
+    with FakeServer() as s:
+        quiet = descriptors(s)
+        for what, head in 4 * list(LAST.items()):
+            for waits in (False, True):
+                sock = s.connect()
+                sock.sendall(head)
+                assert not waits or readable(sock, PATIENCE_S), what
+                for _ in range(80):
+                    sock.sendall(PART)
+                    if waits:
+                        wait_sent(sock)
+                is_last_answer(read_to_end(sock), what)
+                sock.close()
+        wait_until(lambda: s.counters()["active"] == 0 and descriptors(s) == quiet, "nothing is left of them")
+
+
 def the_record_says_so():
+    with FakeServer(header_s=1) as s:
+        def refused(name, head, why):
+            sock = s.connect()
+            sock.sendall(head.replace(b"Host: x\r\n", b"Host: x\r\nX-Request-Id: %s\r\n" % name.encode()))
+            read_to_end(sock)
+            sock.close()
+            equal(s.settled(name)["outcome"]["error"], why)
+        refused("late", POST + b"Content-Length: 9\r\n\r\n{", "the rest of the body did not come in time")
+        refused("large", REFUSED["a route: too large in chunks"][0], "the body may have at most 2097152 bytes")
+        refused("unclear", REFUSED["the gate: a bad chunk"][0], "a chunk must begin with its size in hexadecimal digits")
     with FakeServer() as s:
         sock = s.connect()
         sock.sendall(POST + b"X-Request-Id: big\r\nX-Attempt: 3\r\nContent-Length: 5242880\r\n\r\n" + PART)
@@ -114,7 +160,7 @@ def send_for_ever(sock, part):
 def one_that_never_stops_is_cut_at_the_bytes():
     with FakeServer(linger_s=3600) as s:
         quiet = descriptors(s)
-        for head, status in REFUSED.values():
+        for head in [head for head, _ in REFUSED.values()] + list(LAST.values()):
             sock = s.connect()
             sock.sendall(head)
             sent = send_for_ever(sock, PART)
@@ -129,7 +175,7 @@ def one_that_trickles_or_waits_is_cut_at_the_seconds():
     with FakeServer(linger_s=1) as s:
         quiet = descriptors(s)
         socks = []
-        for head, _ in REFUSED.values():
+        for head in [head for head, _ in REFUSED.values()] + list(LAST.values()):
             for _ in range(2):
                 socks.append(s.connect())
                 socks[-1].sendall(head + (b"a" * 20000 if head[-1] != 10 else b""))
@@ -204,13 +250,15 @@ def the_next_request_is_refused():
 def draining_hurries_it():
     with FakeServer(linger_s=3600) as s:
         quiet = descriptors(s)
-        early, late = s.connect(), s.connect()
+        early, late, answered = s.connect(), s.connect(), s.connect()
+        answered.sendall(LAST["close"])
+        read_to_end(answered)
         early.sendall(REFUSED["a route: too large"][0])
         read_to_end(early)
         s.tell("drain")
         late.sendall(REFUSED["a route: too large"][0])
         read_to_end(late)
-        wait_until(lambda: s.counters()["active"] == 0, "both are cut, long before the hour")
+        wait_until(lambda: s.counters()["active"] == 0, "they are cut, long before the hour")
         wait_until(lambda: descriptors(s) == quiet, "the descriptors are closed")
 
 
@@ -220,10 +268,14 @@ def a_stop_does_not_wait():
         for sock, (head, _) in zip(socks, REFUSED.values()):
             sock.sendall(head + (b"a" * 20000 if head[-1] != 10 else b""))
             read_to_end(sock)
+        for head in LAST.values():
+            socks.append(s.connect())
+            socks[-1].sendall(head)
+            read_to_end(socks[-1])
     # FakeServer waits for the process for a minute
 
 
-TESTS = [five_megabytes_and_then_the_answer, part_after_part, the_record_says_so, one_that_never_stops_is_cut_at_the_bytes,
+TESTS = [five_megabytes_and_then_the_answer, part_after_part, after_the_last_answer, the_record_says_so, one_that_never_stops_is_cut_at_the_bytes,
          one_that_trickles_or_waits_is_cut_at_the_seconds, others_are_served_meanwhile, a_late_body_lingers_too,
          the_next_request_is_refused, draining_hurries_it, a_stop_does_not_wait]
 

@@ -222,6 +222,20 @@ def an_unfinished_upload_does_not_hold_up_the_end():
             equal((names(half), half["outcome"]["http_status"]), (["request_accepted", "request_rejected"], 503))
 
 
+def the_end_counts_what_is_not_answered():
+    """A refused upload lingers, and isn't finished any more."""
+    for uploads, says in ((0, []), (1, ["servelab serve: finishing 1 request; a second signal stops at once\n"])):
+        with RealServer() as s:
+            socks = [s.connect() for _ in range(3)]
+            socks[0].sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 5242880\r\n\r\n{")
+            assert read_to_end(socks[0]).startswith(b"HTTP/1.1 413 ")
+            if uploads:
+                socks[1].sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: half\r\nContent-Length: 9\r\n\r\n{")
+                wait_until(lambda: s.record("half"), "the header is read")
+            equal(s.stop(), 0)
+            equal([line for line in s.process.stderr if "finishing" in line], says)
+
+
 def clients_half_still_comes_while_draining():
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
@@ -340,6 +354,7 @@ def two_thousand_and_forty_eight_tokens_exactly():
 TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_name, help_has_an_example, port_in_use, a_path_is_a_unix_socket, ready_line,
          precision_is_stated, kv_bytes_hold_twice_as_many_halves, page_from_a_folder,
          more_connections_than_the_usual_limit, any_name_finds_its_model, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
+         the_end_counts_what_is_not_answered,
          clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]
 
