@@ -1,6 +1,7 @@
 /* http_cors.c: see http_cors.h. */
 #include "serve/http_cors.h"
 
+#include "serve/http_framing.h"
 #include "serve/http_reply.h"
 
 #include <string.h>
@@ -35,6 +36,10 @@ void cors_add(const struct exchange *x, struct MHD_Response *r) {
         MHD_add_response_header(r, headers[i][0], headers[i][1]);
 }
 
+/* They come back in the reply's header, which must fit into HTTP_CONNECTION_BYTES with the
+ * request's. */
+enum { MAX_REQUESTED = FRAMING_MAX_HEADER / 2 };
+
 enum MHD_Result options_route(struct exchange *x) {
     struct MHD_Response *r = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
     if (!r) return MHD_NO;
@@ -43,6 +48,12 @@ enum MHD_Result options_route(struct exchange *x) {
         /* What the browser asks to send: clients have headers of their own, and * leaves out
          * Authorization. */
         const char *headers = request_header(x, "Access-Control-Request-Headers");
+        if (headers && strlen(headers) > MAX_REQUESTED) {
+            MHD_destroy_response(r);
+            return reply_error(x, 431, "Access-Control-Request-Headers", NULL,
+                               "Access-Control-Request-Headers may have at most %d bytes",
+                               MAX_REQUESTED);
+        }
         MHD_add_response_header(r, "Access-Control-Allow-Methods", x->allow);
         MHD_add_response_header(r, "Access-Control-Allow-Headers",
                                 headers && headers[0] ? headers : "Authorization, Content-Type");

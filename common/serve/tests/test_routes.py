@@ -54,6 +54,11 @@ def with_the_flag_every_reply_does():
                           (s.post("/tokenize", b"x", {"Content-Length": "9999999"}), 413)):
             equal(r.status, status)
             equal((r.headers["Access-Control-Allow-Origin"], r.headers["Vary"]), (ORIGIN, "Origin"), status)
+        for n in (8192, 8193):  # they come back in a reply whose header has little room
+            r = preflight(s, **{"Access-Control-Request-Headers": "a" * n})
+            equal(r.status, 204 if n == 8192 else 431)
+            assert n == 8192 or r.error()["param"] == "Access-Control-Request-Headers", r.body
+        equal(preflight(S, **{"Access-Control-Request-Headers": "a" * 8193}).status, 204)
     with FakeServer(cors="*") as s:
         r = s.get("/health")
         equal((r.headers["Access-Control-Allow-Origin"], r.headers["Vary"]), ("*", None))
