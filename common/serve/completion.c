@@ -347,14 +347,12 @@ static struct live_record *open_record(struct exchange *x, int32_t k, struct err
 static void prepare_reply(struct exchange *x, struct choice *c, const struct openai_request *r,
                           const struct openai_prompt *from, const struct prompt *p) {
     const struct tokenizer *t = x->h->o.tokenizer;
-    size_t n_bos = 0;
-    const char *bos = tokenizer_token_bytes(t, tokenizer_bos(t), true, &n_bos);
     c->prompt_tokens = p->n;
     c->scores = (struct openai_scores){.api = r->api, .tokenizer = t, .top = r->top_logprobs};
     if (!r->echo) return;
     c->scores.prompt_rows = r->logprobs ? p->n : 0;
-    c->scores.silent_bos = from->text && p->ids[0] == tokenizer_bos(t) &&
-                           (from->n_text < n_bos || memcmp(from->text, bos, n_bos) != 0);
+    c->scores.silent_bos =
+        from->text && openai_bos_was_added(t, from->text, from->n_text, p->ids, p->n);
     if (from->text)
         buffer_add(&c->echo, from->text, from->n_text);
     else

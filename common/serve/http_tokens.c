@@ -67,10 +67,10 @@ static int nothing_left(cJSON *body, struct err *e) {
 static int32_t encode_prompt(const struct exchange *x, char *text, bool special, int32_t **ids,
                              struct err *e) {
     const struct tokenizer *t = x->h->o.tokenizer;
-    int32_t n = tokenizer_encode_prompt(t, text, json_restore_nul(text), ids, e);
-    bool has_bos = n > 0 && tokenizer_adds_bos(t) && (*ids)[0] == tokenizer_bos(t);
-    if (special || !has_bos) return n;
-    memmove(*ids, *ids + 1, (size_t)(n - 1) * sizeof **ids); /* bos is what was added */
+    size_t bytes = json_restore_nul(text);
+    int32_t n = tokenizer_encode_prompt(t, text, bytes, ids, e);
+    if (special || !openai_bos_was_added(t, text, bytes, *ids, n)) return n;
+    memmove(*ids, *ids + 1, (size_t)(n - 1) * sizeof **ids);
     return n - 1;
 }
 

@@ -141,6 +141,9 @@ struct openai_scores {
 };
 void openai_logprobs(struct buffer *b, struct openai_scores *s, const struct token_score *rows,
                      size_t n);
+/* Do the ids of this prompt begin with a bos that its text doesn't begin with? */
+bool openai_bos_was_added(const struct tokenizer *t, const char *text, size_t n, const int32_t *ids,
+                          int32_t n_ids);
 /* The text of a prompt that came as ids, special tokens by their text, as `echo` gives it back. */
 void openai_prompt_text(struct buffer *b, const struct tokenizer *t, const int32_t *ids,
                         int32_t n_ids);

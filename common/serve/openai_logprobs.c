@@ -29,6 +29,13 @@ void openai_logprobs(struct buffer *b, struct openai_scores *s, const struct tok
     text_offsets(b, s, rows, n);
 }
 
+bool openai_bos_was_added(const struct tokenizer *t, const char *text, size_t n, const int32_t *ids,
+                          int32_t n_ids) {
+    size_t n_bos = 0;
+    const char *bos = tokenizer_token_bytes(t, tokenizer_bos(t), true, &n_bos);
+    return n_ids > 0 && ids[0] == tokenizer_bos(t) && (n < n_bos || memcmp(text, bos, n_bos) != 0);
+}
+
 void openai_prompt_text(struct buffer *b, const struct tokenizer *t, const int32_t *ids,
                         int32_t n_ids) {
     struct detokenizer d = {0};

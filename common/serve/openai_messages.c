@@ -78,21 +78,32 @@ static int read_role(struct openai_request *r, size_t i, const cJSON *v, const c
         v->valuestring);
 }
 
+static bool is_word(const cJSON *v, const char *word) {
+    return cJSON_IsString(v) && !strcmp(v->valuestring, word);
+}
+
 /* Appends one call of the assistant in the embedded model's grammar. */
 static int put_call(struct buffer *b, const cJSON *call, const char *name, struct err *e) {
     char place[160];
     const cJSON *function = cJSON_GetObjectItemCaseSensitive(call, "function");
     const cJSON *tool = cJSON_GetObjectItemCaseSensitive(function, "name");
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(function, "arguments");
-    if (!cJSON_IsString(tool) || json_has_nul(tool->valuestring) || !cJSON_IsString(text))
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(call, "id");
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(call, "type");
+    bool named = (!id || cJSON_IsNull(id) || cJSON_IsString(id)) &&
+                 (!type || cJSON_IsNull(type) || is_word(type, "function"));
+    if (!named || !cJSON_IsString(tool) || json_has_nul(tool->valuestring) || !cJSON_IsString(text))
         return err_at(e, 0, name,
                       "must be {\"id\": \"...\", \"type\": \"function\", \"function\": {\"name\": "
                       "\"...\", \"arguments\": \"{...}\"}}");
-    cJSON *arguments = json_parse(text->valuestring, strlen(text->valuestring), 1, NULL);
+    struct err why = {0};
+    cJSON *arguments = json_parse(text->valuestring, strlen(text->valuestring), 1, &why);
     if (!cJSON_IsObject(arguments)) {
-        cJSON_Delete(arguments);
         snprintf(place, sizeof place, "%s.function.arguments", name);
-        return err_at(e, 0, place, "must be a JSON object, as a string");
+        err_at(e, 0, place, "must be a JSON object, as a string%s%s", arguments ? "" : ": ",
+               arguments ? "" : why.text);
+        cJSON_Delete(arguments);
+        return -1;
     }
     buffer_puts(b, "{\"tool\":");
     buffer_json_puts(b, tool->valuestring);

@@ -49,6 +49,14 @@ static int check_tool(const cJSON *tool, const char *name, struct err *e) {
     snprintf(place, sizeof place, "%s.function", name);
     if (!cJSON_IsObject(function)) return err_at(e, 0, place, "must be an object");
     if (check_members(function, place, of_function, e)) return -1;
+    const cJSON *description = cJSON_GetObjectItemCaseSensitive(function, "description");
+    snprintf(place, sizeof place, "%s.function.description", name);
+    if (description && !cJSON_IsNull(description) && !cJSON_IsString(description))
+        return field_wrong_type(description, place, "a string", e);
+    const cJSON *strict = cJSON_GetObjectItemCaseSensitive(function, "strict");
+    snprintf(place, sizeof place, "%s.function.strict", name);
+    if (strict && !cJSON_IsNull(strict) && !cJSON_IsBool(strict))
+        return field_wrong_type(strict, place, "true or false", e);
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(function, "parameters");
     snprintf(place, sizeof place, "%s.function.parameters", name);
     if (parameters && !cJSON_IsNull(parameters) && !cJSON_IsObject(parameters))

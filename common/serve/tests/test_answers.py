@@ -239,6 +239,15 @@ def echoed_scores_are_those_of_generation():
         equal((max(top, key=top.get), max(top.values())), (likely, p), "greedy takes the likeliest")
 
 
+def a_bos_of_the_text_is_not_the_added_one():
+    """add_special_tokens false leaves out what the server added, and nothing of the text."""
+    bos, a = R.post("/tokenize", {"prompt": "a"}).json()["tokens"]
+    text = R.post("/detokenize", {"tokens": [bos]}).json()["prompt"]
+    for prompt, special, want in (("a", True, [bos, a]), ("a", False, [a]), (text + "a", True, [bos, a]),
+                                  (text + "a", False, [bos, a]), (text, False, [bos]), ("", False, [])):
+        equal(R.post("/tokenize", {"prompt": prompt, "add_special_tokens": special}).json()["tokens"], want, (prompt, special))
+
+
 def log_likelihoods_as_lm_eval_asks():
     """Its request: the ids of context and continuation, one more token, and what it reads of the reply."""
     def loglikelihood(continuation):
@@ -268,7 +277,8 @@ TESTS = [chat_logprobs, completion_logprobs_have_the_right_offsets, whole_and_st
          a_long_prompt_is_scored_in_parts, an_echo_of_special_tokens_has_their_text, n_answers_in_one_reply,
          n_answers_in_one_stream, several_prompts_come_prompt_by_prompt, each_answer_has_its_record,
          a_client_that_leaves_drops_all, a_fault_ends_all, the_queue_takes_all_or_none,
-         echoed_scores_are_those_of_generation, log_likelihoods_as_lm_eval_asks, answers_differ_and_repeat_by_seed]
+         echoed_scores_are_those_of_generation, a_bos_of_the_text_is_not_the_added_one,
+         log_likelihoods_as_lm_eval_asks, answers_differ_and_repeat_by_seed]
 
 if __name__ == "__main__":
     with FakeServer(positions=8) as S, RealServer() as R:

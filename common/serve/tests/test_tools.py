@@ -113,6 +113,8 @@ def errors_name_their_field():
                          ([{"type": "function", "function": {"name": "a b"}}], "tools[0].function.name"),
                          ([{"type": "function", "function": {"name": "a", "parameters": 1}}], "tools[0].function.parameters"),
                          ([{"type": "function", "function": {"name": "a", "x": 1}}], "tools[0].function.x"),
+                         ([{"type": "function", "function": {"name": "a", "description": 1}}], "tools[0].function.description"),
+                         ([{"type": "function", "function": {"name": "a", "strict": "yes"}}], "tools[0].function.strict"),
                          (TOOLS * 43, "tools")):
         equal(error(tools=tools), (400, param), f"{tools}"[:80])
     for choice in ("required", "x", 1, {"type": "function", "function": {"name": "add"}}):
@@ -123,9 +125,14 @@ def errors_name_their_field():
                            ({"role": "assistant", "tool_calls": [{}]}, "messages[0].tool_calls[0]"),
                            ({"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": "[1]"}}]},
                             "messages[0].tool_calls[0].function.arguments"),
+                           ({"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": '{"a":"\\u0000"}'}}]},
+                            "messages[0].tool_calls[0].function.arguments"),
+                           ({"role": "assistant", "tool_calls": [dict(call("a"), id=1)]}, "messages[0].tool_calls[0]"),
+                           ({"role": "assistant", "tool_calls": [dict(call("a"), type="x")]}, "messages[0].tool_calls[0]"),
                            ({"role": "tool"}, "messages[0].content")):
         r = S.post("/v1/chat/completions", {"model": "fake", "messages": [message]})
         equal((r.status, r.error()["param"]), (400, param), f"{message}")
+        assert "u0000" not in f"{message}" or "NUL is refused" in r.error()["message"], r.error()
 
 
 def response_formats():
