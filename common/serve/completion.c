@@ -218,7 +218,7 @@ static int32_t room_for(struct exchange *x, const struct openai_request *r, int3
                       context, n_prompt);
     int32_t left = context - n_prompt;
     if (r->max_tokens > left)
-        return err_at(e, 0, "max_tokens",
+        return err_at(e, 0, r->max_name,
                       "This model's maximum context length is %d tokens; the prompt has %d, so at "
                       "most %d can be asked for, not %d",
                       context, n_prompt, left, r->max_tokens);
@@ -287,7 +287,7 @@ static enum MHD_Result refused(struct exchange *x, enum engine_submit why) {
                       "the waiting queue is full; try again, or start the server with a larger "
                       "--max-waiting");
     if (why == SUBMIT_TOO_LARGE)
-        return reject(x, 400, "max_tokens", "context_length_exceeded",
+        return reject(x, 400, x->request.max_name, "context_length_exceeded",
                       "prompt and max_tokens together need more KV blocks than the whole cache "
                       "has; ask for fewer tokens, or start the server with more --kv-blocks");
     if (why == SUBMIT_DRAINING)

@@ -29,12 +29,13 @@ static int read_ignore_eos(struct openai_request *r, const cJSON *v, const char 
 static int read_max_tokens(struct openai_request *r, const cJSON *v, const char *name,
                            struct err *e) {
     int64_t n = 0;
-    if (field_int(v, name, 0, INT32_MAX, &n, e)) return -1;
+    if (field_int(v, name, r->api == OPENAI_CHAT ? 1 : 0, INT32_MAX, &n, e)) return -1;
     if (r->max_tokens >= 0 && r->max_tokens != n)
         return err_at(e, 0, name,
                       "max_tokens and max_completion_tokens differ; "
                       "give one of them");
     r->max_tokens = (int32_t)n;
+    r->max_name = name;
     return 0;
 }
 
@@ -291,7 +292,7 @@ static const struct field *find_field(enum openai_api api, const char *name) {
 static int check_together(const struct openai_request *r, struct err *e) {
     int32_t min_tokens = r->sampling.rules.min_tokens;
     if (r->max_tokens >= 0 && min_tokens > r->max_tokens)
-        return err_at(e, 0, "min_tokens", "is %d, and max_tokens only %d", min_tokens,
+        return err_at(e, 0, "min_tokens", "is %d, and %s only %d", min_tokens, r->max_name,
                       r->max_tokens);
     if (r->json_object && (min_tokens > 0 || r->ignore_eos))
         return err_at(e, 0, "response_format",
@@ -340,6 +341,7 @@ int openai_parse(struct openai_request *r, enum openai_api api, const char *body
                                  .n = 1,
                                  .n_prompts = api == OPENAI_CHAT,
                                  .max_tokens = -1,
+                                 .max_name = "max_tokens",
                                  .sampling = {.temperature = 1, .top_p = 1}};
     r->body = json_parse_with_nul(body, n, 1, e);
     if (!r->body) return -1;

@@ -61,7 +61,8 @@ struct openai_request {
     int32_t n, best_of;            /* answers for each prompt; best_of is 0 when it is not given */
     struct answer_stop stops[ANSWER_MAX_STOPS];
     int32_t n_stops;
-    int32_t max_tokens; /* -1: not given; 0 with echo only */
+    int32_t max_tokens;   /* -1: not given; 0 with echo only */
+    const char *max_name; /* the field that gave it: max_tokens or max_completion_tokens */
     bool logprobs, echo;
     int32_t top_logprobs;
     struct sampler_config sampling;

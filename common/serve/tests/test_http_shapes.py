@@ -275,8 +275,9 @@ def context_length_is_named():
     equal((r.status, r.error()["code"], r.error()["param"]), (400, "context_length_exceeded", "prompt"))
     assert "This model's maximum context length is 256 tokens" in r.error()["message"], r.error()
     assert "256" in r.error()["message"] and "300" in r.error()["message"], r.error()
-    r = S.chat("x" * 250, max_tokens=7)
-    equal((r.status, r.error()["code"], r.error()["param"]), (400, "context_length_exceeded", "max_tokens"))
+    for name in ("max_tokens", "max_completion_tokens"):
+        r = S.chat("x" * 250, **{name: 7})
+        equal((r.status, r.error()["code"], r.error()["param"]), (400, "context_length_exceeded", name))
     equal(S.chat("x" * 250, max_tokens=6).status, 200)
     equal(S.complete("x" * 255, max_tokens=None).json()["usage"]["completion_tokens"], 1)
 
