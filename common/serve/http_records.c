@@ -6,21 +6,25 @@
 #include "base/json.h"
 #include "objective/record_numbers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LIST_DEFAULT = 50 };
 
 /* 404; with ?if_known=1 an empty 204, for a client that has sent its request and doesn't know
  * whether the server has read it. */
-static enum MHD_Result unknown(struct exchange *x) {
+static enum MHD_Result unknown(struct exchange *x, int32_t attempt) {
     const char *if_known = request_query(x, "if_known");
     struct buffer nothing = {0};
     if (if_known && !strcmp(if_known, "1") && records_valid_id(x->id)) {
         buffer_puts(&nothing, "");
         return reply_bytes(x, 204, "application/json", &nothing);
     }
+    char which[32] = "";
+    if (attempt > 0) snprintf(which, sizeof which, "attempt %d of ", attempt);
     return reply_error(x, 404, NULL, "record_not_found",
-                       "there is no record of %.63s (the last %d are kept)", x->id, RECORDS_KEPT);
+                       "there is no record of %s%.63s (the last %d are kept)", which, x->id,
+                       RECORDS_KEPT);
 }
 
 /* ?attempt=N, or 0 for the latest. */
@@ -45,7 +49,7 @@ enum MHD_Result records_route_get(struct exchange *x) {
     int32_t attempt;
     if (!asked_attempt(x, &attempt)) return bad_attempt(x, "attempt");
     struct record r;
-    if (!records_get(x->h->o.records, x->id, attempt, &r)) return unknown(x);
+    if (!records_get(x->h->o.records, x->id, attempt, &r)) return unknown(x, attempt);
     cJSON *tree = record_to_json(&r);
     record_release(&r);
     return reply_tree(x, 200, tree);
@@ -55,7 +59,7 @@ enum MHD_Result records_route_intervals(struct exchange *x) {
     int32_t attempt;
     if (!asked_attempt(x, &attempt)) return bad_attempt(x, "attempt");
     struct record r;
-    if (!records_get(x->h->o.records, x->id, attempt, &r)) return unknown(x);
+    if (!records_get(x->h->o.records, x->id, attempt, &r)) return unknown(x, attempt);
     const struct record *attempts = &r;
     struct intervals iv;
     struct classification c;
@@ -91,7 +95,7 @@ static bool claims_quality(const cJSON *half) {
 
 enum MHD_Result records_route_post(struct exchange *x) {
     struct err e;
-    int32_t attempt;
+    int32_t attempt = 0;
     bool logged_without = false;
     cJSON *half = json_parse(x->body.bytes ? x->body.bytes : "", x->body.n, 1, &e);
     if (!half) return reply_err(x, 400, &e);
@@ -103,7 +107,7 @@ enum MHD_Result records_route_post(struct exchange *x) {
     } else if (!posted_attempt(x, half, &attempt, &e))
         rc = records_join(x->h->o.records, x->id, attempt, half, &logged_without, &e);
     cJSON_Delete(half);
-    if (rc == POST_UNKNOWN) return unknown(x);
+    if (rc == POST_UNKNOWN) return unknown(x, attempt);
     if (rc == POST_INVALID) return reply_err(x, 400, &e);
     if (rc == POST_CONFLICT) return reply_err(x, 409, &e);
     cJSON *tree = cJSON_CreateObject();

@@ -345,6 +345,9 @@ def a_half_that_does_not_fit_is_refused():
     equal(S.post("/v1/records/unknown/events", {"events": []}).status, 404)
     equal(S.post(url, {"attempt": 9, "events": []}).status, 404)
     equal(S.get("/v1/records/refuse-1?attempt=x").status, 400)
+    for r in (S.get("/v1/records/refuse-1?attempt=7"), S.get("/v1/records/refuse-1/intervals?attempt=7"),
+              S.post("/v1/records/refuse-1/events", {"attempt": 7, "events": []})):
+        equal((r.status, "there is no record of attempt 7 of refuse-1 " in r.error()["message"]), (404, True), r.body)
 
 
 def request_ids_are_checked():
