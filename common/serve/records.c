@@ -29,7 +29,26 @@ static struct live_record *find(struct records *rs, const char *id, int32_t atte
     return best;
 }
 
+static void queue_add(struct record_queue *q, struct live_record *l) {
+    l->next = NULL;
+    l->last = q->last;
+    *(q->last ? &q->last->next : &q->first) = l;
+    q->last = l;
+}
+
+static void queue_remove(struct record_queue *q, struct live_record *l) {
+    *(l->last ? &l->last->next : &q->first) = l->next;
+    *(l->next ? &l->next->last : &q->last) = l->last;
+}
+
+void records_set_logged(struct records *rs, struct live_record *l) {
+    queue_remove(&rs->unlogged, l);
+    queue_add(&rs->logged, l);
+    l->state = LIVE_LOGGED;
+}
+
 static void insert(struct records *rs, struct live_record *l) {
+    queue_add(&rs->unlogged, l);
     l->older = rs->newest;
     if (rs->newest)
         rs->newest->newer = l;
@@ -43,6 +62,7 @@ static void insert(struct records *rs, struct live_record *l) {
 }
 
 static void unlink_record(struct records *rs, struct live_record *l) {
+    queue_remove(l->state == LIVE_LOGGED ? &rs->logged : &rs->unlogged, l);
     *(l->newer ? &l->newer->older : &rs->newest) = l->older;
     *(l->older ? &l->older->newer : &rs->oldest) = l->newer;
     struct live_record **at = &rs->bucket[bucket_of(l->id)];
@@ -58,20 +78,24 @@ static void destroy(struct live_record *l) {
     free(l);
 }
 
-/* Forgets the oldest records beyond the bounds: those that nothing reads and that are in the log,
- * or that the log doesn't take. */
-static void forget(struct records *rs) {
-    struct live_record *l = rs->oldest;
+static void forget_of(struct records *rs, const struct record_queue *q) {
+    struct live_record *l = q->first;
     while (l && (rs->n > RECORDS_KEPT || rs->n_events > RECORDS_KEPT_EVENTS)) {
-        struct live_record *next = l->newer;
-        bool lost = l->state == LIVE_ENDED && rs->log_fails;
-        if ((l->state == LIVE_LOGGED || lost) && l->readers == 0) {
-            rs->n_lost += lost;
+        struct live_record *next = l->next;
+        if (l->state != LIVE_OPEN && l->readers == 0) {
+            rs->n_lost += l->state == LIVE_ENDED;
             unlink_record(rs, l);
             destroy(l);
         }
         l = next;
     }
+}
+
+/* Forgets the oldest records beyond the bounds: those that nothing reads and that are in the log,
+ * or that the log doesn't take. */
+static void forget(struct records *rs) {
+    forget_of(rs, &rs->logged);
+    if (rs->log_fails) forget_of(rs, &rs->unlogged);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

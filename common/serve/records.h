@@ -54,6 +54,7 @@ struct live_record {
     int64_t log_at_ns;
     int64_t n_counted;                 /* its events in the store's sum */
     struct live_record *newer, *older; /* in the order of acceptance */
+    struct live_record *next, *last;   /* in its queue (records_store.h) */
     struct live_record *chain;         /* in its hash bucket */
 };
 

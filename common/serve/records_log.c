@@ -13,7 +13,7 @@ void records_hurry(struct records *rs, int64_t grace_ns) {
     pthread_mutex_lock(&rs->lock);
     int64_t latest = clock_now_ns(&rs->clock) + grace_ns;
     rs->grace_ns = grace_ns;
-    for (struct live_record *l = rs->oldest; l; l = l->newer)
+    for (struct live_record *l = rs->unlogged.first; l; l = l->next)
         if (l->log_at_ns > latest) l->log_at_ns = latest;
     pthread_mutex_unlock(&rs->lock);
 }
@@ -22,8 +22,8 @@ void records_hurry(struct records *rs, int64_t grace_ns) {
 static struct live_record *next_due(struct records *rs, bool all) {
     pthread_mutex_lock(&rs->lock);
     int64_t now = clock_now_ns(&rs->clock);
-    struct live_record *l = rs->oldest;
-    while (l && !(l->state == LIVE_ENDED && (all || l->log_at_ns <= now))) l = l->newer;
+    struct live_record *l = rs->unlogged.first;
+    while (l && !(l->state == LIVE_ENDED && (all || l->log_at_ns <= now))) l = l->next;
     if (l) l->readers++;
     pthread_mutex_unlock(&rs->lock);
     return l;
@@ -32,7 +32,8 @@ static struct live_record *next_due(struct records *rs, bool all) {
 static int count_ended(struct records *rs) {
     int n = 0;
     pthread_mutex_lock(&rs->lock);
-    for (const struct live_record *l = rs->oldest; l; l = l->newer) n += l->state == LIVE_ENDED;
+    for (const struct live_record *l = rs->unlogged.first; l; l = l->next)
+        n += l->state == LIVE_ENDED;
     pthread_mutex_unlock(&rs->lock);
     return n;
 }
@@ -48,7 +49,7 @@ static void settle_line(struct records *rs, struct live_record *l, int rc, const
     } else if (rc) {
         rs->why = *why;
     }
-    if (!rs->log_fails) l->state = LIVE_LOGGED; /* a half posted from here on comes too late */
+    if (!rs->log_fails) records_set_logged(rs, l); /* a half posted from here on comes too late */
 }
 
 /* Writes one line, unless another thread has just done it. -1 when the log didn't take it. */
@@ -151,9 +152,10 @@ int64_t records_finish(struct records *rs, struct err *e) {
     stop_thread(rs);
     records_flush(rs, true, NULL);
     pthread_mutex_lock(&rs->lock);
-    for (struct live_record *l = rs->oldest; l; l = l->newer) {
+    for (struct live_record *l = rs->unlogged.first, *next; l; l = next) {
+        next = l->next;
         if (l->state != LIVE_ENDED) continue;
-        l->state = LIVE_LOGGED;
+        records_set_logged(rs, l);
         rs->n_lost++;
     }
     pthread_mutex_unlock(&rs->lock);

@@ -13,10 +13,18 @@
 
 enum { BUCKETS = 4096 };
 
+/* Records in the order in which they came into the queue. */
+struct record_queue {
+    struct live_record *first, *last;
+};
+
 struct records {
     pthread_mutex_t lock;
     struct live_record *bucket[BUCKETS];
     struct live_record *newest, *oldest;
+    /* Each record is in one of these two, so that nobody walks over the others to find one: a busy
+     * server has thousands of each. */
+    struct record_queue unlogged, logged;
     int32_t n;
     int64_t n_events; /* of the records that ended */
     int64_t grace_ns;
@@ -36,6 +44,8 @@ struct records {
 
 /* Sets up what the log needs (records_create). */
 void records_log_init(struct records *rs);
+/* It is logged now. Under the store's lock. */
+void records_set_logged(struct records *rs, struct live_record *l);
 /* One reader fewer; forgets old records beyond the bounds. */
 void records_done_reading(struct records *rs, struct live_record *l);
 

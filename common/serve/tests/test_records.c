@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "record/log.h"
-#include "serve/records.h"
+#include "serve/records_store.h"
 #include "serve/stamps.h"
 
 #include <fcntl.h>
@@ -436,6 +436,34 @@ START_TEST(the_memory_is_bounded) {
 }
 END_TEST
 
+static int length(const struct record_queue *q, enum live_state state) {
+    int n = 0;
+    for (const struct live_record *l = q->first; l; l = l->next, n++)
+        ck_assert_int_eq(l->state == LIVE_LOGGED, state == LIVE_LOGGED);
+    return n;
+}
+
+/* Whoever looks for a due record, or for one to forget, meets no others. */
+START_TEST(records_are_queued_by_their_state) {
+    struct records *rs = store(-1);
+    struct err e;
+    char id[32];
+    struct live_record *open = open_record(rs, "open", 0);
+    for (int i = 0; i < RECORDS_KEPT + 100; i++) {
+        snprintf(id, sizeof id, "r-%d", i);
+        serve(rs, open_record(rs, id, 0));
+    }
+    ck_assert_int_eq(length(&rs->unlogged, LIVE_ENDED), RECORDS_KEPT + 101);
+    ck_assert_int_eq(length(&rs->logged, LIVE_LOGGED), 0);
+    now_ns += 2000;
+    ck_assert_int_eq(records_flush(rs, false, &e), 0);
+    ck_assert(rs->unlogged.first == open && rs->unlogged.last == open);
+    ck_assert_int_eq(length(&rs->logged, LIVE_LOGGED), RECORDS_KEPT - 1);
+    live_end(rs, open);
+    records_free(rs);
+}
+END_TEST
+
 static Suite *records_suite(void) {
     Suite *s = suite_create("records");
     TCase *c = tcase_create("records");
@@ -454,6 +482,7 @@ static Suite *records_suite(void) {
     tcase_add_test(c, two_threads_write_a_line_once);
     tcase_add_test(c, a_log_that_cannot_be_written_loses_nothing);
     tcase_add_test(c, the_memory_is_bounded);
+    tcase_add_test(c, records_are_queued_by_their_state);
     suite_add_tcase(s, c);
     return s;
 }
