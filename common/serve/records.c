@@ -31,14 +31,14 @@ static struct live_record *find(struct records *rs, const char *id, int32_t atte
 
 static void queue_add(struct record_queue *q, struct live_record *l) {
     l->next = NULL;
-    l->last = q->last;
+    l->previous = q->last;
     *(q->last ? &q->last->next : &q->first) = l;
     q->last = l;
 }
 
 static void queue_remove(struct record_queue *q, struct live_record *l) {
-    *(l->last ? &l->last->next : &q->first) = l->next;
-    *(l->next ? &l->next->last : &q->last) = l->last;
+    *(l->previous ? &l->previous->next : &q->first) = l->next;
+    *(l->next ? &l->next->previous : &q->last) = l->previous;
 }
 
 void records_set_logged(struct records *rs, struct live_record *l) {

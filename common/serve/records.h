@@ -52,10 +52,10 @@ struct live_record {
     int readers; /* how many are reading it */
     enum live_state state;
     int64_t log_at_ns;
-    int64_t n_counted;                 /* its events in the store's sum */
-    struct live_record *newer, *older; /* in the order of acceptance */
-    struct live_record *next, *last;   /* in its queue (records_store.h) */
-    struct live_record *chain;         /* in its hash bucket */
+    int64_t n_counted;                   /* its events in the store's sum */
+    struct live_record *newer, *older;   /* in the order of acceptance */
+    struct live_record *next, *previous; /* in its queue (records_store.h) */
+    struct live_record *chain;           /* in its hash bucket */
 };
 
 struct records;
