@@ -48,5 +48,8 @@ int evidence_choice(const cJSON *v, const char *path, const struct choice *c, st
         return 1;
     }
     strict_path(at, path, "reason", 0);
-    return strict_text(strict_at(v, "reason"), at, REASON_LEAST, reason, sizeof reason, e);
+    if (strict_text(strict_at(v, "reason"), at, REASON_LEAST, reason, sizeof reason, e)) return -1;
+    return evidence_words(reason) < EVIDENCE_SENTENCE_WORDS
+               ? err_at(e, 0, at, "is no sentence: why this one?")
+               : 0;
 }

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <gnutls/crypto.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +24,39 @@ void want_as_if(struct want *w, int64_t value, const char *text) {
             w->as_if[i] = (struct as_if){value, text};
             return;
         }
+}
+
+/* The length of the word at p: of letters, digits and '_', or one letter of a script that writes no
+ * blanks (from U+0E00 on). */
+static size_t word_length(const char *p) {
+    size_t n = 0;
+    if ((unsigned char)*p >= 0xe0) return strnlen(p, 3);
+    while (isalnum((unsigned char)p[n]) || p[n] == '_' ||
+           ((unsigned char)p[n] >= 0x80 && (unsigned char)p[n] < 0xe0))
+        n++;
+    return n;
+}
+
+int evidence_words(const char *text) {
+    enum { MOST = 64 };
+    struct {
+        const char *at;
+        size_t n;
+    } word[MOST];
+    int count = 0;
+    for (size_t n; *text && count < MOST; text += n ? n : 1) {
+        bool letters = false, seen = false;
+        n = word_length(text);
+        for (size_t i = 0; i < n; i++)
+            letters = letters || isalpha((unsigned char)text[i]) || (unsigned char)text[i] >= 0x80;
+        for (int i = 0; i < count && !seen; i++)
+            seen = word[i].n == n && !strncasecmp(word[i].at, text, n);
+        if (!letters || seen || memchr(text, '_', n) || (n == 3 && !strncasecmp(text, "e2e", 3)))
+            continue;
+        word[count].at = text;
+        word[count++].n = n;
+    }
+    return count;
 }
 
 void evidence_say(struct evidence *out, enum outcome outcome, const char *fmt, ...) {

@@ -100,6 +100,12 @@ struct evidence {
 };
 
 /* Sets outcome and message; the message is cleaned, because it may quote a submission. */
+/* The number of different words of a text. Names of intervals (with '_', or "e2e") and numbers are
+ * no words; a letter of a script that writes no blanks counts as one. */
+int evidence_words(const char *text);
+/* A text with fewer is no sentence. */
+enum { EVIDENCE_SENTENCE_WORDS = 3 };
+
 void evidence_say(struct evidence *out, enum outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -113,8 +113,32 @@ static void quantity_of(const char *slot, char *out, size_t cap) {
     }
 }
 
-/* What a wrong value says about its cause, or NULL. Units are seen for times only; the poison of
- * outputs (0xa5) and of local variables (0xfe) in any slot. */
+/* The same for a quotient: another unit, or the two exchanged. */
+static const char *cause_of_real(int64_t want_bits, int64_t got_bits) {
+    static const struct {
+        double factor;
+        const char *text;
+    } units[] = {{1e-3, "a unit is wrong: the result is 1,000 times too small"},
+                 {1e3, "a unit is wrong: the result is 1,000 times too large"},
+                 {1e-6, "a unit is wrong: the result is a million times too small"},
+                 {1e6, "a unit is wrong: the result is a million times too large"},
+                 {1e-9, "a unit is wrong: the result is 1e9 times too small"},
+                 {1e9, "a unit is wrong: the result is 1e9 times too large"}};
+    double want, as_if;
+    int64_t bits;
+    memcpy(&want, &want_bits, sizeof want);
+    for (size_t i = 0; want != 0 && i < sizeof units / sizeof *units; i++) {
+        as_if = want * units[i].factor;
+        memcpy(&bits, &as_if, sizeof bits);
+        if (real_equal(got_bits, bits)) return units[i].text;
+    }
+    as_if = 1 / want;
+    memcpy(&bits, &as_if, sizeof bits);
+    return want != 0 && real_equal(got_bits, bits) ? "the quotient is upside down" : NULL;
+}
+
+/* What a wrong value says about its cause, or NULL. A unit is seen of times and quotients; the
+ * poison of outputs (0xa5) and of local variables (0xfe) in any slot. */
 static const char *cause_of(const struct want *w, int64_t got) {
     static const int64_t unit[] = {1000, 1000000, 1000000000};
     static const char *const units[] = {
@@ -123,12 +147,14 @@ static const char *cause_of(const struct want *w, int64_t got) {
         "the result is in seconds, not in nanoseconds",
     };
     for (size_t i = 0; i < sizeof w->as_if / sizeof *w->as_if && w->as_if[i].text; i++)
-        if (w->as_if[i].value == got) return w->as_if[i].text;
+        if (w->kind == SLOT_REAL ? real_equal(got, w->as_if[i].value) : w->as_if[i].value == got)
+            return w->as_if[i].text;
     if (got == (int64_t)UINT64_C(0xa5a5a5a5a5a5a5a5) || got == (int32_t)0xa5a5a5a5 ||
         (w->names && got == 0xa5))
         return "nothing is written to this output";
     if (got == (int64_t)UINT64_C(0xfefefefefefefefe) || got == (int32_t)0xfefefefe)
         return "it comes from a local variable that was never written";
+    if (w->kind == SLOT_REAL) return cause_of_real(w->value, got);
     for (size_t i = 0; w->is_ns && i < sizeof unit / sizeof *unit; i++)
         if (w->value >= 10 * unit[i] && got >= w->value / unit[i] && got <= w->value / unit[i] + 1)
             return units[i];

@@ -234,7 +234,7 @@ static void check_plausible(const struct record *r, struct evidence *out) {
 
 static void check_tokens(const struct record *r, struct evidence *out) {
     int32_t prompt = r->workload.prompt_tokens, max = r->workload.max_output_tokens;
-    int32_t came = r->workload.output_tokens;
+    int32_t came = r->workload.output_tokens, cached = r->workload.cached_prompt_tokens;
     out->outcome = OUTCOME_EARNED;
     if (!r->workload.model[0])
         lost(out, "record.json: workload.model is missing: whose 2,048 tokens are these?");
@@ -243,17 +243,37 @@ static void check_tokens(const struct record *r, struct evidence *out) {
              prompt);
     else if (came < 0)
         lost(out, "record.json: workload.output_tokens is null: how many tokens came?");
-    else if (came < 1 || (max >= 0 && came > max))
+    else if (max < 0)
+        lost(out, "record.json: workload.max_output_tokens is null: how many tokens were asked for "
+                  "at most?");
+    else if (came < 1 || came > max)
         lost(out,
              "record.json: workload.output_tokens is %d; it must be at least 1 and no more than "
              "max_output_tokens (%d)",
              came, max);
+    else if (cached >= PROMPT_TOKENS)
+        lost(
+            out,
+            "record.json: workload.cached_prompt_tokens is %d of 2,048; at least the last token of "
+            "a prompt is computed, since the answer begins with its result",
+            cached);
 }
 
 static bool fitting_source(const struct event *ev) {
     if (on_browser(ev->kind)) return ev->source == SRC_BROWSER || ev->source == SRC_CLIENT;
     return ev->source == SRC_SERVER_LOG ||
            (ev->kind == EV_REQUEST_ADMITTED && ev->source == SRC_SCHEDULER_LOG);
+}
+
+/* The calls and clocks of common languages that never jump, as parts of their names. */
+static bool reads_a_monotonic_clock(const char *api) {
+    static const char *const parts[] = {"performance",        "monotonic", "steady_clock",
+                                        "perf_counter",       "hrtime",    "nanotime",
+                                        "performancecounter", "instant",   "mach_absolute_time",
+                                        "boottime",           "uptime",    "rdtsc"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcasestr(api, parts[i])) return true;
+    return false;
 }
 
 /* A page can't call clock_gettime, and a server has no performance.now. */
@@ -280,6 +300,12 @@ static void check_annotated(const struct record *r, const cJSON *doc, struct evi
         else if (!fitting_source(ev))
             lost(out, "record.json: %s can't have been observed by \"%s\"; the handout has a table",
                  event_name(six[i]), source_name(ev->source));
+        else if (!reads_a_monotonic_clock(ev->clock_api))
+            lost(out,
+                 "record.json: %s: clock_api \"%.40s\" is no call that reads a monotonic clock, "
+                 "such "
+                 "as performance.now (a page) or CLOCK_MONOTONIC (a server)",
+                 event_name(six[i]), ev->clock_api);
         else if (!fitting_api(ev))
             lost(out, "record.json: %s was observed by \"%s\", which can't read the clock with %s",
                  event_name(six[i]), source_name(ev->source), ev->clock_api);
@@ -297,26 +323,13 @@ static void check_annotated(const struct record *r, const cJSON *doc, struct evi
         lost(out, "record.json: quality must name its check, and its verdict");
 }
 
-/* Words of a text, the names of intervals (they have a '_') and "e2e" not counted. */
-static int words(const char *text) {
-    int n = 0;
-    for (size_t len; *text; text += len) {
-        text += strspn(text, " \t\n,;.");
-        len = strcspn(text, " \t\n,;.");
-        n += len > 0 && !memchr(text, '_', len) && strncmp(text, "e2e", 3) != 0;
-    }
-    return n;
-}
-
-enum { SENTENCE_WORDS = 3 };
-
 static void check_statement(const struct record *r, struct evidence *out) {
     out->outcome = OUTCOME_EARNED;
     if (!strstr(r->statement, "client_ttft") && !strstr(r->statement, "e2e"))
         lost(out,
              "record.json: statement must name the interval that the person experienced, by its "
              "name");
-    else if (strlen(r->statement) < 25 || words(r->statement) < SENTENCE_WORDS)
+    else if (strlen(r->statement) < 25 || evidence_words(r->statement) < EVIDENCE_SENTENCE_WORDS)
         lost(out, "record.json: statement is to be a sentence");
 }
 
@@ -426,6 +439,8 @@ static void check_limits(const cJSON *doc, struct evidence *out) {
         return;
     }
     out->outcome = OUTCOME_EARNED;
+    if (cJSON_GetArraySize(at(measured, "latency")) != N_LIMITS)
+        lost(out, "objective.json: measured.latency: the memo measured two percentiles");
     for (int i = 0; i < N_LIMITS && out->outcome == OUTCOME_EARNED; i++) {
         const cJSON *m = entry(at(measured, "latency"), memo[i].interval);
         if (o.n_latency != N_LIMITS || !has_limit(&o, i))
@@ -506,6 +521,8 @@ static bool holds_few_numbers(const char *text) {
 }
 
 static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
+    if (cJSON_GetArraySize(at(verdict, "latency")) != N_LIMITS)
+        lost(out, "objective.json: verdict.latency: one entry for each of the two limits");
     for (int i = 0; i < N_LIMITS && out->outcome == OUTCOME_EARNED; i++) {
         const cJSON *v = entry(at(verdict, "latency"), memo[i].interval);
         const cJSON *reason = at(v, "reason");
@@ -550,7 +567,7 @@ static bool right_missing(const cJSON *list) {
 static bool has_reason(const cJSON *o) {
     const cJSON *r = at(o, "reason");
     return cJSON_IsString(r) && strlen(r->valuestring) >= 10 &&
-           words(r->valuestring) >= SENTENCE_WORDS;
+           evidence_words(r->valuestring) >= EVIDENCE_SENTENCE_WORDS;
 }
 
 static void check_verdict(const cJSON *doc, struct evidence *out) {

@@ -123,7 +123,10 @@ static struct want *want_span(struct want *w, const char *const names[3], struct
     *w = (struct want){
         .name = names[0], .value = s.status, .care = true, .names = status_names, .n_names = 4};
     if (s.status == INTERVAL_OK) want_as_if(w, INTERVAL_NEGATIVE, "start and end are swapped");
-    if (s.status == INTERVAL_NEGATIVE) want_as_if(w, INTERVAL_OK, "start and end are swapped");
+    if (s.status == INTERVAL_NEGATIVE)
+        want_as_if(w, INTERVAL_OK,
+                   "a negative interval is clamped to 0, or isn't looked for, or start and end are "
+                   "swapped (M12)");
     if (s.status == INTERVAL_CROSS_CLOCK)
         want_as_if(w, INTERVAL_OK, "times of two clocks are subtracted");
     w++;

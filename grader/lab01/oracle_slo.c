@@ -132,6 +132,18 @@ static enum slo_answer verdict_answer(const struct lab01_case *c) {
 
 /* ---- the objective's value ------------------------------------------------------------------- */
 
+/* The values that a wrong reserve gives. */
+static void value_mistakes(const struct objective *o, double value, struct want *w) {
+    double reserve = o->resource.reserve_fraction;
+    double added = value / (1 - reserve) / (1 + reserve), unpaid = value / (1 - reserve);
+    int64_t bits[2];
+    memcpy(&bits[0], &added, sizeof added);
+    memcpy(&bits[1], &unpaid, sizeof unpaid);
+    want_as_if(w, bits[0],
+               "the accelerators are multiplied by 1 + reserve, not divided by 1 - reserve");
+    want_as_if(w, bits[1], "the reserve isn't paid for");
+}
+
 static void want_value(const struct lab01_case *c, struct want *w) {
     const struct objective *o = &c->obj;
     const struct slo_counts *n = &c->counts;
@@ -158,6 +170,7 @@ static void want_value(const struct lab01_case *c, struct want *w) {
                          .kind = can ? SLOT_REAL : SLOT_INT,
                          .value = bits,
                          .care = true};
+    if (can) value_mistakes(o, per_unit, w - 1);
     /* a reason in words: at least ten characters if there is room, else as much as fits */
     int64_t least = c->cap > 11 ? 10 : (int64_t)c->cap - 1;
     *w++ = (struct want){.name = "length of reason",

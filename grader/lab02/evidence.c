@@ -6,11 +6,12 @@
  *   findings_numbers     each number is what the simulator gives for the setting stated with it
  *   findings_answers     each yes or no agrees with those numbers, the break-even set-up is one,
  *                        and the conclusion names both sides
- *   findings_purchase    tokens a second and good requests per dollar of two servers, and the
- * choice protocol_valid       the form is complete (evidence_protocol.h) protocol_complete
- * everything that a benchmark needs is stated protocol_consistent  no part contradicts another, one
- * thing varies, no result is claimed The last two of each file are not run until the first is
- * earned.
+ *   findings_purchase    tokens a second and good requests per dollar of two servers, and a choice
+ *   protocol_valid       the form is complete (evidence_protocol.h)
+ *   protocol_complete    everything that a benchmark needs is stated
+ *   protocol_consistent  no part contradicts another, one thing varies, no result is claimed
+ *
+ * The others of a file are not run until the first is earned.
  *
  * The expected findings are not stored: the simulator runs each setting that the learner states,
  * under the two reference policies. Means and rates are computed here, with no code of a learner or
@@ -256,6 +257,8 @@ static int check_answers(const struct examined *x, const struct findings *f, str
         err_at(&first, 0, "conclusion",
                "must name both sides: what batching does to the throughput, and to the latency of "
                "the first (by those words)");
+    else if (evidence_words(f->conclusion) < EVIDENCE_SENTENCE_WORDS && wrong++ == 0)
+        err_at(&first, 0, "conclusion", "is no sentence: what does batching change, and for whom?");
     out->outcome = OUTCOME_EARNED;
     if (wrong > 0) lost(out, x, &first, wrong - 1);
     return 0;

@@ -3,8 +3,11 @@
 
 #include "base/strict.h"
 
+#include <math.h>
 #include <string.h>
 
+/* set-ups that are closer give the same numbers, to two decimals */
+static const double LEAST_STEP_MS = 0.01;
 /* milliseconds, at most ten minutes, so that no run takes long */
 static const double MAX_MS = 600000, MAX_SETUP_MS = 1000, MAX_RPS = 1e9;
 
@@ -65,7 +68,7 @@ static int read_runs(const cJSON *v, struct findings *f, struct err *e) {
         strict_path(at, "runs", NULL, i);
         if (read_run(cJSON_GetArrayItem(v, i), at, &f->runs[i], e)) return -1;
         for (int k = 0; k < i; k++)
-            if (f->runs[k].setup_ms == f->runs[i].setup_ms)
+            if (fabs(f->runs[k].setup_ms - f->runs[i].setup_ms) < LEAST_STEP_MS)
                 return err_at(e, 0, at, "has the same setup_ms as runs[%d]; vary it", k);
     }
     return 0;

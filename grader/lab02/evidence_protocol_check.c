@@ -3,6 +3,8 @@
  * measurement. */
 #include "lab02/evidence_protocol.h"
 
+#include "core/lab.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,6 +49,10 @@ int lab02_protocol_gaps(const struct protocol *p, struct err *e) {
     struct faults f = {0, e};
     if (p->question[strlen(p->question) - 1] != '?')
         fault(&f, "question", "is not a question; end it with a question mark");
+    if (evidence_words(p->question) < EVIDENCE_SENTENCE_WORDS)
+        fault(&f, "question", "is no sentence");
+    if (evidence_words(p->rule) < EVIDENCE_SENTENCE_WORDS)
+        fault(&f, "decision.rule", "is no sentence: what will you conclude from which outcome?");
     if (levels(p) >= 0 && levels(p) < 3)
         fault(&f, levels_field(p),
               "has %d levels; the knee takes at least 3: below it, near it and beyond it",

@@ -200,7 +200,8 @@ static void list_scores(const struct bar *bar, const struct scores *s, char *out
 }
 
 /* The likely cause, by what went wrong and for whom. "" when none shows. */
-static void likely_cause(const struct bar *bar, const struct score *mine, char *out, size_t cap) {
+static void likely_cause(const struct bar *bar, const struct score *mine, bool wasteful, char *out,
+                         size_t cap) {
     bool slow = mine->slow > mine->late;
     long long wait_ms = (long long)(mine->alone_wait_ns / NS_PER_MS);
     out[0] = '\0';
@@ -210,10 +211,13 @@ static void likely_cause(const struct bar *bar, const struct score *mine, char *
             ". Requests are admitted without checking the free KV blocks: %lld of %lld when too "
             "few were free",
             (long long)mine->blind, (long long)mine->admissions);
-    else if (bar->maker == JUDGE_ADMISSION && mine->preemptions > 20)
-        snprintf(out, cap, ": they are admitted into blocks that running ones need");
+    else if (bar->maker == JUDGE_ADMISSION && (mine->preemptions > 20 || wasteful))
+        snprintf(out, cap,
+                 ". Requests are admitted into blocks that running ones will need for their next "
+                 "tokens");
     else if (bar->maker == JUDGE_CHUNKING && slow)
-        snprintf(out, cap, ": they wait while a whole prompt is processed at once");
+        snprintf(out, cap,
+                 ": they wait while a whole prompt, or a large part of one, is processed");
     else if (bar->maker == JUDGE_BATCH_STARTS && mine->alone > 0 && mine->company > 0)
         snprintf(out, cap,
                  ". A request that is alone was started only when %lld had come, up to %lld ms "
@@ -232,7 +236,7 @@ static void likely_cause(const struct bar *bar, const struct score *mine, char *
 static void say_lost(const struct bar *bar, const struct scores *s, int64_t best,
                      struct check_result *r) {
     char cause[200], preempted[80] = "";
-    likely_cause(bar, &s->mine, cause, sizeof cause);
+    likely_cause(bar, &s->mine, wasteful(bar, s), cause, sizeof cause);
     if (s->mine.preemptions + s->own.preemptions > 0)
         snprintf(preempted, sizeof preempted, "; %lld preemptions, the course's own has %lld",
                  (long long)s->mine.preemptions, (long long)s->own.preemptions);

@@ -22,6 +22,9 @@ const struct cost_model lab02_play_cost = {.kind = COST_TRANSFORMER,
                                            .compute_per_attended_fs = 3000000,
                                            .overhead_ns = 300000};
 
+/* After so many plans it is their number that takes the time. */
+enum { MANY_PLANS = 1000 };
+
 enum { IDS = 1009 }; /* a prime above PLAY_MAX_REQUESTS */
 
 int64_t lab02_play_id(size_t index) {
@@ -81,6 +84,12 @@ static size_t index_of(int64_t id) {
 static int no_plan(struct player *p, enum dialogue_answer a, struct err *e) {
     switch (a) {
     case DIALOGUE_LATE:
+        if (p->out->calls > MANY_PLANS)
+            return violate(p, VIOLATION_LOOP, e,
+                           "the plans of this workload took too long together, %d until now: are "
+                           "they asked for too often, for small pieces of prompts, or does each "
+                           "take long? In the last one %.100s",
+                           p->out->calls, p->d->why);
         return violate(p, VIOLATION_LOOP, e, "plan() didn't come back (plan %d): %.270s",
                        p->out->calls, p->d->why);
     case DIALOGUE_STRANGE:

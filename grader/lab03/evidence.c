@@ -256,12 +256,21 @@ static int check_predictions(const struct form *f, struct err *e) {
         if (p->before <= 0)
             return err_at(e, 0, strict_path(at, path, "before", 0),
                           "is the count of the version that you had, from your report; it isn't 0");
+        bool whole = p->before == floor(p->before);
+        if (!whole || p->counted != floor(p->counted))
+            return err_at(e, 0, strict_path(at, path, whole ? "counted" : "before", 0),
+                          "is a count of a report, so a whole number");
         if (p->counted == p->before)
             return err_at(e, 0, strict_path(at, path, "counted", 0),
                           "is what it was before: predict a change that changes the counter");
         if (!strpbrk(p->explanation, "0123456789"))
             return err_at(e, 0, strict_path(at, path, "explanation", 0),
                           "names no number: by which factor did the count change, and why?");
+        if (evidence_words(p->explanation) < EVIDENCE_SENTENCE_WORDS)
+            return err_at(e, 0, strict_path(at, path, "explanation", 0), "is no sentence");
+        if (i > 0 && !strcmp(p->explanation, f->prediction[0].explanation))
+            return err_at(e, 0, strict_path(at, path, "explanation", 0),
+                          "is that of the other prediction, word for word");
         if (i > 0 && p->kernel == f->prediction[0].kernel && p->counter == f->prediction[0].counter)
             return err_at(e, 0, path, "is about the same kernel and counter as the other one");
     }

@@ -79,6 +79,17 @@ def overall(reason):
     return lambda answer: answer["verdict"]["overall"].update(reason=reason)
 
 
+def clock_api(name):
+    def edit(record):
+        for e in record["events"]:
+            e["clock_api"] = name
+    return edit
+
+
+def one_more_verdict(answer):
+    answer["verdict"]["latency"].append({"interval": "tpot", "answer": "met", "reason": "170 ms is below 80 ms"})
+
+
 # file, check, edit, words of the message; no words: it keeps the check
 CASES = [
     ("record", "record_plausible", server(lambda t: t // 1000), "are the server's in microseconds?"),
@@ -98,6 +109,13 @@ CASES = [
     ("record", "record_tokens", lambda r: r["workload"].update(model=None), "workload.model is missing"),
     ("record", "record_tokens", lambda r: r["workload"].update(output_tokens=None), "workload.output_tokens is null"),
     ("record", "record_statement", lambda r: r.update(statement="client_ttft server_ttft queue_delay e2e tpot"), "a sentence"),
+    ("record", "record_tokens", lambda r: r["workload"].update(max_output_tokens=None), "max_output_tokens is null"),
+    ("record", "record_tokens", lambda r: r["workload"].update(cached_prompt_tokens=2048), "at least the last token"),
+    ("record", "record_tokens", lambda r: r["workload"].update(cached_prompt_tokens=2047), None),
+    ("record", "record_annotated", clock_api("banana"), "no call that reads a monotonic clock"),
+    ("record", "record_annotated", clock_api("time()"), "no call that reads a monotonic clock"),
+    ("record", "record_statement", lambda r: r.update(statement="aaaa aaaa aaaa aaaa aaaa client_ttft"), "a sentence"),
+    ("record", "record_statement", lambda r: r.update(statement="\u5ba2\u6237\u7b49\u4e86 client_ttft \u8fd9\u4e48\u4e45"), None),
     ("record", "record_statement", lambda r: r.update(statement="It was client_ttft that passed."), None),
     ("objective", "objective_verdict", reasons("1400 800", "170 80"), "with their units"),
     ("objective", "objective_verdict", reasons("1.4 s, limit 0.8 s", "170 ms is over 80 ms"), None),
@@ -107,6 +125,11 @@ CASES = [
     ("objective", "objective_verdict", reasons("1400 us, limit 800 us", "170 ms, limit 80 ms"), "with their units"),
     ("objective", "objective_verdict", reasons("1400\u00a0ms, limit 800\u202fms", "170 ms/token, the 80-ms limit"), None),
     ("objective", "objective_verdict", overall("xxxxxxxxxxxxxxxx"), "no sentence"),
+    ("objective", "objective_verdict", overall("zzzz zzzz zzzz zzzz"), "no sentence"),
+    ("objective", "objective_verdict", one_more_verdict, "one entry for each"),
+    ("objective", "objective_limits", lambda a: a["measured"]["latency"].append({"interval": "tpot", "percentile": 99, "ms": 1}),
+     "measured two"),
+    ("objective", "purchase", lambda a: a["purchase"].update(reason="x" * 40), "no sentence"),
 ]
 
 

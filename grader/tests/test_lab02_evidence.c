@@ -103,6 +103,7 @@ static const struct bad findings[] = {
     {"findings_valid", "", "\"per_request_ms\": 1,", "", "per_request_ms", "is missing"},
     {"findings_valid", "\"setup_ms\": 2", "2", "5", "runs", "no run with a set-up of 2 ms"},
     {"findings_valid", "\"setup_ms\": 1", "1", "0", "runs[3]", "same setup_ms as runs[2]"},
+    {"findings_valid", "\"setup_ms\": 1", "1", "4.0000001", "runs[3]", "same setup_ms as runs[0]"},
     {"findings_valid", "\"setup_ms\": 1", "1", "-1", "runs[3].setup_ms", "from 0 to 1000"},
     {"findings_valid", "\"setup_ms\": 1", "1", "1e9", "runs[3].setup_ms", "from 0 to 1000"},
     {"findings_valid", "", "363.64", "null", "runs[0].wait_for_n_4.throughput_rps", "must be a number"},
@@ -127,6 +128,7 @@ static const struct bad findings[] = {
     {"findings_answers", "\"setup_ms\": 0", "\"first_waits_longer\": true", "\"first_waits_longer\": false", "runs[2].first_waits_longer", "disagrees"},
     {"findings_answers", "", "\"break_even_setup_ms\": 3", "\"break_even_setup_ms\": 2.9", "break_even_setup_ms", "differ"},
     {"findings_answers", "\"conclusion\"", "throughput", "speed", "conclusion", "throughput"},
+    {"findings_answers", "", "Above 1 ms of set-up the group raises the throughput, but only above 3 ms does it also lower the mean latency, and the first request pays with its own wait for the others in every case.", "throughput latency throughput latency throughput", "conclusion", "no sentence"},
 };
 
 static const struct bad protocols[] = {
@@ -158,6 +160,8 @@ static const struct bad protocols[] = {
     {"protocol_valid", "", "\"result\": null", "\"result\": null}, {", "", "protocol.json:"},
 
     {"protocol_complete", "", "same server?", "same server.", "question", "question mark"},
+    {"protocol_complete", "", "Up to which concurrency do the policies static:8 and learner hold both limits on the same server?", "xxxxxxxxxxxxxxxxxxxxxxx?", "question", "no sentence"},
+    {"protocol_complete", "", "The highest level at which both p99 are below their limits in all five repeats; the policies differ if those levels do.", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "decision.rule", "no sentence"},
     {"protocol_complete", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 64]", "load.concurrency", "at least 3"},
     {"protocol_complete", "\"warm_up\"", "200", "0", "warm_up.requests", "empty server"},
     {"protocol_complete", "\"warm_up\"", "\"by_arrival\"", "\"dropped\"", "warm_up.stragglers", "prefers short requests"},

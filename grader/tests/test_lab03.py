@@ -192,6 +192,14 @@ def check_starters():
 # ---- messages -------------------------------------------------------------------------------------------------------------
 
 
+def check_unsuspected():
+    """simtcc --unwritten has nothing to say about a kernel that writes each variable first."""
+    kernels = sorted(f for f in os.listdir(REFERENCE) if f.endswith(".cu"))
+    said = [subprocess.run([SIMTCC, "--unwritten", "-I", os.path.join(TOP, "common"), os.path.join(REFERENCE, f)], capture_output=True,
+                           text=True, check=False).stdout for f in kernels]
+    report(len(kernels) == 15 and not any(said), "no variable of the reference is said to be unwritten", "".join(said))
+
+
 def message_of(kernel, change, check, launch=None, **more):
     text = change(reference(kernel)) if change else reference(kernel)
     with Submission({f"{kernel}.cu": text}, launch, only=["launch.json", f"{kernel}.cu"]) as s:
@@ -347,6 +355,7 @@ def main():
     check_unwritten()
     check_slow()
     check_starters()
+    check_unsuspected()
     check_versions(everything)
     check_honest()
     check_messages()

@@ -235,7 +235,9 @@ static int put_hooks(const struct command *c, const char *bitcode, const char *o
  * each place once. */
 static int find_unwritten(const struct command *c, const struct paths *p, const char *source,
                           const char *rewritten) {
-    static const char *const flags[] = {"-O1",
+    /* with -fno-math-errno the analyzer also names structures that were written */
+    static const char *const flags[] = {"-O2",
+                                        "-fmath-errno",
                                         "-fanalyzer",
                                         "-Wuninitialized",
                                         "-Wmaybe-uninitialized",
