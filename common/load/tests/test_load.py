@@ -133,6 +133,9 @@ def a_captured_record_is_left_to_annotate():
         whole, blank = os.path.join(folder, "whole.json"), os.path.join(folder, "blank.json")
         r = load(f"http://127.0.0.1:{s.port}", "--prompt", "p", "--record", whole, "--annotate", blank)
         equal(r.returncode, 0, r.stderr)
+        assert f"record check {blank}" in r.stdout, r.stdout
+        for answer in ("client_ttft", "server_log", "experienced"):
+            assert answer not in r.stdout, f"what the reader is to find is printed: {r.stdout}"
         with open(whole) as f, open(blank) as g:
             whole, blank = json.load(f), json.load(g)
         equal(whole["statement"], None, "a statement is for the reader to write")
