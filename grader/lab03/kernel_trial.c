@@ -243,6 +243,22 @@ static void tell_missing_scalar(struct trial *t, struct kernel_case *c, int para
         }
 }
 
+/* argmax: adds that the two indices have equal logits, of which the lower index is asked for. */
+static void tell_tie(struct trial *t, const struct kernel_case *c, int param,
+                     const struct comparison *v) {
+    size_t rows = c->tensor[param].bytes / sizeof(int32_t);
+    for (int p = 0; p < kernel_param_count(c->spec); p++) {
+        if (strcmp(c->spec->param[p].name, "logits") != 0 || c->tensor[p].want || v->worst >= rows)
+            continue;
+        size_t n = c->tensor[p].bytes / sizeof(float) / rows;
+        const float *row = (const float *)c->tensor[p].data + v->worst * n;
+        if (v->got < 0 || v->got >= (double)n || v->want < 0 || v->want >= (double)n) return;
+        if (row[(size_t)v->got] == row[(size_t)v->want])
+            text_append(t->wrong, sizeof t->wrong,
+                        ". Both have the same logit: of equal ones the lowest index is asked for");
+    }
+}
+
 /* Compares what came back, parameter by parameter. */
 static void compare(struct running *r, struct kernel_case *c, const struct lab03_launch *launch,
                     const int64_t *slots) {
@@ -268,6 +284,7 @@ static void compare(struct running *r, struct kernel_case *c, const struct lab03
         if (!r->g->practice) continue;
         tell_value(r->t, name, tensor, got, &v);
         tell_missing_scalar(r->t, c, i, got);
+        if (!strcmp(c->spec->name, "argmax")) tell_tie(r->t, c, i, &v);
     }
 }
 
