@@ -235,9 +235,7 @@ static int find_model(struct load *l, struct err *e) {
     if (id) snprintf(l->model, sizeof l->model, "%s", id);
     cJSON_Delete(reply);
     if (status < 0) return -1;
-    if (!l->model[0])
-        return err_at(e, 0, "--model", "%s doesn't say which model it has (HTTP %d); name it",
-                      l->url, status);
+    if (!l->model[0]) return load_no_model(l->url, status, e);
     l->request.model = l->model;
     return 0;
 }

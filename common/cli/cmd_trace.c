@@ -76,17 +76,24 @@ static int find_files(struct run *r, const char *path, const struct options *o, 
     return 0;
 }
 
-/* Calls `each` for every record that is whole. */
+/* Calls `each` for every record that is whole. Returns how many lines are torn, or -1 and *e; a
+ * torn line is named on stderr if `name_torn`. */
 static int walk_records(const char *path, void (*each)(void *ctx, const struct record *r),
-                        void *ctx, struct err *e) {
+                        void *ctx, bool name_torn, struct err *e) {
     struct record_reader *rd = record_reader_open(path, e);
     if (!rd) return -1;
     const struct record *r;
-    int line, status;
-    while ((status = record_reader_next(rd, &r, &line, e)) > 0)
+    int line, status, torn = 0;
+    while ((status = record_reader_next(rd, &r, &line, e)) > 0) {
         if (status == RECORD_READ_OK) each(ctx, r);
+        if (status == RECORD_READ_OK) continue;
+        torn++;
+        if (name_torn)
+            fprintf(stderr, "servelab trace: %s:%d: the record is cut off and was left out\n", path,
+                    line);
+    }
     record_reader_close(rd);
-    return status;
+    return status ? -1 : torn;
 }
 
 static void note_zero(void *ctx, const struct record *r) {
@@ -114,7 +121,7 @@ static void add_step(void *ctx, const struct step *s, const char *line) {
  */
 
 struct written {
-    int64_t requests, steps;
+    int64_t requests, steps, torn;
 };
 
 static int write_trace(const struct run *r, FILE *out, struct written *w, const char **input,
@@ -123,15 +130,16 @@ static int write_trace(const struct run *r, FILE *out, struct written *w, const 
     struct chrome_trace t;
     for (int c = 0; c < CLOCK_N; c++) zero[c] = -1;
     *input = r->records;
-    if (walk_records(r->records, note_zero, zero, e)) return -1;
+    if (walk_records(r->records, note_zero, zero, false, e) < 0) return -1;
     *input = r->steps;
     if (r->steps[0] && step_log_each(r->steps, note_step_zero, zero, e)) return -1;
     chrome_trace_begin(&t, out, zero);
     if (r->steps[0] && step_log_each(r->steps, add_step, &t, e)) return -1;
     *input = r->records;
-    if (walk_records(r->records, add_record, &t, e)) return -1;
+    int torn = walk_records(r->records, add_record, &t, true, e);
+    if (torn < 0) return -1;
     chrome_trace_end(&t);
-    *w = (struct written){t.lanes, t.steps};
+    *w = (struct written){t.lanes, t.steps, torn};
     return 0;
 }
 
@@ -146,6 +154,7 @@ static void report(const struct options *o, const struct written *w) {
     cJSON_AddStringToObject(root, "trace", o->out);
     cJSON_AddNumberToObject(root, "requests", (double)w->requests);
     cJSON_AddNumberToObject(root, "steps", (double)w->steps);
+    cJSON_AddNumberToObject(root, "torn_records", (double)w->torn);
     char *text = json_print(root);
     if (text) puts(text);
     cJSON_free(text);

@@ -137,6 +137,8 @@ static void print_counts(const struct load_report *r) {
         printf("%s%s %" PRId64, separator, completion_reason_name(i), p->by_reason[i]);
         separator = ", ";
     }
+    if (r->results->first_problem[0])
+        printf("\n  the first failure: %s", r->results->first_problem);
     printf("\n  %-12s %12" PRId64 "  passed, %" PRId64 " failed, %" PRId64 " not evaluated\n",
            "quality", p->quality[VERDICT_PASSED], p->quality[VERDICT_FAILED],
            p->quality[VERDICT_NOT_EVALUATED]);

@@ -93,9 +93,7 @@ static int find_model(struct session *s, struct err *e) {
     if (status < 0) return -1;
     const cJSON *data = at(s->models, "data"), *first = cJSON_IsArray(data) ? data->child : NULL;
     if (!id && first) json_get_string(first, "data", "id", &id, NULL);
-    if (!id)
-        return err_at(e, 0, "--model", "%s doesn't say which model it has (HTTP %d); name it",
-                      s->url, status);
+    if (!id) return load_no_model(s->url, status, e);
     text_cut(s->model, sizeof s->model, id);
     const cJSON *paced = at(first, "paced");
     if (cJSON_IsString(paced)) text_cut(s->run.paced, sizeof s->run.paced, paced->valuestring);

@@ -173,12 +173,9 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *ctx) {
     clear_progress(r);
     if (!r->begun) r->streamed = is_stream(r->curl);
     r->begun = true;
-    if (!r->streamed) {
-        buffer_add(&r->body, bytes, n);
-        return r->body.n <= LOAD_MAX_REPLY ? n : 0;
-    }
-    int rc = sse_feed(&r->sse, bytes, n, take_event, r, &e);
-    if (!rc && r->seen->text.n <= LOAD_MAX_REPLY) return n;
+    if (!r->streamed) buffer_add(&r->body, bytes, n);
+    int rc = r->streamed ? sse_feed(&r->sse, bytes, n, take_event, r, &e) : 0;
+    if (!rc && (r->streamed ? r->seen->text.n : r->body.n) <= LOAD_MAX_REPLY) return n;
     if (!rc) err_set(&e, "the answer has more than %d MiB of text", LOAD_MAX_REPLY >> 20);
     problem(r->seen, e.text);
     return 0;
@@ -273,6 +270,11 @@ void load_prepare(const struct load_client *c, void *curl, const char *url, void
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)c->timeout_s);
 }
 
+void load_prepare_ask(const struct load_client *c, void *curl, const char *url, void *headers) {
+    load_prepare(c, curl, url, headers);
+    if (c->timeout_s > LOAD_ASK_S) curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)LOAD_ASK_S);
+}
+
 static struct curl_slist *headers_of(const struct load_request *r) {
     char line[128];
     struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
@@ -284,6 +286,21 @@ static struct curl_slist *headers_of(const struct load_request *r) {
     if (!r->check[0]) return list;
     snprintf(line, sizeof line, "X-Quality-Check: %s", r->check);
     return curl_slist_append(list, line);
+}
+
+/* What is wrong with an answer that has no end. */
+static const char *no_end(const struct load_transfer *r) {
+    bool completion = r->streamed || r->body.n == 0 || r->seen->content_chunks > 0;
+    return completion ? "the answer broke off: neither a finish reason nor [DONE]"
+                      : "the answer is neither a stream of events nor a completion in JSON; is "
+                        "--url the address of a completion server?";
+}
+
+static void describe_status(CURL *curl, long status, char *text, size_t cap) {
+    char *to = NULL;
+    if (status >= 300 && status < 400) curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &to);
+    snprintf(text, cap, "the server answered HTTP %ld%s%.200s", status,
+             to ? "; give --url the address that it redirects to: " : "", to ? to : "");
 }
 
 /* Decides how the answer ended, after libcurl has returned. */
@@ -308,7 +325,7 @@ static void conclude(struct load_transfer *r, CURLcode rc) {
     else if (!ok)
         snprintf(text, sizeof text, "the connection broke: %s", curl_easy_strerror(rc));
     else if (status != 200)
-        snprintf(text, sizeof text, "the server answered HTTP %ld", status);
+        describe_status(r->curl, status, text, sizeof text);
     if (!ok && !seen->timed_out && !seen->problem[0]) seen->broken = true;
     if (!ok || status != 200) problem(seen, text);
     if (r->surrogates.high) take_content(r, "\xef\xbf\xbd", 3); /* half a character, U+FFFD */
@@ -318,7 +335,7 @@ static void conclude(struct load_transfer *r, CURLcode rc) {
     seen->cut_off = ok && status == 200 && !seen->saw_finish && !seen->saw_done;
     bool broke_off = seen->cut_off || (torn && !seen->saw_done);
     if (broke_off && !seen->problem[0]) seen->broken = true;
-    if (broke_off) problem(seen, "the answer broke off: neither a finish reason nor [DONE]");
+    if (broke_off) problem(seen, no_end(r));
     if (ok && status == 200 && !seen->cut_off) seen->final_ns = now;
 }
 

@@ -34,6 +34,8 @@
 enum {
     LOAD_MAX_REPLY = 64 * 1024 * 1024, /* of an answer's text, a record, an error */
     LOAD_CONNECT_S = 10,
+    LOAD_ASK_S =
+        10, /* of what isn't a completion (models, health, records): it takes milliseconds */
     LOAD_KEPT_S = 3 /* a connection idle for longer isn't used again: common servers close theirs
                        after 5 s, and a request that meets that end is lost */
 };
@@ -150,8 +152,13 @@ void load_blank(cJSON *record);
 int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON **reply,
               struct err *e);
 
+/* -1, and *e: GET /v1/models of `url` gave this HTTP status, and no model. */
+int load_no_model(const char *url, int status, struct err *e);
+
 /* Sets the options of `curl` that every request of this client has; headers is libcurl's list,
- * which the caller keeps. For the other files of load/. */
+ * which the caller keeps. load_prepare_ask: for what isn't a completion, LOAD_ASK_S at most. For
+ * the other files of load/. */
 void load_prepare(const struct load_client *c, void *curl, const char *url, void *headers);
+void load_prepare_ask(const struct load_client *c, void *curl, const char *url, void *headers);
 
 #endif

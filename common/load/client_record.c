@@ -78,16 +78,18 @@ int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON 
         err_set(e, "no memory for a request");
         goto out;
     }
-    load_prepare(c, c->curl, url.bytes, headers);
+    load_prepare_ask(c, c->curl, url.bytes, headers);
     if (text) curl_easy_setopt(c->curl, CURLOPT_COPYPOSTFIELDS, text);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, keep_bytes);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &got);
     CURLcode code = curl_easy_perform(c->curl);
-    if (code != CURLE_OK) {
+    if (code == CURLE_WRITE_ERROR)
+        err_at(e, 0, "--url", "%s answers %s with more than %d MiB; is it a completion server?",
+               c->url, path, LOAD_MAX_REPLY >> 20);
+    else if (code != CURLE_OK)
         err_at(e, 0, "--url", "%s doesn't answer: %s; is `servelab serve` running there?", c->url,
                curl_easy_strerror(code));
-        goto out;
-    }
+    if (code != CURLE_OK) goto out;
     long status = 0;
     curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
     rc = (int)status;
@@ -98,6 +100,16 @@ out:
     buffer_release(&url);
     buffer_release(&got);
     return rc;
+}
+
+int load_no_model(const char *url, int status, struct err *e) {
+    if (status == 200)
+        return err_at(e, 0, "--model", "%.200s doesn't say which model it has; name it", url);
+    return err_at(
+        e, 0, "--url",
+        "%.200s answers GET /v1/models with HTTP %d; if it is the right address, name the "
+        "model with --model",
+        url, status);
 }
 
 /* ---- the record ------------------------------------------------------------------------------ */

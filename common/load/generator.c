@@ -154,6 +154,13 @@ static void unlink_flight(struct generator *g, struct flight *f) {
     g->in_flight--;
 }
 
+static void note_failure(struct generator *g, const struct flight *f) {
+    g->live.failed++;
+    if (g->stopped || g->r->first_problem[0]) return;
+    snprintf(g->r->first_problem, sizeof g->r->first_problem, "%s: %s", f->request.request_id,
+             f->seen.problem[0] ? f->seen.problem : "its end never came");
+}
+
 /* The transfer is over: a row, and a record to be. */
 static void land(struct generator *g, struct flight *f, int code) {
     struct load_row *row = &g->r->rows[f->row];
@@ -186,7 +193,7 @@ static void land(struct generator *g, struct flight *f, int code) {
         live_add(&g->live, row->first_ns < 0 ? -1 : row->first_ns - row->scheduled_ns,
                  row->ended_ns - row->scheduled_ns);
     else
-        g->live.failed++;
+        note_failure(g, f);
     outbox_add(&g->outbox, f);
 }
 

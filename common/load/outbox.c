@@ -9,10 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_TRIES = 100,    /* two seconds for the server's last event */
-    POST_TIMEOUT_S = 10 /* these exchanges take milliseconds */
-};
+enum { MAX_TRIES = 100 }; /* two seconds for the server's last event */
 
 enum step { POSTING, FETCHING };
 
@@ -38,7 +35,8 @@ void flight_free(struct flight *f) {
 
 void outbox_init(struct outbox *o, const struct load_client *client, struct wire *wire, FILE *log,
                  bool joins) {
-    *o = (struct outbox){.client = client, .wire = wire, .log = log, .joins = joins};
+    *o = (struct outbox){
+        .client = client, .wire = wire, .log = log, .joins = joins, .silent_ns = -1};
     o->last = &o->first;
 }
 
@@ -170,12 +168,11 @@ static int begin(struct outbox *o, struct flight *f) {
         buffer_puts(&p->url, "/events");
     else
         buffer_printf(&p->url, "?attempt=%d", f->request.attempt);
-    load_prepare(o->client, p->curl, p->url.bytes, p->headers);
+    load_prepare_ask(o->client, p->curl, p->url.bytes, p->headers);
     if (p->step == POSTING) curl_easy_setopt(p->curl, CURLOPT_POSTFIELDS, p->half);
     curl_easy_setopt(p->curl, CURLOPT_WRITEFUNCTION, keep_bytes);
     curl_easy_setopt(p->curl, CURLOPT_WRITEDATA, &p->reply);
     curl_easy_setopt(p->curl, CURLOPT_PRIVATE, f);
-    curl_easy_setopt(p->curl, CURLOPT_TIMEOUT, (long)POST_TIMEOUT_S);
     o->busy[o->active++] = f;
     if (!wire_add(o->wire, p->curl, &e)) return 0;
     end_busy(o, f);
@@ -205,6 +202,8 @@ static void finish(struct outbox *o, struct flight *f, CURLcode code) {
     long status = 0;
     curl_easy_getinfo(p->curl, CURLINFO_RESPONSE_CODE, &status);
     end_busy(o, f);
+    o->silent = code == CURLE_OPERATION_TIMEDOUT ? o->silent + 1 : 0;
+    if (o->silent >= OUTBOX_AT_ONCE) o->silent_ns = clock_monotonic_ns();
     if (code != CURLE_OK || p->reply.failed || (status != 200 && status != 404)) {
         end_own(o, f, &o->counts.refused);
     } else if (status == 404) {
@@ -244,7 +243,7 @@ int64_t outbox_step(struct outbox *o) {
                                ? f->post->not_before_ns
                                : f->seen.ended_ns + OUTBOX_SETTLE_MS * NS_PER_MS;
         int64_t now_ns = clock_monotonic_ns();
-        bool own = !asks(o, f);
+        bool asked = asks(o, f), own = !asked || f->seen.ended_ns <= o->silent_ns;
         if (wrote) return now_ns;
         if (!own && now_ns < ready_ns) return ready_ns;
         o->first = f->next;
@@ -253,7 +252,7 @@ int64_t outbox_step(struct outbox *o) {
         wrote = own;
         if (!own && !f->post) f->post = make_post(f);
         if (own)
-            end_own(o, f, NULL);
+            end_own(o, f, asked ? &o->counts.refused : NULL);
         else if (!f->post || !f->post->half || !f->post->headers || begin(o, f))
             end_own(o, f, &o->counts.refused);
     }

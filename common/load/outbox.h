@@ -3,7 +3,9 @@
  *
  * These exchanges use separate connections, at most OUTBOX_AT_ONCE at a time, and begin only after
  * the answer has ended; the generator calls it when no send is due. A record that the server
- * does not have (another maker's; forgotten meanwhile) is the client's half alone.
+ * does not have (another maker's; forgotten meanwhile) is the client's half alone. So are those of
+ * all answers that ended before OUTBOX_AT_ONCE exchanges in a row met silence: a server that hangs
+ * must not cost LOAD_ASK_S for each record.
  */
 #ifndef SERVELAB_LOAD_OUTBOX_H
 #define SERVELAB_LOAD_OUTBOX_H
@@ -53,6 +55,8 @@ struct outbox {
     void *spare[OUTBOX_AT_ONCE]; /* easy handles; NULL: in use, or not made */
     int n_spare;
     struct outbox_counts counts;
+    int silent;         /* exchanges in a row that got no answer in time */
+    int64_t silent_ns;  /* the server isn't asked about what ended until then */
     bool out_of_memory; /* a record was lost */
 };
 

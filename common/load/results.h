@@ -61,6 +61,7 @@ struct load_results {
     bool streams_full;             /* some send had to wait because no more streams can be open */
     int64_t pace_steps, pace_late; /* of a paced server during the run; -1: it doesn't say */
     char failure[400];             /* why it broke off, or its records are not all there; or "" */
+    char first_problem[400];       /* the first answer that wasn't whole: "ID: PROBLEM"; or "" */
 };
 
 void load_results_release(struct load_results *r);

@@ -31,11 +31,11 @@ static bool clients_only(const struct record *rec) {
     return record_event(rec, EV_REQUEST_ACCEPTED) == NULL;
 }
 
-/* TPOT as the client saw it: from text to text. */
+/* TPOT as the client saw it: from text to text. A text in one piece has no pace. */
 static void client_tpot(const struct load_row *row, struct intervals *iv) {
     iv->tpot = (struct interval){.status = INTERVAL_ABSENT};
     iv->tpot_boundary = TPOT_NONE;
-    if (row->usage_output_tokens < 2 || row->first_ns < 0) return;
+    if (row->usage_output_tokens < 2 || row->chunks < 2) return;
     iv->tpot.status = INTERVAL_OK;
     iv->tpot.ns = interval_divide(row->last_ns - row->first_ns, row->usage_output_tokens - 1);
     iv->tpot_boundary = TPOT_BROWSER_BYTES;

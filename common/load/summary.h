@@ -6,8 +6,8 @@
  *   TTFT   first text - scheduled send       and the same from the actual send
  *   e2e    end of the answer - scheduled send   likewise
  *   TPOT   joined records: (last - first token_sent) / (output tokens - 1); records of the client
- *          alone: (last - first text) / (output tokens - 1). What follows the last text (usage,
- *          [DONE]) extends neither.
+ *          alone: (last - first text) / (output tokens - 1), absent where all text came in one
+ *          chunk. What follows the last text (usage, [DONE]) extends neither.
  *   ITL    joined records: gaps between token_sent events, a token each, pooled. Records of the
  *          client alone: gaps between chunks with text, which are gaps between tokens only where
  *          the server sends one token a chunk.

@@ -59,6 +59,20 @@ def a_bad_line_is_named():
     refused(trace(HEAD + step(end_ns=10**30)), "end_ns")
 
 
+def a_torn_record_is_named_and_costs_no_other():
+    with open(RECORD) as f:
+        line = json.dumps(json.load(f))
+    path, out = os.path.join(work, "torn.jsonl"), os.path.join(work, "torn-trace.json")
+    for text, torn_line in ((line + "\n" + line[:200], 2), (line[:200] + "\n" + line + "\n", 1)):
+        with open(path, "w") as f:
+            f.write(text)
+        done = subprocess.run([SERVELAB, "trace", path, "--out", out, "--json"], capture_output=True, text=True, timeout=PATIENCE_S)
+        equal(done.returncode, 0, done.stderr)
+        assert f"{path}:{torn_line}: the record is cut off" in done.stderr, done.stderr
+        told = json.loads(done.stdout)
+        equal((told["requests"], told["torn_records"]), (1, 1))
+
+
 def a_long_line_is_one_line():
     equal(len(steps_in(trace(HEAD + step(note="a" * 5000) + step()))), 2)
 
@@ -72,7 +86,8 @@ def what_is_no_step_log_is_refused():
     refused(trace_of(work), "is a folder")
 
 
-TESTS = [steps_are_slices, the_torn_last_line_of_a_killed_server_is_left_out, a_bad_line_is_named, a_long_line_is_one_line,
+TESTS = [steps_are_slices, the_torn_last_line_of_a_killed_server_is_left_out, a_bad_line_is_named,
+         a_torn_record_is_named_and_costs_no_other, a_long_line_is_one_line,
          what_is_no_step_log_is_refused]
 
 with tempfile.TemporaryDirectory(prefix="servelab-trace-") as work:

@@ -4,7 +4,8 @@ test can say exactly between which two instants a stamp of the client must lie, 
 
   with MockServer(lambda request: answer(["a", "b"], first_s=0.1)) as s: ... s.url, s.requests
 A script is a list: bytes are sent, numbers are pauses in seconds, CLOSE ends the connection, Reply(status) is an answer that
-is no stream. It keeps no records, but says that it does when `records` is given: the bytes of each.
+is no stream. It keeps no records, but says that it does when `records` is given: the bytes of each, or SILENT, which never
+answers about one.
 """
 import asyncio
 import json
@@ -12,7 +13,7 @@ import resource
 import threading
 import time
 
-CLOSE = object()
+CLOSE, SILENT = object(), object()
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -68,7 +69,7 @@ class MockServer:
         self.fixed = {"/v1/models": models or {"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "mock"}]},
                       "/health": health, "/v1/presets": presets, "/v1/records": records and {"data": []}}
         self.requests, self.gets, self.open_now, self.open_most = [], [], 0, 0
-        self.connections = 0
+        self.connections = self.posts = 0
         self.changed = threading.Condition()
         self.loop = asyncio.new_event_loop()
         self.ready = threading.Event()
@@ -120,6 +121,10 @@ class MockServer:
                 if head[0].startswith("GET"):
                     await self.get(head[0].split()[1], writer)
                 elif self.records and "/v1/records/" in head[0]:
+                    self.posts += 1
+                    if self.records is SILENT:
+                        await reader.read(1)  # until the client goes away
+                        return
                     await self.reply(writer, Reply(200, b"{}"))
                 elif not await self.complete(Request(len(self.requests), connection, head, body), reader, writer):
                     return

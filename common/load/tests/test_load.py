@@ -28,8 +28,9 @@ def load(url, *args):
 class ScriptedServer:
     """One connection after the other; a completion gets the given parts, numbers are pauses in seconds."""
 
-    def __init__(self, parts, head=b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"):
-        self.parts, self.head = parts, head
+    def __init__(self, parts, head=b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
+                 other=b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"):
+        self.parts, self.head, self.other = parts, head, other
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -58,7 +59,13 @@ class ScriptedServer:
                 except OSError:  # the client has gone
                     pass
             else:
-                sock.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                try:
+                    if self.other:
+                        sock.sendall(self.other)
+                    else:
+                        sock.recv(1)  # until the client goes away
+                except OSError:
+                    pass
             sock.close()
 
     def __enter__(self):
@@ -366,6 +373,30 @@ def a_server_that_does_not_stream():
     equal(status, 0, said)
 
 
+def a_page_is_no_completion():
+    html = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n"
+    for body in (b"<html>log in</html>", b"[1, 2]", b'{"object": "list"}'):
+        status, record, said = against([body], head=html)
+        equal((status, record["outcome"]["delivered"]), (1, False))
+        assert "neither a stream of events nor a completion in JSON" in said and "--url" in said, said
+    status, record, said = against([b"x" * (1 << 20)] * 80, head=html)
+    equal(status, 1)
+    assert "more than 64 MiB" in said, said
+
+
+def what_a_server_says_when_asked_for_its_models():
+    """None of it is a reason to wait for --timeout-s, 600 s by default."""
+    ok = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+    for other, parts in ((b"", ["--url", "doesn't answer"]), (b"HTTP/1.1 401 No\r\nConnection: close\r\n\r\n", ["--url", "HTTP 401", "--model"]),
+                         (ok + b"<html>", ["--model", "name it"]), (ok + b'{"data":[{"id":5}]}', ["--model", "name it"]),
+                         (ok + b"x" * (65 << 20), ["--url", "more than 64 MiB"])):
+        with ScriptedServer([], other=other) as s:
+            for args in (["--prompt", "p"], ["--arrivals-ms", "0"])[:1 if not other else 2]:
+                r = subprocess.run([SERVELAB, "load", "--url", s.url, *args], capture_output=True, text=True, timeout=60)
+                equal(r.returncode, 2, r.stderr)
+                assert all(part in r.stderr for part in parts), r.stderr
+
+
 def garbage():
     for parts in ([b"data: {\n\n"], [b"\x00\xff" * 1000], [b"data: [1,2]\n\ndata: 7\n\ndata: null\n\n"]):
         equal(against(parts)[0], 1, repr(parts)[:60])
@@ -379,7 +410,8 @@ TESTS = [both_halves_are_joined_and_printed, the_clients_zero_is_not_the_servers
          pings_comments_and_blanks_are_no_text, every_form_of_done, a_character_split_over_two_chunks_is_joined,
          a_nul_in_an_answer_is_text, errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
          error_within_the_stream, stream_without_an_end, an_answer_that_does_not_end, connection_that_breaks,
-         every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, garbage]
+         every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, a_page_is_no_completion,
+         what_a_server_says_when_asked_for_its_models, garbage]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))

@@ -16,7 +16,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../serve/tests"))
 from harness import SERVELAB, FakeServer, RealServer, equal, names, run_tests, wait_until  # noqa: E402
-from mock_openai import CLOSE, MockServer, Reply, answer, chunk, prompt_length, usage  # noqa: E402
+from mock_openai import CLOSE, SILENT, MockServer, Reply, answer, chunk, prompt_length, usage  # noqa: E402
 
 MS = 1000 * 1000
 
@@ -580,6 +580,35 @@ def a_reply_that_is_no_record_spoils_nothing():
         equal([len(r.records), [len(x["events"]) for x in r.records]], [3, [3, 3, 3]], repr(reply))
 
 
+def a_server_that_falls_silent_is_not_asked_about_every_record():
+    """It answers, then hangs: a wait for each of 40 records would take 20 times the time-out."""
+    with MockServer(short, records=SILENT) as s:
+        times = ",".join(str(i) for i in range(40))
+        run = Run(s.url, "--arrivals-ms", times, "--prompt-tokens", "5", "--output-tokens", "3", "--timeout-s", "1")
+        equal((len(run.records), run.run["records"]["joined"], run.run["records"]["not_taken_by_server"]), (40, 0, 40))
+        assert s.posts <= 4, f"asked {s.posts} times"
+
+
+def the_table_says_what_failed_first():
+    to = "http://127.0.0.1:1/v1/completions"
+    for reply, part in ((Reply(302, headers=[("Location", to)]), f"the server answered HTTP 302; give --url the address that it redirects to: {to}"),
+                        (Reply(500, b'{"error":{"message":"it broke"}}'), "the server says: it broke")):
+        with MockServer(lambda r: [reply] if r.id.endswith("-2") else short(r)) as s:
+            r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60)
+        assert re.search(rf"the first failure: load-[0-9a-f]+-2: {re.escape(part)}\n", r.stdout), r.stdout
+    with MockServer(short) as s:
+        r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60)
+        assert "first failure" not in r.stdout, r.stdout
+
+
+def a_text_in_one_piece_has_no_pace():
+    """Three tokens in one chunk: the time a token is not 0, it is not known."""
+    with MockServer(lambda r: answer(r, ["x y z"], tokens=3) if r.number else short(r)) as s:
+        run = Run(s.url, *AT_ONCE)
+        tpot = run.summary["latency"]["tpot"]["p50_completed"]
+        equal(tpot["n"], 1)
+
+
 def verdicts_come_with_the_records():
     with RealServer("--threads", "1") as s:
         run = Run(f"http://127.0.0.1:{s.port}", "--arrivals", "closed", "--clients", "1", "--requests", "6", "--check-share",
@@ -605,7 +634,8 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          the_run_file_says_what_was_run, a_paced_server_is_named_first, an_address_may_end_in_v1, the_live_line,
          the_live_line_says_when_all_is_sent, nothing_is_lost_when_it_is_stopped,
          a_server_that_ends_during_the_run, flags_of_the_other_kind, both_halves_become_one_record,
-         a_reply_that_is_no_record_spoils_nothing, verdicts_come_with_the_records]
+         a_reply_that_is_no_record_spoils_nothing, a_server_that_falls_silent_is_not_asked_about_every_record,
+         the_table_says_what_failed_first, a_text_in_one_piece_has_no_pace, verdicts_come_with_the_records]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))

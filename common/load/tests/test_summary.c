@@ -49,6 +49,7 @@ static void add(int64_t at_ms, int64_t first, int64_t last, int64_t end_ms, int 
     row->last_ns = row->scheduled_ns + last * MS;
     row->ended_ns = row->scheduled_ns + end_ms * MS;
     row->usage_output_tokens = n;
+    row->chunks = last > first ? 2 : 1;
     fprintf(log_file,
             "{\"schema\":\"servelab.request-record.v1\",\"request_id\":\"load-1a-%lld\","
             "\"attempt\":1,\"workload\":{\"model\":\"m\",\"output_tokens\":%d%s},\"events\":["
