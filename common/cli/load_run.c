@@ -205,6 +205,11 @@ static int find_streams(const struct load_flags *f, int *streams, struct err *e)
         setrlimit(RLIMIT_NOFILE, &limit);
         if (!getrlimit(RLIMIT_NOFILE, &limit)) most = (long long)limit.rlim_cur;
     }
+    if (most <= OTHER_DESCRIPTORS)
+        return err_at(e, 0, "--max-streams",
+                      "a limit of %lld open files leaves none for a stream; raise it with "
+                      "`ulimit -n`: %d, and one a stream",
+                      most, OTHER_DESCRIPTORS);
     most -= OTHER_DESCRIPTORS;
     if (most > STREAMS_MOST) most = STREAMS_MOST;
     if (f->max_streams > most)

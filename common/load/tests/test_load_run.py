@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -549,6 +550,14 @@ def flags_of_the_other_kind():
         assert part in r.stderr, f"{args}: {r.stderr}"
 
 
+def a_limit_of_descriptors_that_leaves_no_stream():
+    with MockServer(short) as s:
+        r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
+        equal((r.returncode, s.requests), (2, []))
+        assert "a limit of 24 open files" in r.stderr and "ulimit" in r.stderr, r.stderr
+
+
 # ---- with our server -------------------------------------------------------------------------------------------------
 
 
@@ -633,7 +642,7 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          a_trace_with_prefixes_shares_them, checkable_prompts_by_share, a_folder_is_not_written_over,
          the_run_file_says_what_was_run, a_paced_server_is_named_first, an_address_may_end_in_v1, the_live_line,
          the_live_line_says_when_all_is_sent, nothing_is_lost_when_it_is_stopped,
-         a_server_that_ends_during_the_run, flags_of_the_other_kind, both_halves_become_one_record,
+         a_server_that_ends_during_the_run, flags_of_the_other_kind, a_limit_of_descriptors_that_leaves_no_stream, both_halves_become_one_record,
          a_reply_that_is_no_record_spoils_nothing, a_server_that_falls_silent_is_not_asked_about_every_record,
          the_table_says_what_failed_first, a_text_in_one_piece_has_no_pace, verdicts_come_with_the_records]
 
