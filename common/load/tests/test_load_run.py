@@ -7,7 +7,6 @@ import json
 import os
 import random
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../serve/tests"))
 from harness import SERVELAB, FakeServer, RealServer, equal, names, run_tests, wait_until  # noqa: E402
-from mock_openai import CLOSE, SILENT, MockServer, Reply, answer, chunk, prompt_length, usage  # noqa: E402
+from mock_openai import CLOSE, MockServer, Reply, answer, chunk, prompt_length, usage  # noqa: E402
 
 MS = 1000 * 1000
 
@@ -550,14 +549,6 @@ def flags_of_the_other_kind():
         assert part in r.stderr, f"{args}: {r.stderr}"
 
 
-def a_limit_of_descriptors_that_leaves_no_stream():
-    with MockServer(short) as s:
-        r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60,
-                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
-        equal((r.returncode, s.requests), (2, []))
-        assert "a limit of 24 open files" in r.stderr and "ulimit" in r.stderr, r.stderr
-
-
 # ---- with our server -------------------------------------------------------------------------------------------------
 
 
@@ -589,25 +580,27 @@ def a_reply_that_is_no_record_spoils_nothing():
         equal([len(r.records), [len(x["events"]) for x in r.records]], [3, [3, 3, 3]], repr(reply))
 
 
-def a_server_that_falls_silent_is_not_asked_about_every_record():
-    """It answers, then hangs: a wait for each of 40 records would take 20 times the time-out."""
-    with MockServer(short, records=SILENT) as s:
-        times = ",".join(str(i) for i in range(40))
-        run = Run(s.url, "--arrivals-ms", times, "--prompt-tokens", "5", "--output-tokens", "3", "--timeout-s", "1")
-        equal((len(run.records), run.run["records"]["joined"], run.run["records"]["not_taken_by_server"]), (40, 0, 40))
-        assert s.posts <= 4, f"asked {s.posts} times"
+def a_warm_cache_is_stated():
+    """The same prompts twice: the second run is faster because of the first one, and says so."""
+    with RealServer("--backend", "none") as s:
+        args = ("--arrivals-ms", "0,1,2", "--prompt-tokens", "64", "--output-tokens", "2", "--prompt-salt", "5")
+        runs = [Run(f"http://127.0.0.1:{s.port}", *args) for _ in range(2)]
+        equal([r.summary["cached_prompt_tokens"] for r in runs], [0, 3 * 48], "the last token is always computed")
+        command = [SERVELAB, "load", "--url", f"http://127.0.0.1:{s.port}", *args]
+        r = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert "144 of 192 prompt tokens came out of the server's prefix cache" in r.stdout, r.stdout
 
 
-def the_table_says_what_failed_first():
-    to = "http://127.0.0.1:1/v1/completions"
-    for reply, part in ((Reply(302, headers=[("Location", to)]), f"the server answered HTTP 302; give --url the address that it redirects to: {to}"),
-                        (Reply(500, b'{"error":{"message":"it broke"}}'), "the server says: it broke")):
-        with MockServer(lambda r: [reply] if r.id.endswith("-2") else short(r)) as s:
-            r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60)
-        assert re.search(rf"the first failure: load-[0-9a-f]+-2: {re.escape(part)}\n", r.stdout), r.stdout
-    with MockServer(short) as s:
-        r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60)
-        assert "first failure" not in r.stdout, r.stdout
+def each_latency_of_the_table_has_its_formula():
+    with RealServer("--backend", "none") as s:
+        r = subprocess.run([SERVELAB, "load", "--url", f"http://127.0.0.1:{s.port}", *AT_ONCE], capture_output=True, text=True, timeout=60)
+    for label, formula in (("TTFT", "first text - scheduled send"), ("e2e", "end of the answer - scheduled send"),
+                           ("TPOT", "(last - first token sent) / (output tokens - 1), a request"),
+                           ("ITL", "token - token before, all of them pooled"), ("TTFT as sent", "first text - actual send"),
+                           ("e2e as sent", "end of the answer - actual send"),
+                           ("server TTFT", "first token - accepted, on the server's clock"),
+                           ("queue delay", "admitted - accepted, on the server's clock")):
+        assert re.search(rf"^  {label} +[\d.* ]+ {re.escape(formula)}$", r.stdout, re.M), f"{label}: {r.stdout}"
 
 
 def a_text_in_one_piece_has_no_pace():
@@ -642,9 +635,10 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          a_trace_with_prefixes_shares_them, checkable_prompts_by_share, a_folder_is_not_written_over,
          the_run_file_says_what_was_run, a_paced_server_is_named_first, an_address_may_end_in_v1, the_live_line,
          the_live_line_says_when_all_is_sent, nothing_is_lost_when_it_is_stopped,
-         a_server_that_ends_during_the_run, flags_of_the_other_kind, a_limit_of_descriptors_that_leaves_no_stream, both_halves_become_one_record,
-         a_reply_that_is_no_record_spoils_nothing, a_server_that_falls_silent_is_not_asked_about_every_record,
-         the_table_says_what_failed_first, a_text_in_one_piece_has_no_pace, verdicts_come_with_the_records]
+         a_server_that_ends_during_the_run, flags_of_the_other_kind,
+         both_halves_become_one_record,
+         a_reply_that_is_no_record_spoils_nothing, a_warm_cache_is_stated,
+         each_latency_of_the_table_has_its_formula, a_text_in_one_piece_has_no_pace, verdicts_come_with_the_records]
 
 if __name__ == "__main__":
     sys.exit(run_tests(TESTS))

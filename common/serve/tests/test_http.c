@@ -21,6 +21,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -394,6 +395,30 @@ START_TEST(a_closed_connection_leaves_the_gate) {
 }
 END_TEST
 
+/* Otherwise a token would wait up to 40 ms for the acknowledgement of the one before it. */
+START_TEST(no_token_waits_for_an_acknowledgement) {
+    static char all[2000] = "";
+    int fd = connect_to(&server), found = 0;
+    static const char request[] = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+    ck_assert_int_eq(write(fd, request, strlen(request)), strlen(request));
+    ck_assert_int_eq(read_until(fd, "}\n", 1, all, sizeof all), 1); /* it is accepted, then */
+    for (int own = 0; own < 1024; own++) {
+        struct sockaddr_in here, peer;
+        socklen_t n = sizeof here, m = sizeof peer, size = sizeof(int);
+        int on = 0;
+        if (getsockname(own, (struct sockaddr *)&here, &n) || here.sin_family != AF_INET ||
+            ntohs(here.sin_port) != http_port(server.http) ||
+            getpeername(own, (struct sockaddr *)&peer, &m))
+            continue;
+        found++;
+        ck_assert_int_eq(getsockopt(own, IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+        ck_assert_int_ne(on, 0);
+    }
+    ck_assert_int_eq(found, 1);
+    close(fd);
+}
+END_TEST
+
 static Suite *http_suite(void) {
     Suite *s = suite_create("http");
     TCase *c = tcase_create("gate");
@@ -403,6 +428,7 @@ static Suite *http_suite(void) {
     tcase_add_loop_test(c, a_client_leaves, 0, 6);
     tcase_add_test(c, stop_with_suspended_connections);
     tcase_add_test(c, a_closed_connection_leaves_the_gate);
+    tcase_add_test(c, no_token_waits_for_an_acknowledgement);
     suite_add_tcase(s, c);
     return s;
 }

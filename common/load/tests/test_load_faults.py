@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""test_load_faults.py: `servelab load` with a workload where something is wrong: with the server, or with the machine that
+it runs on. See test_load_run.py for loads that succeed, and for single failures among answers.
+"""
+# servelab-test: waits
+import os
+import re
+import resource
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../serve/tests"))
+from harness import SERVELAB, equal, run_tests  # noqa: E402
+from mock_openai import SILENT, MockServer, Reply  # noqa: E402
+from test_load_run import AT_ONCE, Run, short  # noqa: E402
+
+
+def a_server_that_falls_silent_is_not_asked_about_every_record():
+    """It answers, then hangs: a wait for each of 40 records would take 20 times the time-out."""
+    with MockServer(short, records=SILENT) as s:
+        times = ",".join(str(i) for i in range(40))
+        run = Run(s.url, "--arrivals-ms", times, "--prompt-tokens", "5", "--output-tokens", "3", "--timeout-s", "1")
+        equal((len(run.records), run.run["records"]["joined"], run.run["records"]["not_taken_by_server"]), (40, 0, 40))
+        assert s.posts <= 4, f"asked {s.posts} times"
+
+
+def the_table_says_what_failed_first():
+    to = "http://127.0.0.1:1/v1/completions"
+    redirects = f"the server answered HTTP 302; give --url the address that it redirects to: {to}"
+    for reply, part in ((Reply(302, headers=[("Location", to)]), redirects),
+                        (Reply(500, b'{"error":{"message":"it broke"}}'), "the server says: it broke")):
+        with MockServer(lambda r: [reply] if r.id.endswith("-2") else short(r)) as s:
+            r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60)
+        assert re.search(rf"the first failure: load-[0-9a-f]+-2: {re.escape(part)}\n", r.stdout), r.stdout
+    with MockServer(short) as s:
+        r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60)
+        assert "first failure" not in r.stdout, r.stdout
+
+
+def a_limit_of_descriptors_that_leaves_no_stream():
+    with MockServer(short) as s:
+        r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
+        equal((r.returncode, s.requests), (2, []))
+        assert "a limit of 24 open files" in r.stderr and "ulimit" in r.stderr, r.stderr
+
+
+TESTS = [a_server_that_falls_silent_is_not_asked_about_every_record,
+         the_table_says_what_failed_first,
+         a_limit_of_descriptors_that_leaves_no_stream]
+
+if __name__ == "__main__":
+    sys.exit(run_tests(TESTS))
