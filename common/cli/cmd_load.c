@@ -332,7 +332,7 @@ static int ask_once(struct load *l, long long number, uint32_t run, struct err *
     l->incomplete += seen.problem[0] != '\0';
     int rc;
     cJSON *record = NULL;
-    if (seen.http_status == 0 && number == 1)
+    if (seen.http_status == 0 && number == 1 && !seen.timed_out)
         rc = err_at(e, 0, "--url", "%.200s doesn't answer: %.150s", l->url, seen.problem);
     else if ((record = load_record(&l->client, &l->request, &seen, e)) == NULL)
         rc = -1;

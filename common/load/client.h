@@ -133,12 +133,12 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
                        const cJSON *half);
 
 /* Posts the client's half and fetches the joined record. NULL and *e on failure. A server that
- * keeps no records is not asked: then the record holds the client's half alone, is delivered when
- * its three events are there and nothing went wrong, and has a member "client" with
- * "answer_ttft_ns" (request_submitted to the first text of the answer; null without one),
- * "answer_chunks" and "reasoning_chunks", "problem" (null or a sentence; one that isn't the
- * server's own is no in-band error and therefore not in "outcome"), and where the chunks were kept
- * "chunk_gaps_ns", the times between one and the next. */
+ * keeps no records is not asked, and one that answered nothing may be gone: then the record holds
+ * the client's half alone, is delivered when its three events are there and nothing went wrong, and
+ * has a member "client" with "answer_ttft_ns" (request_submitted to the first text of the answer;
+ * null without one), "answer_chunks" and "reasoning_chunks", "problem" (null or a sentence; one
+ * that isn't the server's own is no in-band error and therefore not in "outcome"), and where the
+ * chunks were kept "chunk_gaps_ns", the times between one and the next. */
 cJSON *load_record(struct load_client *c, const struct load_request *r,
                    const struct load_seen *seen, struct err *e);
 

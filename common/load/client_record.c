@@ -209,7 +209,8 @@ cJSON *load_record(struct load_client *c, const struct load_request *r,
     snprintf(path, sizeof path, "/v1/records/%s/events", r->request_id);
     bool asks = seen->keeps_records || seen->http_status == 0; /* 0: unknown, so it asks */
     int status = asks ? load_json(c, path, half, &reply, e) : 404;
-    if (status == 404 || status == 405) {
+    bool gone = status < 0 && seen->http_status == 0; /* it answered neither of the two */
+    if (status == 404 || status == 405 || gone) {
         record = load_own_record(r, seen, half);
     } else if (status >= 0 && status != 200) {
         const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");

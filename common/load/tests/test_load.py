@@ -384,6 +384,27 @@ def a_page_is_no_completion():
     assert "more than 64 MiB" in said, said
 
 
+def a_server_that_hangs_or_goes_leaves_a_record():
+    status, record, said = against([2], "--timeout-s", "1", head=b"")
+    equal((status, checked(record)["completion_reason"]), (1, "timed_out"), said)
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as listener:
+        def answer_once():
+            sock = listener.accept()[0]
+            listener.close()
+            asked = b""
+            while not asked.endswith(b'"include_usage":true}}'):
+                asked += sock.recv(65536)
+            sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" +
+                         chunk({"content": "a"}) + chunk(finish="stop") + DONE)
+            sock.close()
+        threading.Thread(target=answer_once, daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        r = load(url, "--model", "m", "--prompt", "p", "--requests", "3", "--out", folder)
+        equal(r.returncode, 1, r.stderr)
+        with open(os.path.join(folder, "records.jsonl")) as f:
+            equal([json.loads(line)["outcome"]["delivered"] for line in f], [True, False, False])
+
+
 def what_a_server_says_when_asked_for_its_models():
     """None of it is a reason to wait for --timeout-s, 600 s by default."""
     ok = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
@@ -410,7 +431,7 @@ TESTS = [both_halves_are_joined_and_printed, the_clients_zero_is_not_the_servers
          pings_comments_and_blanks_are_no_text, every_form_of_done, a_character_split_over_two_chunks_is_joined,
          a_nul_in_an_answer_is_text, errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
          error_within_the_stream, stream_without_an_end, an_answer_that_does_not_end, connection_that_breaks,
-         every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, a_page_is_no_completion,
+         every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, a_page_is_no_completion, a_server_that_hangs_or_goes_leaves_a_record,
          what_a_server_says_when_asked_for_its_models, garbage]
 
 if __name__ == "__main__":
