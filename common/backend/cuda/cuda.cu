@@ -177,7 +177,8 @@ static int take_workspace(struct cuda_backend *b, struct err *e) {
     TRY(take_rows(b, &b->mixed, rows, q, e));
     TRY(take_rows(b, &b->gate_up, rows, 2 * (int64_t)c->d_ffn, e));
     TRY(take_rows(b, &b->hidden, rows, c->d_ffn, e));
-    if (!b->exact) TRY(memory_take(b, OF_WORKSPACE, (void **)&b->rounded, rows * widest * 2, e));
+    int64_t pieces = b->exact ? MOST_PIECES : 1;
+    TRY(memory_take(b, OF_WORKSPACE, (void **)&b->rounded, pieces * rows * widest * 2, e));
     if (b->tile_values > 0)
         TRY(memory_take(b, OF_WORKSPACE, (void **)&b->tile, b->tile_values * 2, e));
     TRY(take_partials(b, e));

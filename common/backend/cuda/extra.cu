@@ -16,9 +16,19 @@ static __device__ void store_bf16(bf16 *p, float4 v) {
     *reinterpret_cast<uint2 *>(p) = make_uint2(two(v.x, v.y), two(v.z, v.w));
 }
 
-KERNEL round_bf16(bf16 *out, const float *in, int32_t n) {
+/* What bf16 leaves of v. */
+static __device__ float rest(float v) {
+    return v - __bfloat162float(__float2bfloat16(v));
+}
+static __device__ float4 rest4(float4 v) {
+    return make_float4(rest(v.x), rest(v.y), rest(v.z), rest(v.w));
+}
+
+KERNEL split_bf16(bf16 *out, const float *in, int32_t n, int32_t pieces) {
     int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x) * 4;
-    if (i < n) store_bf16(out + i, load4(in + i));
+    if (i >= n) return;
+    float4 v = load4(in + i);
+    for (int32_t k = 0; k < pieces; k++, v = rest4(v)) store_bf16(out + (size_t)k * n + i, v);
 }
 
 KERNEL add_bias(float *y, const float *bias, int32_t rows, int32_t d) {
@@ -31,14 +41,6 @@ KERNEL add_bias(float *y, const float *bias, int32_t rows, int32_t d) {
 KERNEL gather(float *out, const float *in, const int32_t *row, int32_t rows, int32_t d) {
     int32_t i = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x) * 4;
     if (i < rows * d) store4(out + i, load4(in + (size_t)row[i / d] * d + i % d));
-}
-
-/* What bf16 leaves of v. */
-static __device__ float rest(float v) {
-    return v - __bfloat162float(__float2bfloat16(v));
-}
-static __device__ float4 rest4(float4 v) {
-    return make_float4(rest(v.x), rest(v.y), rest(v.z), rest(v.w));
 }
 
 /* a cos + sign b sin */

@@ -5,10 +5,11 @@
 
 #include "backend/kernels.h"
 
-/* out[i] = in[i], rounded. n % 4 == 0. */
-KERNEL round_bf16(bf16 *out,       // (n)
+/* out[0][i] = in[i], rounded; each further piece has what those before it leave, rounded.
+ * n % 4 == 0. */
+KERNEL split_bf16(bf16 *out,       // (pieces, n)
                   const float *in, // (n)
-                  int32_t n);
+                  int32_t n, int32_t pieces);
 
 /* y[r] += bias. d % 4 == 0. */
 KERNEL add_bias(float *y,          // (rows, d)

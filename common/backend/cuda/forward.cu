@@ -144,26 +144,39 @@ static int send(struct cuda_backend *b, struct step *s, struct err *e) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Makes x (s->rows, cols) the input of the products that follow; rounds it where they take bf16. */
+/* Makes x (s->rows, cols) the input of the products that follow; rounds it where they take bf16, or
+ * splits it. */
 static int set_input(struct cuda_backend *b, struct step *s, const float *x, int32_t cols,
                      struct err *e) {
     s->x = x;
-    if (b->exact || s->rows == 1) return 0;
+    if (!b->exact && s->rows == 1) return 0;
     int32_t n = s->rows * cols;
-    START_FLAT(round_bf16, n / 4, b->rounded, x, n);
+    START_FLAT(split_bf16, n / 4, b->rounded, x, n, b->exact ? MOST_PIECES : 1);
     return 0;
 }
 
-/* Columns first .. first + rows - 1 of y, from these rows of W. cuBLAS counts columns first: there
- * it is y^T = W x^T. */
+/* y = W x, or with beta 1, y += W x. cuBLAS counts columns first: there it is y^T = W x^T. */
+static int multiply(struct cuda_backend *b, const struct step *s, const struct matrix *w,
+                    const bf16 *data, const bf16 *x, int32_t rows, float beta, float *y,
+                    struct err *e) {
+    const float one = 1;
+    BLAS_TRY(cublasGemmEx(b->blas, CUBLAS_OP_T, CUBLAS_OP_N, rows, s->rows, w->cols, &one, data,
+                          CUDA_R_16BF, w->cols, x, CUDA_R_16BF, w->cols, &beta, y, CUDA_R_32F,
+                          w->rows, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    return 0;
+}
+
+/* Columns first .. first + rows - 1 of y, from these rows of W. With pieces, piece i of W times
+ * piece j of x is about 2^-8 (i + j) of the whole; those with i + j > 2 are below a float's last
+ * bit. The smallest are added first. */
 static int product_rows(struct cuda_backend *b, const struct step *s, const struct matrix *w,
                         const void *data, int32_t first, int32_t rows, float *y, struct err *e) {
-    const float one = 1, zero = 0;
-    cudaDataType type = b->exact ? CUDA_R_32F : CUDA_R_16BF;
-    const void *x = b->exact ? (const void *)s->x : b->rounded;
-    BLAS_TRY(cublasGemmEx(b->blas, CUBLAS_OP_T, CUBLAS_OP_N, rows, s->rows, w->cols, &one, data,
-                          type, w->cols, x, type, w->cols, &zero, y + first, CUDA_R_32F, w->rows,
-                          CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    size_t of_w = (size_t)w->rows * w->cols, of_x = (size_t)s->rows * w->cols;
+    float beta = 0;
+    for (int32_t both = b->exact ? MOST_PIECES - 1 : 0; both >= 0; both--)
+        for (int32_t i = both < w->pieces ? both : w->pieces - 1; i >= 0; i--, beta = 1)
+            TRY(multiply(b, s, w, (const bf16 *)data + i * of_w, b->rounded + (both - i) * of_x,
+                         rows, beta, y + first, e));
     return 0;
 }
 
@@ -188,11 +201,11 @@ static int product_quantised(struct cuda_backend *b, const struct step *s, const
 }
 
 /* y = x W^T, (s->rows, W's rows). One row is left to gemv, which reads every weight once and does
- * not round x. */
+ * not round x; where W is one piece, that is exact. */
 static int product(struct cuda_backend *b, const struct step *s, const struct matrix *w, float *y,
                    struct err *e) {
     if (is_quantised(w)) return product_quantised(b, s, w, y, e);
-    if (!b->exact && s->rows == 1) {
+    if (w->pieces == 1 && s->rows == 1) {
         START(gemv, y, (const bf16 *)w->data, s->x, w->rows, w->cols);
         return 0;
     }
@@ -215,8 +228,9 @@ static int embed(struct cuda_backend *b, const struct step *s, struct err *e) {
                    (const __half *)b->embedding.scales, b->in.token, s->rows, d, b->embedding.type);
     else
         START(embedding, b->residual, (const bf16 *)b->embedding.data, b->in.token, s->rows, d);
-    if (b->exact)
-        START(embedding, b->delta, b->embedding_rest, b->in.token, s->rows, d);
+    if (b->embedding.pieces > 1) /* the first two pieces: 16 bits */
+        START(embedding, b->delta, (const bf16 *)b->embedding.data + (size_t)b->embedding.rows * d,
+              b->in.token, s->rows, d);
     else
         CUDA_TRY(cudaMemsetAsync(b->delta, 0, (size_t)s->rows * d * sizeof(float), b->stream));
     return 0;

@@ -47,14 +47,18 @@ struct heads {
     int32_t q, kv;                      /* heads of a token */
 };
 
-struct matrix {          /* (rows, cols) */
+/* With CUDA_EXACT a value is the sum of so many bf16 at most: each is what the ones before it
+ * leave, rounded. Three have all 24 bits of a float. */
+enum { MOST_PIECES = 3 };
+
+struct matrix {          /* (rows, cols); of BF16 (pieces, rows, cols), which add up to it */
     void *data, *scales; /* scales: of a quantised type (quant.cuh) */
-    int32_t rows, cols;
-    enum dtype type; /* BF16; with CUDA_EXACT F32; or Q8_0, Q4_0, Q4_1 */
+    int32_t rows, cols, pieces;
+    enum dtype type; /* BF16, Q8_0, Q4_0 or Q4_1 */
 };
 
 static inline bool is_quantised(const struct matrix *m) {
-    return m->type != DTYPE_BF16 && m->type != DTYPE_F32;
+    return m->type != DTYPE_BF16;
 }
 
 struct cuda_layer {
@@ -113,10 +117,8 @@ struct cuda_backend {
     struct memory memory;
 
     /* weights */
-    struct matrix embedding; /* (vocab, d_model), BF16 or quantised */
-    bf16 *embedding_rest;    /* with CUDA_EXACT: what bf16 leaves of each value */
-    struct matrix head;
-    int64_t tile_values; /* of the largest piece of a matrix that is widened at once */
+    struct matrix embedding, head; /* (vocab, d_model) */
+    int64_t tile_values;           /* of the largest piece of a matrix that is widened at once */
     float *final_norm;
     struct cuda_layer *layers; /* (n_layers), on the host */
     float *cosines, *sines;    /* (P, head / 2) */
@@ -130,7 +132,7 @@ struct cuda_backend {
     float *residual, *delta, *normed;       /* (T, d_model); delta is still to be added */
     float *q, *k, *v, *mixed;               /* (T, heads * head) */
     float *gate_up, *hidden;                /* (T, 2 d_ffn), (T, d_ffn) */
-    bf16 *rounded;                          /* (T, widest input of a product) */
+    bf16 *rounded;                          /* (pieces, T, widest input of a product) */
     bf16 *tile;                             /* (tile_values): rows of a quantised matrix */
     float *partial, *split_max, *split_sum; /* (sequences * splits, q heads[, head]) */
     float *last, *logits;                   /* (L, d_model), (L, vocab) */

@@ -16,10 +16,7 @@ extern "C" {
 enum { GROUP = 32 }; /* values of a quantised type's scale */
 
 static int64_t code_bytes(enum dtype t, int64_t cols) {
-    return t == DTYPE_F32    ? 4 * cols
-           : t == DTYPE_BF16 ? 2 * cols
-           : t == DTYPE_Q8_0 ? cols
-                             : cols / 2;
+    return t == DTYPE_BF16 ? 2 * cols : t == DTYPE_Q8_0 ? cols : cols / 2;
 }
 static int64_t scale_bytes(enum dtype t, int64_t cols) {
     return (t == DTYPE_Q4_1 ? 4 : 2) * (cols / GROUP);
@@ -30,25 +27,32 @@ static int64_t scale_bytes(enum dtype t, int64_t cols) {
 static enum dtype kept_type(const struct cuda_backend *b, enum dtype from, int32_t cols,
                             bool turned) {
     static const enum dtype of_weights[] = {DTYPE_BF16, DTYPE_Q8_0, DTYPE_Q4_0};
-    if (b->exact) return DTYPE_F32;
-    if (cols % GROUP || turned) return DTYPE_BF16;
+    if (b->exact || cols % GROUP || turned) return DTYPE_BF16;
     if (b->weights != CUDA_WEIGHTS_STORED) return of_weights[b->weights];
     return from == DTYPE_Q8_0 || from == DTYPE_Q4_0 || from == DTYPE_Q4_1 ? from : DTYPE_BF16;
 }
 
+/* With CUDA_EXACT: so many bf16 have every bit of a value. A half has 11 of them, a code of 4 bits
+ * times a half 14. */
+static int32_t pieces_of(enum dtype t) {
+    return t == DTYPE_BF16 ? 1 : t == DTYPE_F16 || t == DTYPE_Q4_0 ? 2 : MOST_PIECES;
+}
+
+/* The matrix is stored as `from`; turned: its columns may be put in another order. */
 static int take_matrix(struct cuda_backend *b, struct matrix *m, int32_t rows, int32_t cols,
-                       enum dtype type, struct err *e) {
+                       enum dtype from, bool turned, struct err *e) {
     m->rows = rows;
     m->cols = cols;
-    m->type = type;
-    TRY(memory_take(b, OF_WEIGHTS, &m->data, rows * code_bytes(type, cols), e));
+    m->type = kept_type(b, from, cols, turned);
+    m->pieces = b->exact ? pieces_of(from) : 1;
+    TRY(memory_take(b, OF_WEIGHTS, &m->data, m->pieces * rows * code_bytes(m->type, cols), e));
     if (!is_quantised(m)) return 0;
     int64_t values = (int64_t)rows * cols;
     enum { MOST = 8 << 20, PARTS = 4 }; /* 16 MiB as bf16: stays in a GPU's second-level cache */
     int64_t tile = values / PARTS < MOST ? values / PARTS : MOST;
     if (tile < cols) tile = cols;
     if (tile > b->tile_values) b->tile_values = tile;
-    return memory_take(b, OF_WEIGHTS, &m->scales, rows * scale_bytes(type, cols), e);
+    return memory_take(b, OF_WEIGHTS, &m->scales, rows * scale_bytes(m->type, cols), e);
 }
 
 static int take_vector(struct cuda_backend *b, float **v, int32_t n, bool there, struct err *e) {
@@ -66,31 +70,26 @@ static int take_layer(struct cuda_backend *b, const struct model_layer *from, st
     TRY(take_vector(b, &to->bk, kv, from->bk.data, e));
     TRY(take_vector(b, &to->bv, kv, from->bv.data, e));
     to->window = from->windowed ? b->config.window : 0;
-    enum dtype gate = kept_type(b, from->w_gate.dtype, d, false);
-    if (kept_type(b, from->w_up.dtype, d, false) != gate) gate = DTYPE_BF16;
-    TRY(take_matrix(b, &to->wq, q, d, kept_type(b, from->wq.dtype, d, false), e));
-    TRY(take_matrix(b, &to->wk, kv, d, kept_type(b, from->wk.dtype, d, false), e));
-    TRY(take_matrix(b, &to->wv, kv, d, kept_type(b, from->wv.dtype, d, false), e));
-    TRY(take_matrix(b, &to->wo, d, q, kept_type(b, from->wo.dtype, q, h->head != h->head_dim), e));
-    TRY(take_matrix(b, &to->gate_up, 2 * ffn, d, gate, e));
-    return take_matrix(b, &to->down, d, ffn, kept_type(b, from->w_down.dtype, ffn, false), e);
+    enum dtype gate = from->w_gate.dtype; /* DTYPE_F32: no type of both */
+    if (from->w_up.dtype != gate) gate = DTYPE_F32;
+    TRY(take_matrix(b, &to->wq, q, d, from->wq.dtype, false, e));
+    TRY(take_matrix(b, &to->wk, kv, d, from->wk.dtype, false, e));
+    TRY(take_matrix(b, &to->wv, kv, d, from->wv.dtype, false, e));
+    TRY(take_matrix(b, &to->wo, d, q, from->wo.dtype, h->head != h->head_dim, e));
+    TRY(take_matrix(b, &to->gate_up, 2 * ffn, d, gate, false, e));
+    return take_matrix(b, &to->down, d, ffn, from->w_down.dtype, false, e);
 }
 
-static bool head_is_embedding(const struct cuda_backend *b, const struct model *m) {
-    return !b->exact && m->head.data == m->embedding.data;
+static bool head_is_embedding(const struct model *m) {
+    return m->head.data == m->embedding.data;
 }
 
 int weights_take(struct cuda_backend *b, const struct model *m, struct err *e) {
     int32_t d = b->config.d_model, vocab = b->config.vocab_size;
     int64_t angles = (int64_t)b->base.info.max_seq_tokens * b->heads.head / 2 * sizeof(float);
-    enum dtype type = b->exact ? DTYPE_BF16 : kept_type(b, m->embedding.dtype, d, false);
-    TRY(take_matrix(b, &b->embedding, vocab, d, type, e));
-    if (b->exact)
-        TRY(memory_take(b, OF_WEIGHTS, (void **)&b->embedding_rest,
-                        (int64_t)vocab * d * sizeof(bf16), e));
+    TRY(take_matrix(b, &b->embedding, vocab, d, m->embedding.dtype, false, e));
     b->head = b->embedding;
-    if (!head_is_embedding(b, m))
-        TRY(take_matrix(b, &b->head, vocab, d, kept_type(b, m->head.dtype, d, false), e));
+    if (!head_is_embedding(m)) TRY(take_matrix(b, &b->head, vocab, d, m->head.dtype, false, e));
     TRY(take_vector(b, &b->final_norm, d, true, e));
     TRY(memory_take(b, OF_WEIGHTS, (void **)&b->cosines, angles, e));
     TRY(memory_take(b, OF_WEIGHTS, (void **)&b->sines, angles, e));
@@ -166,20 +165,21 @@ static int32_t source(const struct heads *h, enum rope_pairing pairing, int32_t 
     return r / h->head * h->head_dim + in_head;
 }
 
-enum store { AS_FLOAT, AS_BF16, AS_REST };
+enum { AS_FLOAT = -1 };
 
-/* n floats, as they are, rounded, or what rounding leaves of them. */
-static int put(struct loader *l, const float *v, int32_t n, enum store as, struct err *e) {
+/* n values as floats, or each one's piece (MOST_PIECES). */
+static int put(struct loader *l, const float *v, int32_t n, int32_t piece, struct err *e) {
     void *p;
-    TRY(room(l, (size_t)n * (as == AS_FLOAT ? 4 : 2), &p, e));
-    if (as == AS_FLOAT) {
+    TRY(room(l, (size_t)n * (piece == AS_FLOAT ? 4 : 2), &p, e));
+    if (piece == AS_FLOAT) {
         memcpy(p, v, (size_t)n * sizeof *v);
         return 0;
     }
     bf16 *out = (bf16 *)p;
     for (int32_t i = 0; i < n; i++) {
-        out[i] = __float2bfloat16(v[i]);
-        if (as == AS_REST) out[i] = __float2bfloat16(v[i] - __bfloat162float(out[i]));
+        float left = v[i];
+        for (int32_t k = 0; k < piece; k++) left -= __bfloat162float(__float2bfloat16(left));
+        out[i] = __float2bfloat16(left);
     }
     return 0;
 }
@@ -187,8 +187,8 @@ static int put(struct loader *l, const float *v, int32_t n, enum store as, struc
 /* ---- quantised rows: the codes go at once, the scales after the matrix's last row -------------
  */
 
-static int begin_matrix(struct loader *l, const struct matrix *m, struct err *e) {
-    TRY(begin(l, m->data, e));
+static int begin_matrix(struct loader *l, const struct matrix *m, int32_t piece, struct err *e) {
+    TRY(begin(l, (bf16 *)m->data + (size_t)piece * m->rows * m->cols, e));
     if (!is_quantised(m)) return 0;
     free(l->scales);
     l->scales = (uint8_t *)calloc((size_t)m->rows, (size_t)scale_bytes(m->type, m->cols));
@@ -227,55 +227,8 @@ static int put_packed(struct loader *l, const struct matrix *m, int32_t r, const
     return 0;
 }
 
-/* Row r of the device's matrix: the tensor's row `from`, or zeros where it is -1. */
-static int put_row(struct loader *l, const struct matrix *m, int32_t r, const struct tensor *t,
-                   int32_t from, struct err *e) {
-    if (is_quantised(m) && from < 0) return put_packed(l, m, r, NULL, e);
-    if (is_quantised(m) && t->dtype == m->type)
-        return put_packed(
-            l, m, r, (const uint8_t *)t->data + (size_t)from * dtype_row_bytes(t->dtype, t->cols),
-            e);
-    if (from >= 0) dequant_row(t, from, l->row);
-    if (from < 0) memset(l->row, 0, (size_t)m->cols * sizeof *l->row);
-    if (!is_quantised(m))
-        return put(l, l->row, m->cols, m->type == DTYPE_F32 ? AS_FLOAT : AS_BF16, e);
-    if (quant_row(m->type, l->row, m->cols, l->packed))
-        return err_set(e, "a row can't be quantised");
-    return put_packed(l, m, r, l->packed, e);
-}
-
-static int put_rows(struct loader *l, const struct tensor *t, enum store as, struct err *e) {
-    for (int32_t r = 0; r < t->rows; r++) {
-        dequant_row(t, r, l->row);
-        TRY(put(l, l->row, t->cols, as, e));
-    }
-    return 0;
-}
-
-static int put_matrix(struct loader *l, const struct matrix *m, const struct tensor *t,
-                      struct err *e) {
-    TRY(begin_matrix(l, m, e));
-    for (int32_t r = 0; r < m->rows; r++) TRY(put_row(l, m, r, t, r, e));
-    return end_matrix(l, m, e);
-}
-
-/* The gate's rows, and the up's below them. */
-static int put_gate_up(struct loader *l, const struct matrix *m, const struct tensor *gate,
-                       const struct tensor *up, struct err *e) {
-    TRY(begin_matrix(l, m, e));
-    for (int32_t r = 0; r < m->rows; r++)
-        TRY(put_row(l, m, r, r < gate->rows ? gate : up, r % gate->rows, e));
-    return end_matrix(l, m, e);
-}
-
-/* The rows are those of heads. */
-static int put_heads(struct loader *l, const struct matrix *m, const struct tensor *t,
-                     enum rope_pairing pairing, struct err *e) {
-    TRY(begin_matrix(l, m, e));
-    for (int32_t r = 0; r < m->rows; r++)
-        TRY(put_row(l, m, r, t, source(&l->b->heads, pairing, r), e));
-    return end_matrix(l, m, e);
-}
+/* ---- matrices ---------------------------------------------------------------------------------
+ */
 
 static void turn(const struct heads *h, enum rope_pairing pairing, const float *in, float *out,
                  int32_t n) {
@@ -285,22 +238,54 @@ static void turn(const struct heads *h, enum rope_pairing pairing, const float *
     }
 }
 
-/* The columns are those of heads' values. */
-static int put_output(struct loader *l, const struct matrix *m, const struct tensor *t,
-                      struct err *e) {
-    if (l->b->heads.head == l->b->heads.head_dim) return put_matrix(l, m, t, e);
-    TRY(begin(l, m->data, e));
-    for (int32_t r = 0; r < m->rows; r++) {
-        dequant_row(t, r, l->row);
-        turn(&l->b->heads, ROPE_HALVES, l->row, l->turned, m->cols);
-        TRY(put(l, l->turned, m->cols, m->type == DTYPE_F32 ? AS_FLOAT : AS_BF16, e));
+enum order { AS_STORED, ROWS_OF_HEADS, COLUMNS_OF_HEADS };
+
+/* What a matrix on the device is made of: a tensor, or two, one below the other. */
+struct parts {
+    const struct tensor *tensor, *below;
+    enum order order;
+    enum rope_pairing pairing;
+};
+
+/* Row r of the device's matrix, or a piece of it. */
+static int put_row(struct loader *l, const struct matrix *m, const struct parts *of, int32_t piece,
+                   int32_t r, struct err *e) {
+    const struct heads *h = &l->b->heads;
+    const struct tensor *t = of->tensor;
+    int32_t from = of->order == ROWS_OF_HEADS ? source(h, of->pairing, r) : r;
+    if (of->below && r >= t->rows) from -= (int32_t)t->rows, t = of->below;
+    if (is_quantised(m) && from < 0) return put_packed(l, m, r, NULL, e);
+    if (is_quantised(m) && t->dtype == m->type)
+        return put_packed(
+            l, m, r, (const uint8_t *)t->data + (size_t)from * dtype_row_bytes(t->dtype, t->cols),
+            e);
+    const float *row = l->row;
+    if (from >= 0) dequant_row(t, from, l->row);
+    if (from < 0) memset(l->row, 0, (size_t)m->cols * sizeof *l->row);
+    if (of->order == COLUMNS_OF_HEADS && h->head != h->head_dim) {
+        turn(h, of->pairing, l->row, l->turned, m->cols);
+        row = l->turned;
     }
-    return 0;
+    if (!is_quantised(m)) return put(l, row, m->cols, piece, e);
+    if (quant_row(m->type, row, m->cols, l->packed)) return err_set(e, "a row can't be quantised");
+    return put_packed(l, m, r, l->packed, e);
+}
+
+static int put_matrix(struct loader *l, const struct matrix *m, struct parts of, struct err *e) {
+    for (int32_t piece = 0; piece < m->pieces; piece++) {
+        TRY(begin_matrix(l, m, piece, e));
+        for (int32_t r = 0; r < m->rows; r++) TRY(put_row(l, m, &of, piece, r, e));
+    }
+    return end_matrix(l, m, e);
 }
 
 static int put_vector(struct loader *l, float *to, const struct tensor *t, struct err *e) {
     TRY(begin(l, to, e));
-    return put_rows(l, t, AS_FLOAT, e);
+    for (int32_t r = 0; r < t->rows; r++) {
+        dequant_row(t, r, l->row);
+        TRY(put(l, l->row, t->cols, AS_FLOAT, e));
+    }
+    return 0;
 }
 
 static int put_bias(struct loader *l, float *to, const struct matrix *m, const struct tensor *t,
@@ -348,22 +333,19 @@ static int load_layer(struct loader *l, const struct model_layer *from, struct c
     TRY(put_bias(l, to->bq, &to->wq, &from->bq, pairing, e));
     TRY(put_bias(l, to->bk, &to->wk, &from->bk, pairing, e));
     TRY(put_bias(l, to->bv, &to->wv, &from->bv, ROPE_HALVES, e));
-    TRY(put_heads(l, &to->wq, &from->wq, pairing, e));
-    TRY(put_heads(l, &to->wk, &from->wk, pairing, e));
-    TRY(put_heads(l, &to->wv, &from->wv, ROPE_HALVES, e));
-    TRY(put_output(l, &to->wo, &from->wo, e));
-    TRY(put_gate_up(l, &to->gate_up, &from->w_gate, &from->w_up, e));
-    return put_matrix(l, &to->down, &from->w_down, e);
+    TRY(put_matrix(l, &to->wq, {&from->wq, NULL, ROWS_OF_HEADS, pairing}, e));
+    TRY(put_matrix(l, &to->wk, {&from->wk, NULL, ROWS_OF_HEADS, pairing}, e));
+    TRY(put_matrix(l, &to->wv, {&from->wv, NULL, ROWS_OF_HEADS, ROPE_HALVES}, e));
+    TRY(put_matrix(l, &to->wo, {&from->wo, NULL, COLUMNS_OF_HEADS, ROPE_HALVES}, e));
+    TRY(put_matrix(l, &to->gate_up, {&from->w_gate, &from->w_up, AS_STORED, ROPE_HALVES}, e));
+    return put_matrix(l, &to->down, {&from->w_down, NULL, AS_STORED, ROPE_HALVES}, e);
 }
 
 static int load_all(struct loader *l, const struct model *m, struct err *e) {
     struct cuda_backend *b = l->b;
-    TRY(put_matrix(l, &b->embedding, &m->embedding, e));
-    if (b->exact) {
-        TRY(begin(l, b->embedding_rest, e));
-        TRY(put_rows(l, &m->embedding, AS_REST, e));
-    }
-    if (!head_is_embedding(b, m)) TRY(put_matrix(l, &b->head, &m->head, e));
+    TRY(put_matrix(l, &b->embedding, {&m->embedding, NULL, AS_STORED, ROPE_HALVES}, e));
+    if (!head_is_embedding(m))
+        TRY(put_matrix(l, &b->head, {&m->head, NULL, AS_STORED, ROPE_HALVES}, e));
     TRY(put_vector(l, b->final_norm, &m->final_norm, e));
     TRY(put_angles(l, m, e));
     for (int32_t i = 0; i < b->config.n_layers; i++)

@@ -4,7 +4,8 @@
  *
  * Tolerance: 1e-2 of the greatest logit, as for bf16 (test_cuda.c): keys and values are bf16, and a
  * product of more than 8 rows rounds activations and widened weights. A cache of 8 bits has errors
- * of up to 1/254 of a head's greatest value, where bf16 has 1/512 of each value: 2e-2.
+ * of up to 1/254 of a head's greatest value, where bf16 has 1/512 of each value: 2e-2. CUDA_EXACT:
+ * 1e-4, as in test_cuda.c.
  */
 #include "backend/cpu/rows.h"
 #include "backend/cuda/tests/machine.h"
@@ -79,13 +80,13 @@ static struct backend *open_cuda(const struct model *m, enum cuda_weights weight
 }
 
 static void close_to(const float *got, const float *want, size_t rows, size_t vocab,
-                     const char *what) {
+                     double tolerance, const char *what) {
     double *w = malloc(rows * vocab * sizeof *w);
     char text[200];
     for (size_t i = 0; i < rows * vocab; i++) w[i] = want[i];
     for (size_t r = 0; r < rows; r++) {
         struct comparison c =
-            compare_floats(got + r * vocab, w + r * vocab, NULL, vocab, TOLERANCE);
+            compare_floats(got + r * vocab, w + r * vocab, NULL, vocab, tolerance);
         ck_assert_msg(c.ok, "%s, row %zu: %s", what, r, comparison_text(&c, text, sizeof text));
     }
     free(w);
@@ -107,16 +108,21 @@ static void run_steps(struct backend *b, float *logits, size_t vocab) {
     free(two);
 }
 
-static void compare(struct backend *native, struct backend *cuda, size_t vocab, const char *what) {
+static void compare_within(double tolerance, struct backend *native, struct backend *cuda,
+                           size_t vocab, const char *what) {
     enum { ROWS = 6 };
     float *got = malloc(ROWS * vocab * sizeof *got), *want = malloc(ROWS * vocab * sizeof *want);
     run_steps(cuda, got, vocab);
     run_steps(native, want, vocab);
-    close_to(got, want, ROWS, vocab, what);
+    close_to(got, want, ROWS, vocab, tolerance, what);
     free(got);
     free(want);
     backend_free(native);
     backend_free(cuda);
+}
+
+static void compare(struct backend *native, struct backend *cuda, size_t vocab, const char *what) {
+    compare_within(TOLERANCE, native, cuda, vocab, what);
 }
 
 START_TEST(as_the_file_stores_them) {
@@ -130,6 +136,32 @@ START_TEST(as_the_file_stores_them) {
     ck_assert_msg(of_bf16 < most[_i], "%s takes %.2f of bf16's bytes", names[_i], of_bf16);
     compare(feed_backend(m, 2, 4, 64, NULL), cuda, (size_t)m->config.vocab_size, names[_i]);
     backend_free(bf16);
+    model_free(plain);
+    model_free(m);
+}
+END_TEST
+
+/* CUDA_EXACT makes one, two or three bf16 of a weight, by the type that stores it. */
+START_TEST(exact_in_every_type) {
+    static const struct {
+        enum dtype type;
+        const char *name;
+        int32_t pieces;
+    } each[] = {{DTYPE_BF16, "BF16", 1},
+                {DTYPE_F16, "F16", 2},
+                {DTYPE_Q4_0, "Q4_0", 2},
+                {DTYPE_Q8_0, "Q8_0", 3},
+                {DTYPE_Q4_1, "Q4_1", 3}};
+    struct model *m = open_stored_as(each[_i].type), *plain = open_embedded();
+    struct backend_cuda_options o = {.precision = CUDA_EXACT};
+    struct backend *cuda = open_with(m, o), *whole = open_with(plain, o);
+    double of_float = (double)cuda->info.weight_bytes / (double)whole->info.weight_bytes;
+    double want = each[_i].pieces / 3.0; /* but for norms and angles, which are float */
+    ck_assert_msg(of_float >= want && of_float < want + 0.12, "%s takes %.2f of the bytes of F32",
+                  each[_i].name, of_float);
+    compare_within(1e-4, feed_backend(m, 2, 4, 64, NULL), cuda, (size_t)m->config.vocab_size,
+                   each[_i].name);
+    backend_free(whole);
     model_free(plain);
     model_free(m);
 }
@@ -249,6 +281,7 @@ int main(void) {
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
     tcase_add_loop_test(t, as_the_file_stores_them, 0, N_TYPES);
+    tcase_add_loop_test(t, exact_in_every_type, 0, 5);
     tcase_add_loop_test(t, rounded_when_loaded, 0, 2);
     tcase_add_test(t, cache_of_8_bits);
     tcase_add_loop_test(t, sliding_window, 0, 2);

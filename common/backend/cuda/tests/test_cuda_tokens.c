@@ -8,6 +8,7 @@
 #include "backend/cuda/tests/machine.h"
 
 #include "base/buffer.h"
+#include "base/compare.h"
 #include "base/home.h"
 #include "serve/engine.h"
 #include "serve/tests/chaos.h"
@@ -188,6 +189,33 @@ START_TEST(mixed_batches) {
 }
 END_TEST
 
+/* The exact logits behind every prompt, which goes in in pieces, against the native backend's. */
+START_TEST(exact_logits_of_every_prompt) {
+    size_t vocab = (size_t)model->config.vocab_size;
+    int32_t n_blocks = policy_blocks_for(LONGEST), *table = feed_table(0, n_blocks, 3);
+    float *got = malloc(vocab * sizeof *got), *of_native = malloc(vocab * sizeof *of_native);
+    double *want = malloc(vocab * sizeof *want), worst = 0;
+    struct backend *cuda = open_machine(SIMT_EXACT, 1, n_blocks, false),
+                   *cpu = open_machine(NATIVE, 1, n_blocks, false);
+    for (int i = 0; i < PROMPTS; i++) {
+        char text[200];
+        feed_from(cuda, prompts[i], 0, lengths[i], 1 + i, table, got);
+        feed_from(cpu, prompts[i], 0, lengths[i], 1 + i, table, of_native);
+        for (size_t v = 0; v < vocab; v++) want[v] = of_native[v];
+        struct comparison c = compare_floats(got, want, NULL, vocab, 1e-4);
+        ck_assert_msg(c.ok, "prompt %d: %s", i, comparison_text(&c, text, sizeof text));
+        worst = c.error > worst ? c.error : worst;
+    }
+    printf("# exact: at most %.1e of the greatest logit from the native backend\n", worst);
+    backend_free(cuda);
+    backend_free(cpu);
+    free(table);
+    free(got);
+    free(of_native);
+    free(want);
+}
+END_TEST
+
 START_TEST(with_drafts) {
     draft_tokens = 3;
     struct result r =
@@ -227,6 +255,7 @@ int main(void) {
     suite_add_tcase(s, t);
     tcase_add_test(t, one_at_a_time);
     tcase_add_loop_test(t, mixed_batches, 0, 2);
+    tcase_add_test(t, exact_logits_of_every_prompt);
     tcase_add_loop_test(t, with_drafts, 0, 2);
     tcase_add_loop_test(t, sampled_on_the_device_and_on_the_host, 0, 2);
     return check_main(s);
