@@ -107,10 +107,10 @@ static int take_rows(struct cuda_backend *b, float **p, int64_t rows, int64_t co
 }
 
 static int take_partials(struct cuda_backend *b, struct err *e) {
-    /* sequences times splits of any decode step; with our own kernel, a step's rows too */
+    /* sequences times splits of any decode step; with attention_paged for prompts, their rows too
+     */
     int64_t most = 0;
-    if (b->kv == CUDA_KV_INT8 || b->config.window)
-        most = (int64_t)b->base.info.max_step_tokens * b->heads.q;
+    if (b->exact && b->config.window) most = (int64_t)b->base.info.max_step_tokens * b->heads.q;
     if (most > 0 && b->base.info.max_step_tokens > MAX_GRID)
         return err_at(e, 0, "max_step_tokens", "is %d; %d rows can be started at once",
                       b->base.info.max_step_tokens, MAX_GRID);

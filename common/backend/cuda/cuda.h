@@ -4,7 +4,9 @@
  * The plug-in is a shared object, loaded when a backend is created, so that one program starts with
  * or without a GPU. There are two of them, from the same files: nvcc compiles one for the GPU,
  * simtcc (simt/simt.h) the other for the CPU. The kernels are lab 03's (solutions/03_kernels;
- * with MINE=03 the learner's, where they are written), launched as their launch.json says.
+ * with MINE=03 the learner's, where they are written), launched as their launch.json says. A
+ * prompt's attention with CUDA_BF16 is a kernel of this folder (prompt.cuh), which also knows
+ * windows and caches of 8 bits; the learner's attention_prefill takes its place where it can.
  *
  * Numerics. CUDA_BF16 holds keys and values in bf16, and weights in bf16, as models are published,
  * or quantised (enum cuda_weights). Activations are float. A product of several rows rounds them to
@@ -24,8 +26,8 @@
  * from transformers' logits on the small random models, of the greatest logit: 5.4e-5 (float
  * products: 5.2e-5; two pieces: 8.3e-5). Keys and values of 16 bits are the greatest part of it.
  *
- * A token's logits agree for every batch, division
- * into steps and choice of blocks up to the order of sums.
+ * A token's logits agree for every batch, division into steps and choice of blocks up to the order
+ * of sums.
  *
  * The plan of the device's memory is exact, made before anything is loaded: weights, KV blocks,
  * workspace, and a reserve for what the driver takes. A plan that doesn't fit is refused with its
@@ -51,7 +53,7 @@ enum cuda_precision { CUDA_BF16, CUDA_EXACT };
 enum cuda_weights { CUDA_WEIGHTS_STORED, CUDA_WEIGHTS_INT8, CUDA_WEIGHTS_INT4 };
 
 /* The cache of CUDA_BF16. INT8: codes of 8 bits and a float scale for each head's key and value of
- * each token; half the bytes, and a kernel without tensor cores (paged.cuh). */
+ * each token; half the bytes. Decode then has a kernel without tensor cores (paged.cuh). */
 enum cuda_kv { CUDA_KV_BF16, CUDA_KV_INT8 };
 
 struct backend_cuda_options {

@@ -16,6 +16,7 @@
  */
 #include "backend/cuda/extra.cuh"
 #include "backend/cuda/paged.cuh"
+#include "backend/cuda/prompt.cuh"
 #include "backend/cuda/quant.cuh"
 #include "backend/cuda/start.cuh"
 
@@ -284,19 +285,36 @@ static int attention_rows(struct cuda_backend *b, const struct cache *c, int32_t
     return 0;
 }
 
+/* The rows of one prompt. A learner's attention_prefill is used where it can be. */
+static int attention_of_prompt(struct cuda_backend *b, const struct cache *c, int32_t first,
+                               const struct backend_seq *q, const int32_t *table, struct err *e) {
+    const struct heads *h = &b->heads;
+    size_t at = (size_t)first * h->q * h->head;
+    bool special = c->key_scales || c->window;
+    if (!b->exact && (special || !start_is_mine("attention_prefill"))) {
+        uint32_t tiles = (uint32_t)((q->n_tokens + PROMPT_QUERIES - 1) / PROMPT_QUERIES);
+        struct launch_shape shape = {{(uint32_t)h->q, tiles, 1}, {PROMPT_THREADS, 1, 1}, 0};
+        return start_shaped(b, "attention_prompt", attention_prompt, shape, e, b->mixed + at,
+                            b->q + at, c->keys, c->values, c->key_scales, c->value_scales, table,
+                            q->pos0, q->n_tokens, h->q, h->kv, h->head, c->window, c->scale);
+    }
+    if (special) return attention_rows(b, c, first, q->n_tokens, table, 0, 1, e);
+    START(attention_prefill, b->mixed + at, b->q + at, (const bf16 *)c->keys,
+          (const bf16 *)c->values, table, q->pos0, q->n_tokens, h->q, h->kv, h->head, c->scale);
+    return 0;
+}
+
 /* Over the layer's cache: the singles together, then each prompt. */
 static int attention(struct cuda_backend *b, const struct step *s, const struct cache *c,
                      struct err *e) {
     const struct heads *h = &b->heads;
-    bool ours = c->key_scales || c->window;
-    const bf16 *keys = (const bf16 *)c->keys, *values = (const bf16 *)c->values;
     int32_t splits = s->singles > 0 ? forward_splits(b, s->singles) : 0;
-    if (s->singles > 0 && ours) {
+    if (s->singles > 0 && (c->key_scales || c->window)) {
         TRY(attention_rows(b, c, 0, s->singles, b->in.table, b->table_blocks, splits, e));
     } else if (s->singles > 0) {
-        START(attention_decode, b->partial, b->split_max, b->split_sum, b->q, keys, values,
-              b->in.table, b->in.length, s->singles, b->table_blocks, h->q, h->kv, h->head, splits,
-              c->scale);
+        START(attention_decode, b->partial, b->split_max, b->split_sum, b->q, (const bf16 *)c->keys,
+              (const bf16 *)c->values, b->in.table, b->in.length, s->singles, b->table_blocks, h->q,
+              h->kv, h->head, splits, c->scale);
         START(attention_merge, b->mixed, b->partial, b->split_max, b->split_sum, s->singles, h->q,
               h->head, splits);
     }
@@ -305,12 +323,7 @@ static int attention(struct cuda_backend *b, const struct step *s, const struct 
         const struct backend_seq *q = &s->batch->seqs[i];
         if (q->n_tokens == 1) continue;
         const int32_t *table = b->in.table + (size_t)row++ * b->table_blocks;
-        size_t at = (size_t)b->first_row[i] * h->q * h->head;
-        if (ours)
-            TRY(attention_rows(b, c, b->first_row[i], q->n_tokens, table, 0, 1, e));
-        else
-            START(attention_prefill, b->mixed + at, b->q + at, keys, values, table, q->pos0,
-                  q->n_tokens, h->q, h->kv, h->head, c->scale);
+        TRY(attention_of_prompt(b, c, b->first_row[i], q, table, e));
     }
     return 0;
 }

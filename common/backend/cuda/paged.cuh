@@ -1,5 +1,6 @@
 /* paged.cuh: attention over a cache that lab 03's kernels don't take: with a sliding window, or
- * with keys and values in 8 bits.
+ * with keys and values in 8 bits. For decode, and with CUDA_EXACT for prompts (prompt.cuh has the
+ * others).
  *
  * An 8-bit cache has one float scale for each head's key, and one for its value, of each token:
  * value = code * scale, codes -127 .. 127. Pools: (pool_blocks, kv_heads, 16, head_dim) of bf16 or

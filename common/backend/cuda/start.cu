@@ -13,6 +13,12 @@ static const char *const used[USED] = {
     "embedding",        "rmsnorm",         "rope",   "gemv",  "swiglu", "attention_prefill",
     "attention_decode", "attention_merge", "argmax", "sample"};
 
+bool start_is_mine(const char *kernel) {
+    char word[40];
+    snprintf(word, sizeof word, " %s ", kernel);
+    return strstr(cuda_kernels_mine, word);
+}
+
 /* The rule of a kernel; NULL and *e when launch.json has none that can be read. */
 static const struct launch_rule *rule_of(const char *kernel, struct err *e) {
     static struct launch_rule rules[USED];
@@ -20,9 +26,7 @@ static const struct launch_rule *rule_of(const char *kernel, struct err *e) {
     int i = 0;
     while (strcmp(used[i], kernel)) INVARIANT(++i < USED);
     if (read[i]) return &rules[i];
-    char word[40];
-    snprintf(word, sizeof word, " %s ", kernel);
-    const char *text = strstr(cuda_kernels_mine, word) ? cuda_launch_mine : cuda_launch_json;
+    const char *text = start_is_mine(kernel) ? cuda_launch_mine : cuda_launch_json;
     if (launch_rule_parse(text, strlen(text), kernel, &rules[i], e)) return NULL;
     read[i] = true;
     return &rules[i];

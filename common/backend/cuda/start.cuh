@@ -22,6 +22,8 @@ extern "C" {
 /* The shape of a kernel for the values of its parameters, 0 for those that aren't int32_t.
  * (start.cu) */
 int start_shape(const char *kernel, const int64_t *value, struct launch_shape *out, struct err *e);
+/* Is the kernel the learner's? (start.cu) */
+bool start_is_mine(const char *kernel);
 int start_failed(const char *kernel, cudaError_t status, struct err *e);
 
 static inline int64_t size_value(int32_t v) {
