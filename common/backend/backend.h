@@ -40,9 +40,12 @@ struct backend_batch {
 /* A token that the backend may choose itself, so that its id comes back instead of logits. */
 struct backend_choice {
     bool wanted; /* false: the logits are wanted */
+    bool scored; /* with the id its log-probability is wanted, of the logits as they are */
     struct sampler_draw draw;
-    int32_t id; /* out: exactly what sampler_next chooses from the logits; these are then not
-                   written. -1: the logits were written */
+    int32_t id;    /* out: exactly what sampler_next chooses from the logits; these are then not
+                      written. -1: the logits were written */
+    float logprob; /* out, with an id that is `scored`: as of token_scores (model/token_scores.h),
+                      up to the order of the sum */
 };
 
 struct backend_info {

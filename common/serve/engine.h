@@ -48,11 +48,13 @@ struct seq {
     bool scores;        /* as in struct engine_request, and the next two */
     bool prompt_scores;
     int32_t top_scores;
-    int32_t n_scored;         /* tokens of the prompt whose scores were pushed */
-    bool cancelled;           /* set by the HTTP side; honoured at the next step */
-    struct sampler sampler;   /* engine thread only */
-    struct answer answer;     /* engine thread only */
-    struct stream *stream;    /* where its text goes (serve/stream.h); one reference */
+    int32_t n_scored;       /* tokens of the prompt whose scores were pushed */
+    bool chosen_scored;     /* the backend chose the next token and scored it; engine thread only */
+    float chosen_logprob;   /* its score, without logits; engine thread only */
+    bool cancelled;         /* set by the HTTP side; honoured at the next step */
+    struct sampler sampler; /* engine thread only */
+    struct answer answer;   /* engine thread only */
+    struct stream *stream;  /* where its text goes (serve/stream.h); one reference */
     struct live_record *live; /* its record; stamped under live->lock */
     double joules_from;       /* engine.joules_each at its admission */
     struct seq *next;         /* in its queue */

@@ -171,7 +171,11 @@ static bool push_row(struct engine *g, struct seq *s, const struct token_score *
 bool engine_push_scores(struct engine *g, struct seq *s, const float *logits, int32_t id) {
     if (!s->scores) return true;
     struct token_score row[1 + TOKEN_SCORES_MAX_TOP];
-    token_scores(logits, g->backend->info.vocab_size, id, s->top_scores, row);
+    if (s->chosen_scored) /* there are no logits */
+        row[0] = (struct token_score){id, s->chosen_logprob};
+    else
+        token_scores(logits, g->backend->info.vocab_size, id, s->top_scores, row);
+    s->chosen_scored = false;
     return push_row(g, s, row);
 }
 

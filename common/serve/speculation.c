@@ -72,13 +72,20 @@ int32_t engine_take_drafted(struct engine *g) {
     return 0;
 }
 
-/* Does the request need nothing but the id? */
-static bool needs_id_alone(const struct seq *s) {
-    return !s->scores && s->max_output > 0;
+/* Can the request do without the logits of its next token? */
+static bool needs_no_logits(const struct seq *s) {
+    return s->max_output > 0 && !s->prompt_scores && s->top_scores == 0;
 }
 
-/* A step of the target. Each sequence's sampler gets the id that was chosen in its first row; those
- * of other rows are in g->choices (copy_row). */
+/* The next token is what the backend chose, if it did. */
+static void decide(struct seq *s, const struct backend_choice *c) {
+    sampler_decide(&s->sampler, c->id);
+    s->chosen_scored = c->scored && c->id >= 0;
+    s->chosen_logprob = c->logprob;
+}
+
+/* A step of the target. Each sequence gets what was chosen in its first row; the choices of other
+ * rows are in g->choices (copy_row). */
 static int step_target(struct engine *g, const struct backend_batch *batch, float *logits,
                        struct err *e) {
     int32_t n = 0;
@@ -86,19 +93,19 @@ static int step_target(struct engine *g, const struct backend_batch *batch, floa
         for (int32_t k = 0; k < batch->seqs[i].want_logits; k++) {
             const struct seq *s = g->batch_of[i];
             struct backend_choice *c = &g->choices[n++];
-            c->wanted = needs_id_alone(s) && sampler_foresee(&s->sampler, k, &c->draw);
+            c->wanted = needs_no_logits(s) && sampler_foresee(&s->sampler, k, &c->draw);
+            c->scored = s->scores;
         }
     if (backend_step_choosing(g->backend, batch, g->choices, n, logits, e)) return -1;
     for (int32_t i = 0, row = 0; i < batch->n_seqs; row += batch->seqs[i++].want_logits)
-        if (batch->seqs[i].want_logits > 0)
-            sampler_decide(&g->batch_of[i]->sampler, g->choices[row].id);
+        if (batch->seqs[i].want_logits > 0) decide(g->batch_of[i], &g->choices[row]);
     return 0;
 }
 
 /* Row `from` of the target's step becomes row `to` of g->logits: its logits, or the choice. */
 static void copy_row(struct engine *g, struct seq *s, size_t to, size_t from) {
     size_t vocab = (size_t)g->backend->info.vocab_size;
-    sampler_decide(&s->sampler, g->choices[from].id);
+    decide(s, &g->choices[from]);
     if (g->choices[from].id < 0)
         memcpy(g->logits + to * vocab, g->speculation->logits + from * vocab,
                vocab * sizeof *g->logits);

@@ -14,16 +14,47 @@
  * tokens may be kept or not: those within TOP_P_BORDER of the limit, at most 4 TOP_P_BORDER of the
  * mass; and one heavier token, which the two values of top_p then keep and drop.
  *
+ * With an id its log-probability comes back, if it is wanted: in double, as on the host.
+ *
  * A row with a logit that is not finite is copied, too, and the host names it. sample must not see
  * it: it would look for a token for ever.
  */
 #include "backend/cuda/start.cuh"
 
+#include <float.h>
 #include <string.h>
+
+enum { SCORE_THREADS = 256, WORDS = DRAWS + 2 /* ids, odd, logprob */ };
 
 /* 1 / temperature is finite, and so is its product with a logit's distance. */
 static const float LEAST_TEMPERATURE = 1e-3f;
 static const double BORDER = 1e-5, TOP_P_BORDER = 1e-5, BORDER_WITH_TOP_P = 1e-4;
+
+/* logprob[row]: of id[row], as token_scores computes it, in double. A block of 256 a row. */
+KERNEL score_rows(float *logprob, const float *logits, const int32_t *id, int32_t vocab) {
+    __shared__ float greatest[SCORE_THREADS];
+    __shared__ double sum[SCORE_THREADS];
+    const float *own = logits + (size_t)blockIdx.x * vocab;
+    int32_t t = (int32_t)threadIdx.x;
+    float most = -FLT_MAX;
+    double mine = 0;
+    for (int32_t i = t; i < vocab; i += SCORE_THREADS) most = fmaxf(most, own[i]);
+    greatest[t] = most;
+    for (int32_t half = SCORE_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (t < half) greatest[t] = fmaxf(greatest[t], greatest[t + half]);
+    }
+    __syncthreads();
+    most = greatest[0];
+    for (int32_t i = t; i < vocab; i += SCORE_THREADS) mine += exp((double)own[i] - (double)most);
+    sum[t] = mine;
+    for (int32_t half = SCORE_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (t < half) sum[t] += sum[t + half];
+    }
+    if (t == 0)
+        logprob[blockIdx.x] = (float)((double)own[id[blockIdx.x]] - ((double)most + log(sum[0])));
+}
 
 /* odd[row]: 1 if one of its logits is not finite, otherwise 0. A block a row. */
 KERNEL odd_rows(int32_t *odd, const float *logits, int32_t vocab) {
@@ -37,7 +68,7 @@ KERNEL odd_rows(int32_t *odd, const float *logits, int32_t vocab) {
 
 int choose_take(struct cuda_backend *b, struct err *e) {
     size_t rows = (size_t)backend_max_logits(&b->base.info);
-    size_t ids = (DRAWS + 1) * rows * sizeof *b->draws.id;
+    size_t ids = WORDS * rows * sizeof *b->draws.id;
     size_t numbers = DRAWS * rows * sizeof *b->draws.uniform;
     TRY(memory_take(b, OF_WORKSPACE, (void **)&b->draws.id, (int64_t)ids, e));
     TRY(memory_take(b, OF_WORKSPACE, (void **)&b->draws.uniform, (int64_t)numbers, e));
@@ -47,8 +78,11 @@ int choose_take(struct cuda_backend *b, struct err *e) {
     CUDA_TRY(cudaMemsetAsync(b->draws.id, 0, ids, b->stream)); /* not all rows are chosen */
     memset(b->host_draws.id, 0, ids);
     memset(b->host_draws.uniform, 0, numbers);
-    b->draws.odd = b->draws.id + DRAWS * rows;
-    b->host_draws.odd = b->host_draws.id + DRAWS * rows;
+    struct draws *both[] = {&b->draws, &b->host_draws};
+    for (int i = 0; i < 2; i++) {
+        both[i]->odd = both[i]->id + DRAWS * rows;
+        both[i]->logprob = (float *)(both[i]->odd + rows);
+    }
     return 0;
 }
 
@@ -114,10 +148,12 @@ static int start_choices(struct cuda_backend *b, struct backend_choice *choices,
                          struct err *e) {
     size_t rows = (size_t)backend_max_logits(&b->base.info);
     int32_t vocab = b->config.vocab_size;
-    bool greedy = false, sampled = false;
-    for (int32_t i = 0; i < n; i++)
-        if (can_choose(b, &choices[i]))
-            *(choices[i].draw.temperature == 0 ? &greedy : &sampled) = true;
+    bool greedy = false, sampled = false, scored = false;
+    for (int32_t i = 0; i < n; i++) {
+        if (!can_choose(b, &choices[i])) continue;
+        *(choices[i].draw.temperature == 0 ? &greedy : &sampled) = true;
+        scored |= choices[i].scored;
+    }
     if (!greedy && !sampled) return 0;
     START_FLAT(odd_rows, (int64_t)n * 256, b->draws.odd, b->logits, vocab);
     if (greedy) START(argmax, b->draws.id, b->logits, n, vocab);
@@ -130,9 +166,11 @@ static int start_choices(struct cuda_backend *b, struct backend_choice *choices,
         while (next < n && can_choose(b, &choices[next]) && alike(c, &choices[next])) next++;
         TRY(draw(b, &c->draw, first, next - first, e));
     }
-    CUDA_TRY(cudaMemcpyAsync(b->host_draws.id, b->draws.id,
-                             (DRAWS + 1) * rows * sizeof *b->draws.id, cudaMemcpyDeviceToHost,
-                             b->stream));
+    if (scored)
+        START_FLAT(score_rows, (int64_t)n * SCORE_THREADS, b->draws.logprob, b->logits, b->draws.id,
+                   vocab);
+    CUDA_TRY(cudaMemcpyAsync(b->host_draws.id, b->draws.id, WORDS * rows * sizeof *b->draws.id,
+                             cudaMemcpyDeviceToHost, b->stream));
     return 0;
 }
 
@@ -170,6 +208,7 @@ int choose_tokens(struct cuda_backend *b, int32_t wanted, struct backend_choice 
     for (int32_t i = 0; i < wanted; i++) {
         if (!can_choose(b, &choices[i])) continue;
         choices[i].id = decided(b, &choices[i], i);
+        choices[i].logprob = b->host_draws.logprob[i];
         late |= choices[i].id < 0;
         if (choices[i].id < 0) TRY(copy_logits(b, i, logits, e));
     }

@@ -34,7 +34,7 @@
  * numbers. Where the caller leaves the number of KV blocks open, it is as many as fit, at most what
  * max_seqs sequences need.
  *
- * It makes choices itself (backend_step_choosing): 20 bytes a row come back instead of 4 times the
+ * It makes choices itself (backend_step_choosing): 24 bytes a row come back instead of 4 times the
  * vocabulary. choose.cu says how they are exactly the host's.
  *
  * So far it has run through simtcc only, never on a GPU.

@@ -95,6 +95,7 @@ enum { DRAWS = 4 };
 struct draws {
     int32_t *id;    /* (DRAWS, L); of a greedy row the first is the choice */
     int32_t *odd;   /* (L): not 0 when a logit of the row is not finite. Behind the ids in memory */
+    float *logprob; /* (L): of the first id. Behind odd in memory */
     float *uniform; /* (DRAWS, L) */
 };
 

@@ -51,8 +51,9 @@ static int request(enum way way, int decode) {
         {&other, 1, 0, &(int32_t){CONTEXT / KV_BLOCK_TOKENS}, 1, 1}};
     int rc = backend_step(b, &(struct backend_batch){&first, 1}, logits, &e);
     if (!rc) rc = backend_step(b, &(struct backend_batch){both, 2}, logits, &e);
-    struct backend_choice choices[] = {{.wanted = true, .draw = {.top_p = 1}},
-                                       {true, {0.9f, 0.8f, 40, 0.3}, -1}};
+    struct backend_choice choices[] = {
+        {.wanted = true, .scored = true, .draw = {.top_p = 1}},
+        {.wanted = true, .scored = true, .draw = {0.9f, 0.8f, 40, 0.3}, .id = -1}};
     if (!rc) /* once more, for their tokens */
         rc = backend_step_choosing(b, &(struct backend_batch){both, 2}, choices, 2, logits, &e);
     rc |= choices[0].id < 0;

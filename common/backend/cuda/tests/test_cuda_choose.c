@@ -5,6 +5,7 @@
 
 #include "base/home.h"
 #include "base/rng.h"
+#include "model/token_scores.h"
 #include "sched/policy.h"
 #include "testing/check_main.h"
 
@@ -93,7 +94,7 @@ static struct sampler make_sampler(int32_t vocab, struct rng *r, uint64_t seed) 
 }
 
 struct counts {
-    int64_t rows, foreseen, decided;
+    int64_t rows, foreseen, decided, scored;
 };
 
 /* One batch, first for its logits, then for choices; both must agree with each row's sampler. */
@@ -111,6 +112,8 @@ static void compare(struct backend *b, struct rng *r, uint64_t seed, struct coun
     for (int32_t i = 0; i < batch.rows; i++) {
         samplers[i] = make_sampler(vocab, r, seed * MOST_ROWS + (uint64_t)i);
         choices[i].wanted = sampler_foresee(&samplers[i], 0, &choices[i].draw) && rng_below(r, 6);
+        choices[i].scored = rng_below(r, 2);
+        choices[i].logprob = 7;
         n->foreseen += choices[i].wanted;
     }
     bool asked[MOST_ROWS];
@@ -127,6 +130,13 @@ static void compare(struct backend *b, struct rng *r, uint64_t seed, struct coun
                           "row %d: %d, host %d; temperature %g, top_p %g, k %d", i, choices[i].id,
                           want, (double)choices[i].draw.temperature, (double)choices[i].draw.top_p,
                           choices[i].draw.top_k);
+            struct token_score score;
+            token_scores(row, vocab, want, 0, &score);
+            ck_assert_msg(!choices[i].scored || fabsf(choices[i].logprob - score.logprob) <=
+                                                    1e-6f * (1 + fabsf(score.logprob)),
+                          "row %d: log-probability %.9g, host %.9g", i, (double)choices[i].logprob,
+                          (double)score.logprob);
+            n->scored += choices[i].scored;
             bool untouched = true; /* no logits came back */
             for (int32_t v = 0; v < vocab; v++) untouched &= isnan(got[v]) != 0;
             ck_assert(untouched);
@@ -149,6 +159,7 @@ START_TEST(choices_are_the_hosts) {
     for (uint64_t seed = 0; seed < 60; seed++) compare(b, &r, seed, &n);
     ck_assert_int_gt(n.rows, 400);
     ck_assert_int_lt(n.foreseen, n.rows);
+    ck_assert_int_gt(n.scored, 100);
     /* few are too close, or have a temperature of 1e-30 */
     ck_assert_msg(n.decided * 10 > n.foreseen * 8 && n.decided < n.foreseen, "%lld of %lld of %lld",
                   (long long)n.decided, (long long)n.foreseen, (long long)n.rows);

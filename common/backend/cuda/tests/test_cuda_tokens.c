@@ -14,6 +14,7 @@
 #include "serve/tests/chaos.h"
 #include "testing/check_main.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,12 +27,31 @@ static int32_t *prompts[PROMPTS], lengths[PROMPTS];
 static int32_t draft_tokens; /* 0: no draft model */
 static float temperature;    /* of all requests but each third; seeds are their numbers */
 static bool host_chooses;    /* the backend makes no choices */
+static bool scores;          /* all requests ask for the log-probability of each token */
 
 struct result {
     char text[PROMPTS][200];
+    struct token_score scores[PROMPTS][OUTPUT]; /* (n_scores[i]) */
+    size_t n_scores[PROMPTS];
     int64_t preemptions, cached, accepted;
 };
 static struct result native;
+
+/* The backend's step_choosing; and rows that it chose and scored, and those with logits. */
+static int (*choosing)(struct backend *, const struct backend_batch *, struct backend_choice *,
+                       float *, struct err *);
+static int64_t chosen_and_scored, with_logits;
+
+static int count_choices(struct backend *b, const struct backend_batch *batch,
+                         struct backend_choice *choices, float *logits, struct err *e) {
+    int rc = choosing(b, batch, choices, logits, e);
+    for (int32_t i = 0, row = 0; i < batch->n_seqs; i++)
+        for (int32_t k = 0; k < batch->seqs[i].want_logits; k++, row++) {
+            chosen_and_scored += choices[row].id >= 0 && choices[row].scored;
+            with_logits += choices[row].id < 0;
+        }
+    return rc;
+}
 
 static struct backend *open_machine(enum machine machine, int32_t positions, int32_t kv_blocks,
                                     bool is_draft) {
@@ -63,6 +83,7 @@ static void submit_all(struct engine *g, struct stream **streams, struct live_re
                                                 .temperature = i % 3 ? temperature : 0,
                                                 .top_k = i % 5 ? 0 : 12,
                                                 .seed = (uint64_t)i},
+                                   .scores = scores,
                                    .stream = streams[i],
                                    .live = live[i]};
         ck_assert_int_eq(engine_submit(g, &q, &id), SUBMIT_OK);
@@ -75,6 +96,10 @@ static void collect(struct result *all, int i, struct stream *s, const struct li
     while (stream_take(s, &text, &tokens) == 1) continue;
     buffer_puts(&text, "");
     snprintf(all->text[i], sizeof all->text[i], "%s", text.bytes ? text.bytes : "");
+    text.n = 0;
+    stream_take_scores(s, &text, OUTPUT);
+    all->n_scores[i] = text.n / sizeof all->scores[i][0];
+    if (text.n > 0) memcpy(all->scores[i], text.bytes, text.n);
     buffer_release(&text);
     for (size_t k = 0; k < live->record.n_events; k++)
         all->preemptions += live->record.events[k].kind == EV_REQUEST_PREEMPTED;
@@ -98,7 +123,8 @@ static struct result answer_all(enum machine machine, const struct policy_ops *p
                                .prefix_cache = prefix_cache,
                                .draft_tokens = draft_tokens};
     if (draft_tokens) o.draft = open_machine(machine, positions, kv_blocks, true);
-    if (host_chooses) o.backend->step_choosing = NULL;
+    choosing = o.backend->step_choosing;
+    if (choosing) o.backend->step_choosing = host_chooses ? NULL : count_choices;
     struct engine *g = engine_create(&o, &e);
     struct stream *streams[PROMPTS];
     struct live_record *live[PROMPTS];
@@ -226,9 +252,11 @@ START_TEST(with_drafts) {
 }
 END_TEST
 
-/* The same tokens whoever chooses them, with the same seeds. */
+/* The same tokens with the same log-probabilities, whoever chooses them, with the same seeds. */
 START_TEST(sampled_on_the_device_and_on_the_host) {
-    struct result r[2];
+    static struct result r[2];
+    scores = true;
+    chosen_and_scored = with_logits = 0;
     temperature = 6; /* the model is sure of its answers */
     draft_tokens = _i ? 2 : 0;
     for (int k = 0; k < 2; k++) {
@@ -236,12 +264,22 @@ START_TEST(sampled_on_the_device_and_on_the_host) {
         r[k] = answer_all(SIMT_BF16, &chaos, "11", POSITIONS, TIGHT, true);
     }
     temperature = 0;
-    draft_tokens = host_chooses = 0;
+    draft_tokens = host_chooses = scores = 0;
     int other = 0;
+    ck_assert_int_gt(chosen_and_scored, 10 * with_logits); /* these are too close to call */
     for (int i = 0; i < PROMPTS; i++) {
         ck_assert_msg(!strcmp(r[0].text[i], r[1].text[i]), "prompt %d: '%s', host: '%s'", i,
                       r[0].text[i], r[1].text[i]);
         other += strcmp(r[0].text[i], native.text[i]) != 0;
+        ck_assert_uint_gt(r[0].n_scores[i], 0);
+        ck_assert_uint_eq(r[0].n_scores[i], r[1].n_scores[i]);
+        for (size_t k = 0; k < r[0].n_scores[i]; k++) {
+            const struct token_score *d = &r[0].scores[i][k], *h = &r[1].scores[i][k];
+            ck_assert_int_eq(d->id, h->id);
+            ck_assert_msg(fabsf(d->logprob - h->logprob) <= 1e-5f * (1 + fabsf(h->logprob)),
+                          "prompt %d, token %zu: %.9g, host %.9g", i, k, (double)d->logprob,
+                          (double)h->logprob);
+        }
     }
     ck_assert_int_gt(other, 10); /* they are sampled indeed */
 }
