@@ -6,7 +6,7 @@ build/gpu/gpu-check.json is written anew after every line of a step, so that an 
 
   {"schema": "servelab.gpu-check.v1", "dry": false, "started_utc", "seed", "roof": {...}, "steps": [{"name", "budget_s", "wall_s",
    "status": "ok" | "failed" | "out of time" | "left out", "why"}], "figures": [...], "counters": [...], "targets": [...],
-   "left_out": [...]}
+   "left_out": [...], "torch"}
 
 A figure has "name" and "dry". A time has "s" (the median), "least_s", "greatest_s", "bound_s", "bound_by" and "of_bound": the
 time that the card's own copy bandwidth and matrix rate allow for the figure's bytes and operations, over its own. A check has
@@ -16,7 +16,9 @@ DRY=1 walks the same plan on the CPU, on small shapes: the CUDA source through s
 numbers mean nothing: each is marked as dry, none is printed, and the records of its load say "dry run" where a record names
 a simulated machine, so that no report takes them for measurements.
 
-SEED=N: of the random data (drawn anew each time; printed). TORCH_PYTHON: a Python that has torch and transformers.
+SEED=N: of the random data (drawn anew each time; printed). TORCH_PYTHON: a Python that has torch and transformers. On a dry run
+"stub", or a machine without torch where TORCH_PYTHON is not set, takes fake_torch: the step is walked, and nothing is computed.
+"torch" in the results says which it was: "absent", "stub", or torch's version.
 
 Exit status: 0 all right, 1 a step failed, 2 no GPU or something is missing (and how to get it), 130 interrupted.
 """
@@ -44,7 +46,8 @@ PATIENCE = float(os.environ.get("GPU_CHECK_PATIENCE", "20" if DRY else "1"))
 SHAPE = "synthetic:mistral-7b"  # grouped heads: 64 sequences of 2,048 tokens fit beside it on an 80 GiB card
 TINY = os.path.join(TOP, "common/model/embedded/servelab-tiny.gguf")
 
-state = {"schema": "servelab.gpu-check.v1", "dry": DRY, "roof": None, "steps": [], "figures": [], "counters": [], "left_out": []}
+state = {"schema": "servelab.gpu-check.v1", "dry": DRY, "roof": None, "steps": [], "figures": [], "counters": [], "left_out": [],
+         "torch": None}
 forms = {}  # of the model step: the closed forms of a prompt and of one more token of the served load
 running = None  # the process of the step that runs
 
@@ -182,10 +185,10 @@ def tool(name):
     return os.path.join(OUT, name)
 
 
-def read_lines(args, deadline):
+def read_lines(args, deadline, env=None):
     """JSON lines of a tool; each is kept as it comes. The closed forms that it printed, by name."""
     found = {}
-    for line in lines_of(args, deadline):
+    for line in lines_of(args, deadline, env):
         got = json.loads(line)
         if "form" in got:
             found[got["form"]] = got
@@ -356,13 +359,21 @@ def joules(no_joules):
 
 def torch(deadline):
     """transformers on the same card, shape and run."""
-    python = os.environ.get("TORCH_PYTHON", sys.executable)
-    asked = subprocess.run([python, "-c", "import torch, transformers"], capture_output=True, text=True)
-    if asked.returncode:
+    named = os.environ.get("TORCH_PYTHON")
+    python, env = named or sys.executable, environment()
+    asked = None
+    if named != "stub":
+        asked = subprocess.run([python, "-c", "import torch, transformers; print(torch.__version__)"], capture_output=True, text=True)
+    state["torch"] = asked.stdout.strip() if asked and not asked.returncode else "absent"
+    if DRY and (named == "stub" or not named and state["torch"] == "absent"):
+        state["torch"], python = "stub", sys.executable
+        env["PYTHONPATH"] = os.path.join(HERE, "fake_torch")
+    print(f"  torch: {state['torch']}{', which walks the step and computes nothing' if state['torch'] == 'stub' else ''}", flush=True)
+    if state["torch"] == "absent":
         raise LeftOut(f"{python} has no torch with transformers; TORCH_PYTHON names another Python")
     left = str(int(deadline - time.monotonic()))
     args = ["cpu", "tiny", "32", left, "1", "2"] if DRY else ["cuda", "mistral-7b", "2048", left, "1", "8", "64"]
-    read_lines([python, os.path.join(HERE, "gpu_torch.py"), *args], deadline)
+    read_lines([python, os.path.join(HERE, "gpu_torch.py"), *args], deadline, env)
 
 
 def counters(deadline):

@@ -44,6 +44,8 @@ expect "the responses' joules are those of the counter" \
     "[0 < 8 * f['value'] <= 300 * s['wall_s'] for f in d['figures'] if f['name'] == 'served, joules per response' \
     for s in d['steps'] if s['name'] == 'served'] == [True]"
 
+expect "and the results say so" "d['torch'] == 'absent'"
+
 "$servelab" report $dry/load --objective common/backend/tests/gpu_objective.json >"$work/out" 2>"$work/err"
 grep -q 'All times are paced: dry run, CUDA on the CPU, simulated' "$work/out" && grep -q 'nothing was measured' "$work/out"
 report $? "a report of the dry load says that nothing was measured" "$work/out"
@@ -80,6 +82,17 @@ DRY=1 SEED=7 GPU_CHECK_PATIENCE=0.0001 ONLY_STEPS="kernels agree" python3 $check
 status=$?
 [ $status = 1 ] && grep -q '^2 steps, 2 failed' "$work/out" && [ "$(grep -c 'out of time' "$work/out")" = 2 ]
 report $? "each step has its own time limit" "$work/out"
+
+# torch's step, with a stub that checks what it is called with.
+DRY=1 SEED=7 TORCH_PYTHON=stub ONLY_STEPS="roof torch" python3 $check >"$work/out" 2>"$work/err"
+[ $? = 0 ] && grep -q 'torch: stub, which walks the step and computes nothing' "$work/out"
+report $? "with a stub of torch the step is walked to its end" "$work/out"
+expect "the results name the stub, and each figure is marked as dry" \
+    "d['torch'] == 'stub' and [f['name'] for f in d['figures']] == ['transformers prefill of 32'] + [w + ' decode, batch %d behind 32' % b \
+    for w in ('transformers', 'torch.compile') for b in (1, 2)] and all(f['dry'] is True and f['bound_s'] > 0 for f in d['figures'])"
+FAKE_TORCH_MEMORY=60 DRY=1 SEED=7 TORCH_PYTHON=stub ONLY_STEPS="torch" python3 $check >"$work/out" 2>"$work/err"
+[ $? = 0 ] && [ "$(grep -c 'left out: .*batch 2 behind 32: out of memory' "$work/out")" = 2 ]
+report $? "a batch that torch has no memory for is left out, and the others stay" "$work/out"
 
 DRY=1 SEED=7 NO_NVML=1 ONLY_STEPS="served" python3 $check >"$work/out" 2>"$work/err"
 [ $? = 0 ] && grep -q 'left out: joules per response: there is no NVML here' "$work/out"
