@@ -11,8 +11,10 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -54,7 +56,7 @@ static const int computes[] = {
 #ifdef __NR_newfstatat
     __NR_newfstatat, /* stdio asks what stdout is */
 #endif
-    __NR_ioctl /* and whether it is a terminal */, __NR_lseek,
+    __NR_lseek,
     /* memory */
     __NR_brk, __NR_mmap, __NR_munmap, __NR_mremap, __NR_mprotect, __NR_madvise, __NR_futex,
     __NR_getrandom /* malloc, in newer C libraries */,
@@ -62,20 +64,19 @@ static const int computes[] = {
     __NR_exit, __NR_exit_group, __NR_rt_sigprocmask, __NR_rt_sigaction, __NR_rt_sigreturn,
     __NR_getpid, __NR_gettid, __NR_sigaltstack /* the sanitizers' way out */, __NR_sched_yield};
 
-static const int has_threads[] = {__NR_set_robust_list,
-                                  __NR_rseq,
-                                  __NR_set_tid_address,
-                                  __NR_sched_getaffinity,
-                                  __NR_clock_gettime,
-                                  __NR_gettimeofday,
-                                  __NR_nanosleep,
-                                  __NR_clock_nanosleep,
+static const int has_threads[] = {
+    __NR_set_robust_list, __NR_rseq,         __NR_set_tid_address, __NR_sched_getaffinity,
+    __NR_clock_gettime,   __NR_gettimeofday, __NR_nanosleep,       __NR_clock_nanosleep,
 #ifdef __NR_alarm
-                                  __NR_alarm, /* simt's handler of signals */
+    __NR_alarm, /* simt's handler of signals */
 #endif
-                                  __NR_setitimer,
-                                  __NR_fcntl,
-                                  __NR_close};
+    __NR_setitimer,       __NR_close};
+
+/* Of fcntl and ioctl only these. Others make a signal go to a process of the same user when
+ * something comes through the channel (F_SETOWN, FIOSETOWN). */
+static const unsigned asks_terminal[] = {TCGETS, 0x802c542a /* TCGETS2 */};
+static const unsigned fcntl_commands[] = {F_GETFD, F_SETFD, F_GETFL,
+                                          F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC};
 
 static const int serves[] = {
     __NR_bind,        __NR_listen,     __NR_accept,     __NR_accept4,       __NR_getsockname,
@@ -88,7 +89,7 @@ static const int serves[] = {
 };
 
 struct filter {
-    struct sock_filter of[200];
+    struct sock_filter of[400];
     unsigned short n;
 };
 
@@ -113,13 +114,18 @@ static void allow(struct filter *f, const int *list, size_t n) {
     }
 }
 
-/* Allows a call whose first argument satisfies the test; then the number is loaded again. */
-static void allow_if(struct filter *f, int number, unsigned short test, unsigned k) {
+/* Allows a call whose argument `at` satisfies the test; then the number is loaded again. */
+static void allow_if(struct filter *f, int number, int at, unsigned short test, unsigned k) {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 4);
-    load(f, offsetof(struct seccomp_data, args[0]));
+    load(f, offsetof(struct seccomp_data, args[0]) + 8 * (unsigned)at);
     add(f, BPF_JMP | test | BPF_K, k, 0, 1);
     give(f, SECCOMP_RET_ALLOW);
     load(f, offsetof(struct seccomp_data, nr));
+}
+
+/* Allows a call whose second argument is in the list. */
+static void allow_second(struct filter *f, int number, const unsigned *list, size_t n) {
+    for (size_t i = 0; i < n; i++) allow_if(f, number, 1, BPF_JEQ, list[i]);
 }
 
 int child_confine_to(enum child_rights rights) {
@@ -130,17 +136,20 @@ int child_confine_to(enum child_rights rights) {
     give(&f, SECCOMP_RET_ERRNO | EPERM);
     load(&f, offsetof(struct seccomp_data, nr));
     allow(&f, computes, sizeof computes / sizeof *computes);
-    allow_if(&f, __NR_tgkill, BPF_JEQ, (unsigned)getpid()); /* abort */
+    allow_if(&f, __NR_tgkill, 0, BPF_JEQ, (unsigned)getpid()); /* abort */
+    allow_second(&f, __NR_ioctl, asks_terminal, sizeof asks_terminal / sizeof *asks_terminal);
     if (rights >= CHILD_HAS_THREADS) {
         allow(&f, has_threads, sizeof has_threads / sizeof *has_threads);
-        allow_if(&f, __NR_clone, BPF_JSET, CLONE_THREAD);
-        allow_if(&f, __NR_prctl, BPF_JEQ, PR_SET_NAME);
+        allow_second(&f, __NR_fcntl, fcntl_commands,
+                     sizeof fcntl_commands / sizeof *fcntl_commands);
+        allow_if(&f, __NR_clone, 0, BPF_JSET, CLONE_THREAD);
+        allow_if(&f, __NR_prctl, 0, BPF_JEQ, PR_SET_NAME);
         add(&f, BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 0, 1); /* its flags can't be seen: */
         give(&f, SECCOMP_RET_ERRNO | ENOSYS);                  /* the C library takes clone */
     }
     if (rights >= CHILD_SERVES) {
         allow(&f, serves, sizeof serves / sizeof *serves);
-        allow_if(&f, __NR_socket, BPF_JEQ, AF_UNIX);
+        allow_if(&f, __NR_socket, 0, BPF_JEQ, AF_UNIX);
     }
     give(&f, SECCOMP_RET_ERRNO | EPERM);
     prepare_sanitizer();

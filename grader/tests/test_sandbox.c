@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "testing/check_main.h"
 
+#include <asm/sockios.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <fcntl.h>
@@ -390,7 +391,7 @@ static void *returns(void *p) {
 /* Exit statuses name what was possible. The loop goes through the rights. */
 START_TEST(confined_child_can_only_compute) {
     enum child_rights rights = (enum child_rights)_i;
-    int status;
+    int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
         int before = open("/dev/null", O_WRONLY);
@@ -413,6 +414,13 @@ START_TEST(confined_child_can_only_compute) {
         if ((socket(AF_UNIX, SOCK_STREAM, 0) >= 0) != (rights == CHILD_SERVES)) _exit(11);
         if (connect(before, NULL, 0) == 0 || errno != EPERM) _exit(12);
         if (prctl(PR_SET_DUMPABLE, 1) == 0) _exit(13);
+        /* a signal to the owner of a descriptor would be a signal to anybody */
+        if (ioctl(before, FIOSETOWN, &parent) == 0 || errno != EPERM) _exit(14);
+        if (ioctl(before, FIOASYNC, &status) == 0 || errno != EPERM) _exit(15);
+        if (fcntl(before, F_SETOWN, parent) == 0 || errno != EPERM) _exit(16);
+        if (fcntl(before, F_SETSIG, SIGKILL) == 0 || errno != EPERM) _exit(17);
+        if (isatty(before) || errno != ENOTTY) _exit(18);
+        if ((fcntl(before, F_GETFD) >= 0) != (rights >= CHILD_HAS_THREADS)) _exit(19);
         abort(); /* must still work */
     }
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
