@@ -309,8 +309,8 @@ static void refuse(struct collected *c, const struct err *e) {
 }
 
 struct objects {
-    unsigned char *elf[COLLECT_MAX_FILES]; /* NULL when the file has none */
-    size_t n[COLLECT_MAX_FILES];
+    unsigned char *elf[COLLECT_MAX_FILES], *asan[COLLECT_MAX_FILES]; /* NULL: the file has none */
+    size_t n[COLLECT_MAX_FILES], n_asan[COLLECT_MAX_FILES];
 };
 
 /* Examines the symbols of every accepted object once. A file may use what another accepted file
@@ -326,8 +326,11 @@ static bool refuse_by_symbols(const struct lab *lab, struct workplace *w, const 
                                  globals.n};
     for (size_t i = 0; i < lab->n_files; i++) {
         struct err why;
+        const char *name = lab->files[i].name;
         if (!o->elf[i] || w->file[i].state != FILE_OK) continue;
-        if (!object_check_symbols(lab->files[i].name, o->elf[i], o->n[i], &rules, &why)) continue;
+        if (!object_check_symbols(name, o->elf[i], o->n[i], &rules, &why) &&
+            (!o->asan[i] || !object_check_sanitised(name, o->asan[i], o->n_asan[i], &rules, &why)))
+            continue;
         refuse(&w->file[i], &why);
         refused = true;
     }
@@ -338,7 +341,7 @@ static bool refuse_by_symbols(const struct lab *lab, struct workplace *w, const 
 /* Marks each file as accepted or refused. */
 static void examine(const struct lab *lab, struct workplace *w, bool trust) {
     const char *interface[64] = {NULL};
-    struct objects o = {{NULL}, {0}};
+    struct objects o = {0};
     size_t k = 0;
     for (size_t i = 0; i < lab->n_files; i++) {
         const struct lab_file *f = &lab->files[i];
@@ -347,6 +350,8 @@ static void examine(const struct lab *lab, struct workplace *w, bool trust) {
         if (!f->code || w->file[i].state != FILE_OK) continue;
         int text = trust ? 0 : examine_text(w, f->name, &why);
         o.elf[i] = text ? NULL : (unsigned char *)intermediate(w, f->name, ".o", &o.n[i]);
+        o.asan[i] =
+            text ? NULL : (unsigned char *)intermediate(w, f->name, ".asan.o", &o.n_asan[i]);
         if (text < 0)
             refuse(&w->file[i], &why);
         else if (!o.elf[i])
@@ -354,7 +359,10 @@ static void examine(const struct lab *lab, struct workplace *w, bool trust) {
     }
     while (!trust && refuse_by_symbols(lab, w, &o, interface)) {
     }
-    for (size_t i = 0; i < lab->n_files; i++) free(o.elf[i]);
+    for (size_t i = 0; i < lab->n_files; i++) {
+        free(o.elf[i]);
+        free(o.asan[i]);
+    }
 }
 
 /* ---- linking --------------------------------------------------------------------------------- */

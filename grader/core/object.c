@@ -239,6 +239,20 @@ static bool plain_name(const char *name) {
     return true;
 }
 
+/* Whether code may be linked to this name, which the object doesn't define. */
+static bool may_use(const struct object_rules *r, const char *name) {
+    return !name[0] || listed(r->interface, name) || listed(r->callable, name) ||
+           object_libc_allowed(name) || is_other(r, name);
+}
+
+static int uses_forbidden(const struct symbol_check *c, const char *shown) {
+    return err_set(
+        c->e,
+        "%s uses %s, which isn't among the functions that a submission may call: those that "
+        "compute, print or allocate, and none of files, processes, threads and clocks",
+        c->file, shown);
+}
+
 static int check_symbol(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx) {
     const struct symbol_check *c = ctx;
     char shown[80];
@@ -249,16 +263,7 @@ static int check_symbol(const struct elf *f, const Elf64_Sym *sym, const char *n
     if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
         return err_set(c->e, "%s: %s is chosen at load time (ifunc); write a plain function",
                        c->file, shown);
-    if (sym->st_shndx == SHN_UNDEF) {
-        if (!name[0] || listed(c->rules->interface, name) || listed(c->rules->callable, name) ||
-            object_libc_allowed(name) || is_other(c->rules, name))
-            return 0;
-        return err_set(
-            c->e,
-            "%s uses %s, which isn't among the functions that a submission may call: those that "
-            "compute, print or allocate, and none of files, processes, threads and clocks",
-            c->file, shown);
-    }
+    if (sym->st_shndx == SHN_UNDEF) return may_use(c->rules, name) ? 0 : uses_forbidden(c, shown);
     Elf64_Shdr sh;
     if (ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && elf_section(f, sym->st_shndx, &sh) &&
         (sh.sh_flags & SHF_EXECINSTR))
@@ -274,5 +279,27 @@ int object_check_symbols(const char *file, const unsigned char *elf, size_t n,
     if (!elf_open(&f, elf, n)) return err_set(e, "%s: the compiler left no readable object", file);
     if (check_sections(file, &f, e)) return -1;
     int rc = elf_each_symbol(&f, check_symbol, &c);
+    return rc == -2 ? err_set(e, "%s: broken object", file) : rc;
+}
+
+/* The calls that the compiler puts in for the sanitizers. */
+static bool instrumentation(const char *name) {
+    return !strncmp(name, "__asan_", 7) || !strncmp(name, "__ubsan_handle_", 15);
+}
+
+static int check_sanitised_symbol(const struct elf *f, const Elf64_Sym *sym, const char *name,
+                                  void *ctx) {
+    (void)f;
+    const struct symbol_check *c = ctx;
+    char shown[80];
+    if (sym->st_shndx != SHN_UNDEF || may_use(c->rules, name) || instrumentation(name)) return 0;
+    return uses_forbidden(c, text_clean(shown, sizeof shown, name, strlen(name)));
+}
+
+int object_check_sanitised(const char *file, const unsigned char *elf, size_t n,
+                           const struct object_rules *rules, struct err *e) {
+    struct elf f;
+    struct symbol_check c = {file, rules, e};
+    int rc = elf_open(&f, elf, n) ? elf_each_symbol(&f, check_sanitised_symbol, &c) : -2;
     return rc == -2 ? err_set(e, "%s: broken object", file) : rc;
 }

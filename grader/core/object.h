@@ -36,6 +36,10 @@ struct object_rules {
 };
 int object_check_symbols(const char *file, const unsigned char *elf, size_t n,
                          const struct object_rules *rules, struct err *e);
+/* The object with sanitizers, which may use what the sanitizers' instrumentation calls, too: it has
+ * code that the optimiser took out of the other one. */
+int object_check_sanitised(const char *file, const unsigned char *elf, size_t n,
+                           const struct object_rules *rules, struct err *e);
 
 /* Calls each(name, ctx) for every symbol that the object defines globally. -1: not an object. */
 int object_each_global(const unsigned char *elf, size_t n,

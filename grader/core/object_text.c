@@ -118,6 +118,22 @@ static bool enters_kernel(const char *word, size_t n) {
     return false;
 }
 
+/* Whether a line is one that the compiler writes for code: a label alone, or an instruction, which
+ * may have prefixes (`rep stosq`) and doesn't enter the kernel. */
+static bool plain_code(const char *p, const char *end) {
+    for (bool first = true; p < end; first = false) {
+        const char *word = p;
+        while (p < end && !isspace((unsigned char)*p)) p++;
+        size_t n = (size_t)(p - word);
+        if (enters_kernel(word, n)) return false;
+        while (p < end && isspace((unsigned char)*p)) p++;
+        bool last = p == end || *p == '#' || *p == '/';
+        const char *colon = first ? memchr(word, ':', n) : NULL;
+        if (colon && (colon != word + n - 1 || !last)) return false;
+    }
+    return true;
+}
+
 static bool known_directive(const char *word, size_t n) {
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
         if (strlen(directives[i]) == n && !memcmp(directives[i], word, n)) return true;
@@ -173,7 +189,7 @@ static int check_line(const char *file, const char *p, const char *end, bool *co
     bool quoted =
         text || (n == 5 && !memcmp(word, ".file", 5)) || (n == 6 && !memcmp(word, ".ident", 6));
     bool directive = word[0] == '.' && !label;
-    bool fine = directive ? known_directive(word, n) : !enters_kernel(word, n);
+    bool fine = directive ? known_directive(word, n) : plain_code(word, end);
     if (fine && directive && n == 8 && !memcmp(word, ".section", 8)) fine = plain_section(p, end);
     if (directive) follow_section(word, n, end, code);
     if (fine && directive && *code && writes_data(word, n)) fine = false;

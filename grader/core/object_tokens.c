@@ -167,9 +167,19 @@ static int read_token(struct reader *r) {
     return 0;
 }
 
+/* The compiler writes a string of an attribute into its assembly as it is, lines and all: the name
+ * of a section, an alias. */
+static int not_plain(const struct reader *r) {
+    return refuse(r,
+                  "a string of an attribute with a backslash or a control character, which could "
+                  "hold assembly; take it out");
+}
+
 static int read_literal(struct reader *r) {
     char quote = *r->p++;
     for (; r->p < r->end && *r->p != '\n'; r->p++) {
+        if (r->attribute > 0 && (*r->p == '\\' || iscntrl((unsigned char)*r->p)))
+            return not_plain(r);
         if (*r->p == quote) {
             r->p++;
             return 0;
@@ -184,6 +194,7 @@ static int read_literal(struct reader *r) {
 static int read_raw_string(struct reader *r) {
     char mark[20] = ")";
     const char *open = ++r->p;
+    if (r->attribute > 0) return not_plain(r);
     while (r->p < r->end && r->p - open < 16 && !strchr("() \\\t\v\f\n", *r->p)) r->p++;
     size_t n = (size_t)(r->p - open);
     if (r->p == r->end || *r->p != '(') return refuse(r, "a raw string without a beginning");
@@ -206,17 +217,28 @@ static const char *skip_blank(const char *p, const char *end) {
     return p;
 }
 
-/* Whether an assembler name, `asm("text" "text")`, is an identifier; p is behind the keyword. An
- * empty one, or assembly with operands, is the assembly check's. */
+/* A function of the sanitizers' runtime: calls to it are the compiler's. */
+static bool of_sanitizers(const char *word, size_t n) {
+    static const char *const begins[] = {"__asan", "__ubsan", "__lsan", "__sanitizer", "__tsan"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (n >= strlen(begins[i]) && !memcmp(word, begins[i], strlen(begins[i]))) return true;
+    return false;
+}
+
+/* Whether an assembler name, `asm("text" "text")`, is an identifier, and none of the sanitizers'; p
+ * is behind the keyword. An empty one, or assembly with operands, is the assembly check's. */
 static bool plain_label(const char *p, const char *end) {
-    bool first = true;
+    char name[16];
+    size_t n = 0;
     p = skip_blank(p, end);
     if (p == end || *p++ != '(') return true;
     for (;; p++) {
         p = skip_blank(p, end);
-        if (p == end || *p != '"') return p < end && *p == ')';
-        for (p++; p < end && *p != '"'; p++, first = false)
-            if (!is_word(*p) || (first && isdigit((unsigned char)*p))) return false;
+        if (p == end || *p != '"') return p < end && *p == ')' && !of_sanitizers(name, n);
+        for (p++; p < end && *p != '"'; p++) {
+            if (!is_word(*p) || (n == 0 && isdigit((unsigned char)*p))) return false;
+            if (n < sizeof name) name[n++] = *p;
+        }
         if (p == end) return false;
     }
 }
@@ -237,6 +259,8 @@ static int judge_word(struct reader *r, const char *word, size_t n) {
                  (int)n, word);
         return refuse(r, text);
     }
+    if (of_sanitizers(word, n))
+        return refuse(r, "a name of the sanitizers' own functions; the memory checks call them");
     for (const char *const *u = unchecked; *u; u++)
         if (memmem(word, n, *u, strlen(*u))) {
             snprintf(text, sizeof text, "turns the memory checks off (%s); take that out", *u);

@@ -156,6 +156,13 @@ START_TEST(names_for_the_assembler) {
     ck_assert_int_eq(TOKENS("int f(void) __asm(\n \"f\\n ret\");"), -1);
     ck_assert_int_eq(TOKENS("int f(void) __asm__(u8\"f+1\");"), -1);
     ck_assert_int_eq(TOKENS("int f(void) __asm__(\"1f\");"), -1);
+    ck_assert_int_eq(TOKENS("int f(void) __asm__(\"__as\" \"an_f\");"), -1);
+    ck_assert_int_eq(TOKENS("int __asan_f(void);"), -1);
+    ck_assert_int_eq(TOKENS("int f(void) __attribute__((section(\".text\\nx: syscall #\")));"), -1);
+    ck_assert_int_eq(TOKENS("int f(void) __attribute__((section(R\"(.text\nx: syscall #)\")));"),
+                     -1);
+    ck_assert_int_eq(
+        TOKENS("int f(void) __attribute__((section(\".text.f\"))) ; char *s = \"\\n\";"), 0);
     ck_assert_int_eq(TOKENS("int f(void) __asm__(\n# 3 \"x.c\"\n\"f+1\");"),
                      -1); /* a line mark between */
     ck_assert_int_eq(TOKENS("const char *s = \"asm (fast) asm(\\\"f+1\\\")\";"), 0);
@@ -264,7 +271,8 @@ START_TEST(assembly) {
     struct err e;
     static const char good[] =
         "\t.file\t\"a;b.c\"\n\t.text\n\t.globl\tf\nf:\n.LFB0:\n\t.cfi_startproc\n"
-        "\tmovl\t$1, %eax\n\tret\n\t.section\t.rodata.str1.1,\"aMS\"\n"
+        "\tmovl\t$1, %eax\n\trep stosq\n\tmovq\t%fs:0, "
+        "%rax\n\tret\n\t.section\t.rodata.str1.1,\"aMS\"\n"
         "\t.string\t\"#APP; .incbin \\\"x\\\"\"\n# comment\n\n";
     static const char *const bad[] = {"#APP\n",
                                       "\t.incbin \"/etc/passwd\"\n",
@@ -273,6 +281,10 @@ START_TEST(assembly) {
                                       "\tret; .incbin \"x\"\n",
                                       "\tsyscall\n",
                                       "\tint\t$0x80\n",
+                                      "x: syscall\n",
+                                      "x:syscall\n",
+                                      "x:\tnop\n",
+                                      "\tdata16 syscall\n",
                                       "\t.section .text\"; nop\n",
                                       "\t.section\t.data,\"aw\"; .long 1\n",
                                       "\t.s\n",

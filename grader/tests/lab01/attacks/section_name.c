@@ -1,5 +1,5 @@
 /* Assembly smuggled in through the name of a section.
- * examined: refused; says: plain C doesn't
+ * examined: refused; says: could hold assembly
  * trusted: nothing
  */
 #include "objective/percentile.h"
