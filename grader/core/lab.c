@@ -119,5 +119,8 @@ void case_set_care(const struct check_def *def, const char *focus, struct want *
         set_focus(focus, wants, n);
         return;
     }
-    for (size_t i = 0; i < n; i++) wants[i].care = def->kind == CHECK_HEAP && i + 1 == n;
+    for (size_t i = 0; i < n; i++) {
+        wants[i].same |= wants[i].care && def->kind == CHECK_SURVIVES;
+        wants[i].care = def->kind == CHECK_HEAP && i + 1 == n;
+    }
 }

@@ -29,6 +29,7 @@ struct want {
     enum slot_kind kind;
     int64_t value;
     bool care; /* false: this check does not compare it */
+    bool same; /* CHECK_SURVIVES: the answer is that of the program without sanitizers */
     bool is_ns;
     int index;                /* 1.. for an element of a list: "gap 3"; 0 otherwise */
     const char *const *names; /* for an enumeration: the names of its values; otherwise NULL */
@@ -60,8 +61,8 @@ struct hidden_case {
 void hidden_case_release(struct hidden_case *h);
 
 enum check_kind {
-    CHECK_CASES,     /* ask cases, compare answers */
-    CHECK_SURVIVES,  /* cases under the sanitizers: any answer, no finding */
+    CHECK_CASES,    /* ask cases, compare answers */
+    CHECK_SURVIVES, /* cases under the sanitizers: no finding, and the answers of the other build */
     CHECK_READ_ONLY, /* cases whose inputs are read-only memory */
     CHECK_HEAP,      /* the heap doesn't grow over many calls */
     CHECK_QUIET,     /* prints nothing */
@@ -170,9 +171,10 @@ uint64_t case_sequence(uint64_t seed, const char *id, int k);
  * that the place of a case says nothing about its kind. */
 int case_shuffled(uint64_t seed, const struct check_def *def, int k);
 
-/* Sets care in wants[0..n). CHECK_CASES compares the slots that have care set already and whose
- * names begin with a prefix in focus ('|' between prefixes; NULL: all). The safety kinds compare
- * nothing, except CHECK_HEAP: the last slot. */
+/* Sets care and same in wants[0..n). CHECK_CASES compares the slots that have care set already and
+ * whose names begin with a prefix in focus ('|' between prefixes; NULL: all). The safety kinds
+ * compare nothing with the right answer, except CHECK_HEAP: the last slot. CHECK_SURVIVES compares
+ * those slots with the other build's. */
 void case_set_care(const struct check_def *def, const char *focus, struct want *wants, size_t n);
 
 #endif

@@ -106,6 +106,8 @@ static void count_stray(pid_t pid, void *ctx) {
 void reap_all(pid_t leader, int *status) {
     pid_t self = getpid();
     int64_t until = clock_monotonic_ns() + 5 * NS_PER_S;
+    for (size_t i = 0; i < n_own; i++) /* it was one when another run was started beside it */
+        if (own[i] == leader) own[i] = 0;
     kill(-leader, SIGKILL);
     do {
         collect(leader, status);

@@ -12,7 +12,8 @@ struct session {
     struct check_result *r;
     struct sandbox_run run;
     struct channel ch;
-    bool theirs; /* it didn't start, and a program with stand-ins does */
+    struct session *twin; /* CHECK_SURVIVES: the program without sanitizers, asked the same */
+    bool theirs;          /* it didn't start, and a program with stand-ins does */
 };
 
 /* Starts the process and waits for its greeting. If none comes, the start is repeated; then a

@@ -151,6 +151,8 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
         rc = encode(&c, out, e);
     if (!rc) {
         lab02_oracle(&c, out->wants);
+        for (size_t i = 0; i < out->n_wants && def->kind == CHECK_SURVIVES; i++)
+            out->wants[i].same = c.fn == FN_PLAN || (c.fn == FN_CAPACITY && i <= FIND_PROBES);
         case_set_care(def, m.focus, out->wants, out->n_wants);
         lab02_describe(&c, out->input, sizeof out->input);
         if (c.fn == FN_PLAN || c.fn == FN_CREATE)

@@ -91,7 +91,7 @@ static int make(const struct check_def *def, uint64_t seed, int k, struct hidden
     out->wants = calloc(out->n_wants, sizeof *out->wants);
     if (!out->wants) return err_set(e, "no memory for a case");
     lab03_oracle(&c, out->wants);
-    for (size_t i = 0; i < out->n_wants; i++) out->wants[i].care &= def->kind == CHECK_CASES;
+    case_set_care(def, NULL, out->wants, out->n_wants);
     lab03_describe(&c, out->input, sizeof out->input);
     return encode(&c, out, e);
 }
