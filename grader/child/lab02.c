@@ -7,6 +7,8 @@
 #include "child/place.h"
 #include "lab02/cases.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,28 +76,24 @@ static void call_measure(struct call *k, struct answer *a) {
 
 /* ---- the search ---- */
 
-/* What the search gets as ctx and must pass to the probe. */
-struct probe_ctx {
-    double local_rps;
-};
+/* What the search gets as ctx and must pass to the probe: a number that says nothing. */
+static int64_t passed_on;
+static const struct lab02_case *searched;
 
-static int local_probe(const struct probe_ctx *c, double offered_rps, struct operating_point *out) {
+static int local_probe(const struct lab02_case *c, double offered_rps,
+                       struct operating_point *out) {
     if (!(offered_rps < 1000 * c->local_rps)) return -1;
-    *out = (struct operating_point){.offered_rps = offered_rps,
-                                    .requests = 100,
-                                    .complete = 100,
-                                    .throughput_rps = offered_rps,
-                                    .stable = offered_rps < c->local_rps};
-    out->ttft_p99 = (struct percentile){true, false, 1, 100, 0, false};
+    lab02_case_curve(c, offered_rps, out);
     return 0;
 }
 
 static int probe(void *ctx, double offered_rps, struct operating_point *out, struct err *e) {
     static unsigned char reply[WIRE_MAX_REPLY];
-    const struct probe_ctx *c = ctx;
+    const struct lab02_case *c = searched;
     unsigned char query[8];
     struct probe_reply r;
     struct wire w = wire_writer(query, sizeof query);
+    if (ctx != &passed_on) abort();
     if (c->local_rps > 0)
         return local_probe(c, offered_rps, out) ? err_set(e, "the load generator broke") : 0;
     wire_f64(&w, &offered_rps);
@@ -107,12 +105,12 @@ static int probe(void *ctx, double offered_rps, struct operating_point *out, str
 }
 
 static void call_capacity(struct call *k, struct answer *a) {
-    struct probe_ctx ctx = {k->c->local_rps};
+    searched = k->c;
     struct capacity got;
     struct err e;
     memset(&got, CASE_POISON, sizeof got);
-    put(a, capacity_find(probe, &ctx, k->c->lo_rps, k->c->hi_rps, k->c->resolution, k->limits, &got,
-                         &e));
+    put(a, capacity_find(probe, &passed_on, k->c->lo_rps, k->c->hi_rps, k->c->resolution, k->limits,
+                         &got, &e));
     put_bool(a, &got.found);
     put_bool(a, &got.at_top);
     put_double(a, got.rps);
@@ -169,11 +167,18 @@ static void call_plan(struct call *k, struct answer *a) {
 #endif
     struct policy_action *actions = malloc((cap + spare) * sizeof *actions + 1);
     if (!actions) abort();
-    memset(actions, CASE_POISON, (cap + spare) * sizeof *actions);
-    struct policy_plan plan = {.actions = actions, .cap_actions = cap, .valid_until_ns = INT64_MAX};
+    struct policy_plan plan;
     struct err e;
-    if (k->c->fresh || k->c->memory == MEMORY_REPEAT) policy_begin(k->c);
-    int rc = ops && state ? ops->plan(state, &k->view, &plan, &e) : 0;
+    int rc = 0;
+    if (k->c->fresh) policy_begin(k->c);
+    for (int32_t again = 0; again <= k->c->more_plans; again++) {
+        memset(actions, CASE_POISON, (cap + spare) * sizeof *actions);
+        plan = (struct policy_plan){
+            .actions = actions, .cap_actions = cap, .valid_until_ns = INT64_MAX};
+        struct policy_view view = k->view;
+        view.now_ns += again * NS_PER_MS;
+        rc = ops && state ? ops->plan(state, &view, &plan, &e) : 0;
+    }
     bool beyond = false;
     const unsigned char *bytes = (const unsigned char *)(actions + cap);
     for (size_t i = 0; i < spare * sizeof *actions; i++) beyond |= bytes[i] != CASE_POISON;
@@ -185,7 +190,6 @@ static void call_plan(struct call *k, struct answer *a) {
     put(a, beyond || plan.actions != actions || plan.cap_actions != cap);
     put_actions(a, actions, plan.n_actions, cap);
     free(actions);
-    if (k->c->memory == MEMORY_REPEAT) policy_end();
 }
 
 static void call_once(struct call *k, struct answer *a) {
@@ -230,16 +234,34 @@ static void call_once(struct call *k, struct answer *a) {
     }
 }
 
+/* Other values in the same shape, so that a call isn't known as one of many by its input. */
+static void vary(struct lab02_case *c) {
+    for (size_t i = 0; i < c->n_list; i++) {
+        struct point_request *r = &c->list[i];
+        int64_t *times[] = {&r->arrival_ns, &r->admitted_ns, &r->first_token_ns, &r->end_ns};
+        for (size_t k = 0; k < 4; k++) *times[k] += *times[k] >= 0 && *times[k] < INT64_MAX;
+    }
+    for (size_t i = 0; i < c->n_points; i++) c->points[i].mean_latency_ns *= 1 + 0x1p-40;
+    c->hi_rps *= 1 + 0x1p-40;
+    c->view.now_ns++;
+}
+
 /* Bytes by which the heap grew over many calls. The first calls are not counted: the C library
  * caches up to seven freed blocks of a size and counts them as in use. */
-static int64_t heap_growth(struct call *k, struct answer *a) {
-    enum { WARM_CALLS = 16, CALLS = 64 };
+static int64_t heap_growth(struct call *k, struct lab02_case *c, struct answer *a) {
+    enum { WARM_CALLS = 16, CALLS = 64, EACH = 8 /* calls with one input */ };
     struct answer scratch = *a;
     int64_t before = 0;
     for (int i = 0; i < WARM_CALLS + CALLS; i++) {
+        if (i > 0 && i % EACH == 0) {
+            place_release();
+            vary(c);
+            call_prepare(k, c);
+        }
         if (i == WARM_CALLS) before = child_heap_bytes();
         scratch.n = a->n;
         call_once(k, &scratch);
+        policy_end();
     }
     *a = scratch;
     return child_heap_bytes() - before;
@@ -251,9 +273,13 @@ int child_answer(const void *bytes, size_t n, int64_t *slots, size_t cap) {
     if (lab02_case_codec(&w, &c)) return -1;
     struct call k;
     call_prepare(&k, &c);
+    bool repeat = c.memory == MEMORY_REPEAT;
+    /* the function is called from here, and could read what memory it was given */
+    c.memory = MEMORY_PLAIN;
+    memset((void *)(uintptr_t)bytes, 0, n);
     struct answer a = {slots, 0, cap};
-    if (c.memory == MEMORY_REPEAT) {
-        int64_t growth = heap_growth(&k, &a);
+    if (repeat) {
+        int64_t growth = heap_growth(&k, &c, &a);
         put(&a, growth);
     } else {
         call_once(&k, &a);

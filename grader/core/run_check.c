@@ -282,9 +282,12 @@ static void lose_heap(struct session *s, const struct hidden_case *h, int64_t gr
     snprintf(text, sizeof text,
              "%s%s doesn't give back all that it and the functions it calls allocate: ",
              h->calls ? h->calls : "", name[0] ? name : "the code");
-    if (bytes)
+    if (bytes && grown % 64 == 0)
         text_append(text, sizeof text, "%lld bytes are left each time (%lld in 64)",
                     (long long)grown / 64, (long long)grown);
+    else if (bytes)
+        text_append(text, sizeof text, "%lld bytes are left by 64 calls with 8 inputs",
+                    (long long)grown);
     else
         text_append(text, sizeof text, "%lld %s", (long long)grown, unit);
     check_lose(s->r, text);

@@ -97,6 +97,7 @@ static void codec_plan(struct wire *w, struct lab02_case *c) {
     wire_bool(w, &c->batch);
     wire_i32(w, &c->group);
     wire_bool(w, &c->fresh);
+    wire_i32(w, &c->more_plans);
     wire_i64(w, &c->view.now_ns);
     codec_lane(w, &c->view.waiting, &c->view.n_waiting);
     codec_lane(w, &c->view.running, &c->view.n_running);
@@ -184,4 +185,27 @@ size_t lab02_case_slots(const struct lab02_case *c) {
 void lab02_probe_reply_codec(struct wire *w, struct probe_reply *r) {
     wire_i32(w, &r->rc);
     codec_point(w, &r->point);
+}
+
+static struct percentile ordinary(double ns) {
+    return (struct percentile){true, false, (int64_t)ns, 400, 0, false};
+}
+
+void lab02_case_curve(const struct lab02_case *c, double rps, struct operating_point *out) {
+    const struct point_limits *l = &c->limits;
+    double share = rps / c->local_rps < 1e3 ? rps / c->local_rps : 1e3; /* 1: the verdict changes */
+    *out = (struct operating_point){.offered_rps = rps, .requests = 400, .complete = 400};
+    out->throughput_rps = share < 1 ? rps : c->local_rps;
+    out->good = 400;
+    out->good_rps = rps;
+    out->mean_latency_ns = 1e8 * (1 + share);
+    out->mean_in_system = out->throughput_rps * out->mean_latency_ns / 1e9;
+    out->stable = share < 1;
+    out->queue_delay_p99 = ordinary(1e6 * share);
+    out->ttft_p50 = ordinary(1e6);
+    out->tpot_p50 = ordinary(1e6);
+    out->e2e_p50 = ordinary(1e8);
+    out->ttft_p99 = ordinary((double)l->ttft_below_ns * 0.5);
+    out->tpot_p99 = ordinary((double)l->tpot_below_ns * 0.5);
+    out->e2e_p99 = ordinary((double)l->e2e_below_ns * 0.5);
 }

@@ -64,6 +64,7 @@ struct lab02_case {
     bool batch; /* policy_learner_batch, with `group` as its argument */
     int32_t group;
     bool fresh;
+    int32_t more_plans; /* of the same state, for later moments, before the one that is answered */
     char arg[CASE_ARG_BYTES]; /* FN_CREATE */
 };
 
@@ -74,6 +75,10 @@ void lab02_case_release(struct lab02_case *c); /* frees list, and the view's arr
 int lab02_case_codec(struct wire *w, struct lab02_case *c);
 
 size_t lab02_case_slots(const struct lab02_case *c);
+
+/* What an ordinary server measures at a load, in the safety checks as in the others: it is stable
+ * below local_rps. */
+void lab02_case_curve(const struct lab02_case *c, double rps, struct operating_point *out);
 
 /* The reply to a probe: 0 and a point, or -1, "the probe failed". */
 struct probe_reply {

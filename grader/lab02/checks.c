@@ -88,6 +88,7 @@ bool lab02_make_chance(struct lab02_making *m, int percent) {
 static void make_view_case(struct lab02_making *m) {
     m->c->fn = FN_PLAN;
     m->c->fresh = true;
+    m->c->more_plans = 8;
     m->c->batch = m->k % 2 == 1;
     m->c->group = 1 + m->k % 5;
     lab02_make_view(&m->rng, m->k, m->k % 4 == 1, &m->c->view);

@@ -289,11 +289,14 @@ static void make_region(struct lab02_making *m) {
 static void make_search(struct lab02_making *m) {
     struct lab02_case *c = m->c;
     c->fn = FN_CAPACITY;
-    c->lo_rps = (double)lab02_make_between(m, 1, 4);
-    c->hi_rps = c->lo_rps * (double)lab02_make_between(m, 2, 40);
-    c->resolution = (double)lab02_make_between(m, 1, 100) / 1000;
-    c->limits = (struct point_limits){NS_PER_S, NS_PER_S, INT64_MAX};
-    c->local_rps = c->lo_rps * (double)lab02_make_between(m, 50, 4500) / 100;
+    /* as in the checks of the search (curve_case in judge_search.c) */
+    static const double resolutions[] = {0.01, 0.05, 0.002, 0.1, 0.001, 0.02};
+    c->lo_rps = 0.2 + 3.8 * rng_unit(&m->rng);
+    c->hi_rps = c->lo_rps * (2 + 58 * rng_unit(&m->rng));
+    c->resolution = resolutions[m->k % 6];
+    c->limits = (struct point_limits){800 * NS_PER_MS, 80 * NS_PER_MS, 20000 * NS_PER_MS};
+    c->local_rps = c->lo_rps * pow(c->hi_rps / c->lo_rps, rng_unit(&m->rng));
+    if (m->k % 8 == 4) c->local_rps = c->lo_rps * (m->k % 16 == 4 ? 0.5 : 100);
     lab02_make_kind(m, "a search over loads");
     if (m->k % 4 == 1) {
         c->local_rps = c->lo_rps / 2000;
