@@ -45,8 +45,9 @@ uint32_t utf8_decode(const char *s, size_t n) {
 bool utf8_is_plain(uint32_t cp) {
     if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) return false;
     if (cp == 0x2028 || cp == 0x2029 || cp == 0x200e || cp == 0x200f || cp == 0x61c) return false;
-    if ((cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069)) return false;
-    return cp != 0xfeff;
+    if ((cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2060 && cp <= 0x206f)) return false;
+    if (cp == 0xad || cp == 0x180e || cp == 0x200b || (cp >= 0xfff9 && cp <= 0xfffb)) return false;
+    return cp != 0xfeff && !(cp >= 0xe0000 && cp <= 0xe0fff);
 }
 
 size_t utf8_encode(uint32_t cp, char out[4]) {

@@ -17,7 +17,8 @@
 size_t utf8_char_bytes(const char *s, size_t n);
 
 /* false for characters that change how the text around them is shown: control characters (C0, DEL,
- * C1), line separators, direction marks and overrides, and the byte order mark. */
+ * C1), line separators, direction marks and overrides, and the byte order mark; and for those that
+ * aren't shown at all, as blanks of no width and tags. Joiners, which scripts need, are plain. */
 bool utf8_is_plain(uint32_t cp);
 
 /* The code point of the well-formed character of n bytes at s. */

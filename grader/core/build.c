@@ -322,12 +322,13 @@ static bool refuse_by_symbols(const struct lab *lab, struct workplace *w, const 
     for (size_t i = 0; i < lab->n_files; i++)
         if (o->elf[i] && w->file[i].state == FILE_OK)
             object_each_global(o->elf[i], o->n[i], add_name, &globals);
-    struct object_rules rules = {interface, lab->given, (const char *const *)globals.names,
+    struct object_rules rules = {interface, NULL, lab->given, (const char *const *)globals.names,
                                  globals.n};
     for (size_t i = 0; i < lab->n_files; i++) {
         struct err why;
         const char *name = lab->files[i].name;
         if (!o->elf[i] || w->file[i].state != FILE_OK) continue;
+        rules.own = lab->files[i].functions;
         if (!object_check_symbols(name, o->elf[i], o->n[i], &rules, &why) &&
             (!o->asan[i] || !object_check_sanitised(name, o->asan[i], o->n_asan[i], &rules, &why)))
             continue;

@@ -213,14 +213,21 @@ struct symbol_check {
     struct err *e;
 };
 
-static bool is_other(const struct object_rules *r, const char *name) {
-    for (size_t i = 0; i < r->n_others; i++)
-        if (!strcmp(r->others[i], name)) return true;
-    return false;
+/* By how many of the submission's files. */
+static int times_defined(const struct object_rules *r, const char *name) {
+    int n = 0;
+    for (size_t i = 0; i < r->n_others; i++) n += !strcmp(r->others[i], name);
+    return n;
 }
 
 static int check_definition(const struct symbol_check *c, const char *name, const char *shown) {
-    if (listed(c->rules->interface, name)) return 0;
+    bool ours = listed(c->rules->interface, name), own = listed(c->rules->own, name);
+    if (!own && times_defined(c->rules, name) > 1)
+        return err_set(c->e,
+                       ours ? "%s defines %s, which is defined in its own file, too; take it out"
+                            : "%s defines %s, and so does another file; make it static in each",
+                       c->file, shown);
+    if (ours) return 0;
     if (name[0] == '_' || !strcmp(name, "main") || listed(c->rules->callable, name) ||
         object_libc_allowed(name) || dlsym(RTLD_DEFAULT, name))
         return err_set(c->e,
@@ -242,7 +249,7 @@ static bool plain_name(const char *name) {
 /* Whether code may be linked to this name, which the object doesn't define. */
 static bool may_use(const struct object_rules *r, const char *name) {
     return !name[0] || listed(r->interface, name) || listed(r->callable, name) ||
-           object_libc_allowed(name) || is_other(r, name);
+           object_libc_allowed(name) || times_defined(r, name) > 0;
 }
 
 static int uses_forbidden(const struct symbol_check *c, const char *shown) {

@@ -29,8 +29,9 @@ int object_check_assembly(const char *file, const char *text, size_t n, struct e
 
 struct object_rules {
     const char *const *interface; /* functions that it may define for others */
+    const char *const *own;       /* those of them that belong in this file; NULL: none */
     const char *const *callable;  /* functions of the project that it may call */
-    /* symbols that the submission's other files define, which this file may use */
+    /* symbols that the submission's files define, once for each: this file may use them */
     const char *const *others;
     size_t n_others;
 };

@@ -11,10 +11,11 @@ static void count_name(const char *name, void *ctx) {
 
 static void fuzz_object(const uint8_t *data, size_t size) {
     static const char *const interface[] = {"f", NULL};
-    struct object_rules rules = {interface, interface, NULL, 0};
+    struct object_rules rules = {interface, interface, interface, NULL, 0};
     struct err e = {0};
     size_t total = 0;
     if (object_check_symbols("x.c", data, size, &rules, &e)) INVARIANT(e.text[0]);
+    if (object_check_sanitised("x.c", data, size, &rules, &e)) INVARIANT(e.text[0]);
     object_each_global(data, size, count_name, &total);
 }
 

@@ -123,11 +123,14 @@ START_TEST(escaping) {
 END_TEST
 
 START_TEST(a_verdict_has_one_cleaner) {
-    struct check_result c = {
-        .message = "cut \xe2\x82", .rerun = "DIR=\xe2\x80\xae", .input = "a\nb\xc2\x9b"};
+    struct check_result c = {.message = "cut \xe2\x82",
+                             .hint = "a\xe2\x80\x8b\xf3\xa0\x81\x81\xe2\x80\x8d",
+                             .rerun = "DIR=\xe2\x80\xae",
+                             .input = "a\nb\xc2\x9b"};
     struct grade_verdict v = {.checks = &c, .n = 1, .problem = "one\ntwo\xff"};
     verdict_clean(&v);
     ck_assert_str_eq(c.message, "cut \\xe2\\x82");
+    ck_assert_str_eq(c.hint, "a\\xe2\\x80\\x8b\\xf3\\xa0\\x81\\x81\xe2\x80\x8d"); /* invisible */
     ck_assert_str_eq(c.rerun, "DIR=\\xe2\\x80\\xae");
     ck_assert_str_eq(c.input, "a\nb\\xc2\\x9b"); /* lines stay lines */
     ck_assert_str_eq(v.problem, "one\ntwo\\xff");
