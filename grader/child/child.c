@@ -43,7 +43,8 @@ static bool write_full(const void *buf, size_t n) {
 }
 
 static bool send_frame(enum wire_type type, const void *payload, size_t n) {
-    struct wire_header h = {WIRE_MAGIC, type, nonce, (uint32_t)n, 0};
+    uint32_t heap = type == WIRE_ANSWER ? (uint32_t)child_heap_bytes() : 0;
+    struct wire_header h = {WIRE_MAGIC, type, nonce, (uint32_t)n, heap};
     return write_full(&h, sizeof h) && write_full(payload, n);
 }
 

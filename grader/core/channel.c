@@ -21,7 +21,7 @@ int channel_open(struct channel *ch, struct err *e) {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
         return err_set(e, "socketpair: %s", strerror(errno));
     fcntl(fds[0], F_SETFL, O_NONBLOCK);
-    *ch = (struct channel){fds[0], fds[1]};
+    *ch = (struct channel){fds[0], fds[1], 0};
     return 0;
 }
 
@@ -110,8 +110,10 @@ enum channel_answer channel_ask(struct channel *ch, struct sandbox_run *run, con
         if (a == CHANNEL_OK || a == CHANNEL_CLOSED)
             a = transfer(ch, run, &back, sizeof back, false);
         if (a != CHANNEL_OK) return a;
-        if (back.magic != WIRE_MAGIC || back.nonce != nonce || back.pad != 0)
+        if (back.magic != WIRE_MAGIC || back.nonce != nonce ||
+            (back.heap != 0 && back.type != WIRE_ANSWER))
             return CHANNEL_GARBAGE;
+        ch->heap = back.heap;
         if (back.type != WIRE_QUERY || !server) break;
         a = serve_query(ch, run, back.length, server, &nonce);
         if (a == CHANNEL_GARBAGE) return a;

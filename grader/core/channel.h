@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 struct channel {
-    int fd;       /* the grader's end */
-    int child_fd; /* the child's end, until the child is started */
+    int fd;        /* the grader's end */
+    int child_fd;  /* the child's end, until the child is started */
+    uint32_t heap; /* of the last answer: bytes in use on the child's heap */
 };
 
 int channel_open(struct channel *ch, struct err *e);

@@ -23,7 +23,7 @@ static void run_cases(struct session *s);
 
 void run_one_check(const struct grading *g, const struct check_def *def, struct check_result *r) {
     const struct collected *file = file_of(g, def->file);
-    struct session s = {.g = g, .def = def, .r = r, .ch = {-1, -1}};
+    struct session s = {.g = g, .def = def, .r = r, .ch = {.fd = -1, .child_fd = -1}};
     if (file && file->state != FILE_OK) {
         r->outcome = OUTCOME_NOT_RUN;
         r->settled = true;
@@ -193,7 +193,8 @@ static bool ends_with_plain_inputs(const struct session *s, enum check_kind kind
     static int64_t got[MAX_SLOTS];
     struct check_def plain = *s->def;
     struct check_result scratch = *s->r;
-    struct session twin = {.g = s->g, .def = &plain, .r = &scratch, .ch = {-1, -1}};
+    struct session twin = {
+        .g = s->g, .def = &plain, .r = &scratch, .ch = {.fd = -1, .child_fd = -1}};
     struct hidden_case h = {0};
     struct err e;
     char todo[64];
@@ -358,6 +359,8 @@ static bool ask(struct session *s, int k, struct shown *wrong) {
     enum channel_answer a =
         channel_ask(&s->ch, &s->run, h.bytes, h.n_bytes, got, h.n_wants, NULL, todo);
     bool right = a == CHANNEL_OK;
+    s->grew += right && k > 0 && s->ch.heap > s->heap;
+    s->heap = s->ch.heap;
     bool asked = s->def->kind != CHECK_CASES &&
                  s->def->kind != CHECK_HEAP; /* for the other kinds, surviving is enough */
     for (size_t i = 0; right && i < h.n_wants; i++) {
@@ -379,6 +382,27 @@ static bool ask(struct session *s, int k, struct shown *wrong) {
     return a == CHANNEL_OK && alike && s->r->outcome != OUTCOME_GRADER_FAULT;
 }
 
+/* What another check's process did: so a submission can't do it everywhere but in the check that
+ * looks for it. Only earned checks before this one: a wrong function is told about that first. */
+static void judge_by_others(struct session *s) {
+    char text[320];
+    bool heap = s->def->kind == CHECK_HEAP;
+    if (!heap && s->def->kind != CHECK_QUIET) return;
+    for (const struct check_result *c = s->g->results; c < s->r; c++) {
+        if (c->outcome != OUTCOME_EARNED || !(heap ? c->heap_grew : c->printed[0] != '\0'))
+            continue;
+        snprintf(text, sizeof text,
+                 heap
+                     ? "not here, but in %s the heap grew with most cases: what is allocated isn't "
+                       "given back"
+                     : "not here, but in %s the functions print something; a library leaves the "
+                       "terminal to its caller",
+                 c->id);
+        check_lose(s->r, text);
+        return;
+    }
+}
+
 /* Sets the outcome after the last case was answered. */
 static void judge(struct session *s, const struct shown *wrong) {
     char text[320], end[280];
@@ -392,6 +416,7 @@ static void judge(struct session *s, const struct shown *wrong) {
         check_lose(s->r, text);
     } else if (all_right) {
         s->r->outcome = OUTCOME_EARNED;
+        judge_by_others(s);
     } else if (s->def->kind != CHECK_HEAP) {
         snprintf(text, sizeof text, "%d of %d cases are right%s%s", s->r->cases_right,
                  s->def->n_cases, wrong->cause ? ". This is what you get if " : "",
@@ -405,7 +430,7 @@ static void run_cases(struct session *s) {
     struct shown wrong = {false, 0, NULL};
     bool going = true;
     struct check_def plain = *s->def;
-    struct session twin = {.g = s->g, .def = &plain, .r = s->r, .ch = {-1, -1}};
+    struct session twin = {.g = s->g, .def = &plain, .r = s->r, .ch = {.fd = -1, .child_fd = -1}};
     bool two = s->def->kind == CHECK_SURVIVES;
     plain.kind = CHECK_QUIET;
     s->r->cases = s->def->n_cases;
@@ -426,6 +451,8 @@ static void run_cases(struct session *s) {
     }
     channel_close(&s->ch); /* the child sees end of file and exits */
     sandbox_finish(&s->run, !going);
+    s->r->heap_grew =
+        s->def->kind == CHECK_CASES && s->def->n_cases >= 8 && 2 * s->grew > s->def->n_cases;
     if (going) judge(s, &wrong);
     session_keep_printed(s);
     sandbox_release(&s->run);

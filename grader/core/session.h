@@ -13,6 +13,8 @@ struct session {
     struct sandbox_run run;
     struct channel ch;
     struct session *twin; /* CHECK_SURVIVES: the program without sanitizers, asked the same */
+    uint32_t heap;        /* of the child, after the last answer */
+    int grew;             /* with how many cases it grew */
     bool theirs;          /* it didn't start, and a program with stand-ins does */
 };
 

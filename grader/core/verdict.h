@@ -50,6 +50,7 @@ struct check_result {
     const char *file;    /* the learner's file that the check is about; NULL: several */
     int cases, cases_right;
     int64_t took_ms;
+    bool heap_grew; /* with most of the cases */
     char wrong[40]; /* the quantity that was wrong first, without its part: "queue_delay" */
 };
 

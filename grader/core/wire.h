@@ -45,7 +45,7 @@ struct wire_header {
     uint32_t type;
     uint64_t nonce;
     uint32_t length; /* of the payload, in bytes */
-    uint32_t pad;    /* 0 */
+    uint32_t heap;   /* of an answer: bytes in use on the child's heap; otherwise 0 */
 };
 
 struct wire {
