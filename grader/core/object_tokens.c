@@ -121,10 +121,22 @@ static int read_literal(struct reader *r);
 static int read_raw_string(struct reader *r);
 static int judge_word(struct reader *r, const char *word, size_t n);
 
+/* The length of a letter beyond ASCII as the preprocessor writes it, \U000000f6 or \u00f6; 0: none.
+ */
+static size_t letter_bytes(const char *p, const char *end) {
+    size_t n = end - p < 2 || p[0] != '\\' ? 0 : p[1] == 'U' ? 10 : p[1] == 'u' ? 6 : 0;
+    if ((size_t)(end - p) < n) return 0;
+    for (size_t i = 2; i < n; i++)
+        if (!isxdigit((unsigned char)p[i])) return 0;
+    return n;
+}
+
 static int read_word(struct reader *r) {
     static const char *const raw[] = {"R", "LR", "uR", "UR", "u8R", NULL};
     const char *word = r->p;
-    while (r->p < r->end && is_word(*r->p)) r->p++;
+    for (size_t n = 0; r->p < r->end && (is_word(*r->p) || (n = letter_bytes(r->p, r->end)) > 0);
+         n = 0)
+        r->p += n > 0 ? n : 1;
     size_t n = (size_t)(r->p - word);
     if (r->p < r->end && *r->p == '"' && same(word, n, raw)) return read_raw_string(r);
     return judge_word(r, word, n);
@@ -156,6 +168,7 @@ static int read_token(struct reader *r) {
     bool number = isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)next));
     if (number || c == '"' || c == '\'') r->opening = false;
     if (c == '"' || c == '\'') return read_literal(r);
+    if (letter_bytes(r->p, r->end) > 0) return read_word(r);
     if (c == '\\') return refuse(r, "a backslash outside of a string; take it out");
     if (c == '/' && (next == '/' || next == '*'))
         return refuse(r, "a comment that the preprocessor left in; take it out");

@@ -183,6 +183,7 @@ START_TEST(what_changes_the_language) {
                                        "int f(void) __attribute__((nonnull(1))); int target;",
                                        "char *s = \"#pragma GCC optimize no_sanitize\";",
                                        "[[nodiscard]] int target(void);",
+                                       "int gr\\U000000f6\\u00dfe, \\U000000e4;",
                                        "int a = 1.5e+3 + 0x1p-4, b = '\\'' + L'\"';"};
     static const char *const bad[] = {"int x;\n#pragma GCC optimize (\"wrapv\")\n",
                                       " # pragma   GCC  optimize(\"wrapv\")\n",
@@ -206,6 +207,8 @@ START_TEST(what_changes_the_language) {
                                       "char *s = \"\\\\\"; [[gnu::optimize(3)]] char *t = \"\";",
                                       "char c = '\"'; [[gnu::optimize(3)]] char *t = \"\";",
                                       "int x; \\\nint y;",
+                                      "int x\\U000000f",
+                                      "int \\u00fg;",
                                       "int x; // comment",
                                       "int x; /* comment */"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
