@@ -283,7 +283,7 @@ static void lose_heap(struct session *s, const struct hidden_case *h, int64_t gr
     snprintf(text, sizeof text,
              "%s%s doesn't give back all that it and the functions it calls allocate: ",
              h->calls ? h->calls : "", name[0] ? name : "the code");
-    if (bytes && grown % 64 == 0)
+    if (bytes && grown >= 64 && grown / 64 % 16 == 0) /* blocks are multiples of 16 bytes */
         text_append(text, sizeof text, "%lld bytes are left each time (%lld in 64)",
                     (long long)grown / 64, (long long)grown);
     else if (bytes)
