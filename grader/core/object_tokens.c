@@ -272,8 +272,12 @@ static int judge_word(struct reader *r, const char *word, size_t n) {
                  (int)n, word);
         return refuse(r, text);
     }
-    if (of_sanitizers(word, n))
-        return refuse(r, "a name of the sanitizers' own functions; the memory checks call them");
+    if (of_sanitizers(word, n)) {
+        snprintf(text, sizeof text,
+                 "%.*s belongs to the sanitizers; the memory checks call it, so take it out",
+                 (int)(n < 60 ? n : 60), word);
+        return refuse(r, text);
+    }
     for (const char *const *u = unchecked; *u; u++)
         if (memmem(word, n, *u, strlen(*u))) {
             snprintf(text, sizeof text, "turns the memory checks off (%s); take that out", *u);
