@@ -29,12 +29,25 @@ enum {
 
 static void look_at_text(const struct lab *lab, struct workplace *w, struct kernel_program *p);
 static int give(const char *home, const char *given, char *cuda, size_t cap, struct err *e);
+static int blame_link(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                      struct kernel_program *p, struct err *e);
 static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,
                      const struct kernel_program *programs,
                      void (*line)(char *, const struct kernel_program *), struct err *e);
 static void compile_line(char *script, const struct kernel_program *p);
 static void examine(const struct lab *lab, struct workplace *w, struct kernel_program *p);
 static void link_line(char *script, const struct kernel_program *p);
+static void append(char *script, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void compile(char *script, const struct kernel_program *p, const char *header);
+static struct collected *file_of(const struct lab *lab, struct workplace *w, const char *kernel,
+                                 char name[64]);
+static void refuse(struct kernel_program *p, struct collected *c, const char *why);
+
+/* Once for all files: the official way's library is looked for, and its path kept. */
+static const char find_library[] =
+    "$G/simtcc --check --hooks=ir --ready >$O/" OFFICIAL " 2>$O/ready.err || rm -f $O/" OFFICIAL
+    "\n"
+    "[ ! -e $O/" OFFICIAL " ] || export SIMTCC_LIBLLVM=$(cat $O/" OFFICIAL ")\n";
 
 int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
                        const char *home, struct kernel_program *programs, struct err *e) {
@@ -61,10 +74,45 @@ int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct w
         struct kernel_program *p = &programs[i];
         if (p->state != KERNEL_BUILT) continue;
         snprintf(p->path, sizeof p->path, "%s/k_%s", w->out, p->spec->name);
-        if (access(p->path, X_OK))
-            return err_set(e, "%s.cu: its accepted object could not be linked", p->spec->name);
+        if (access(p->path, X_OK) && blame_link(sb, lab, w, p, e)) return -1;
     }
     return 0;
+}
+
+/* The accepted object can't be linked: 0 when it is the submission's fault, -1 the grader's. */
+static int blame_link(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
+                      struct kernel_program *p, struct err *e) {
+    char program[320], name[64], why[300];
+    struct collected *c = file_of(lab, w, p->spec->name, name);
+    if (lab03_kernel_stand_in(sb, w, p, program, sizeof program, e))
+        return err_set(e, "%s: its accepted object could not be linked, nor could an empty kernel",
+                       name);
+    snprintf(why, sizeof why,
+             "%s: with this kernel the program can't be linked, and with an empty one in its place "
+             "it can: which function or variable of it comes from outside of the file?",
+             name);
+    refuse(p, c, why);
+    return 0;
+}
+
+int lab03_kernel_stand_in(const struct sandbox *sb, const struct workplace *w,
+                          const struct kernel_program *p, char *program, size_t cap,
+                          struct err *e) {
+    char *script = calloc(1, SCRIPT_BYTES);
+    if (!script) return err_set(e, "no memory");
+    append(script,
+           "O='%s/stand_ins' G='%s/cuda'\n: >'%s/started'\n"
+           "mkdir -p -m 755 $O && cd $O || exit 1\n"
+           "echo 'extern \"C\" __global__ void %s() {}' >%s.cu\n",
+           w->out, w->given, w->out, p->spec->name, p->spec->name);
+    if (p->official) append(script, "%s", find_library);
+    compile(script, p, "");
+    link_line(script, p);
+    int rc = build_script(sb, w, script, e);
+    free(script);
+    if (rc) return -1;
+    snprintf(program, cap, "%s/stand_ins/k_%s", w->out, p->spec->name);
+    return access(program, X_OK) ? err_set(e, "an empty kernel can't be built") : 0;
 }
 
 /* ---- what is given: simtcc, its headers, the runtime, the prebuilt child --------------------- */
@@ -176,7 +224,6 @@ static const char practice_flags[] =
     /* the memory hooks do not see local arrays that never leave a thread */
     "-fsanitize=bounds-strict -fno-sanitize-recover=all -save-temps=obj";
 
-static void append(char *script, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void append(char *script, const char *fmt, ...) {
     size_t n = strlen(script);
     va_list ap;
@@ -186,13 +233,16 @@ static void append(char *script, const char *fmt, ...) {
     INVARIANT(put >= 0 && (size_t)put < SCRIPT_BYTES - n);
 }
 
-static void compile_line(char *script, const struct kernel_program *p) {
+static void compile(char *script, const struct kernel_program *p, const char *header) {
     const char *k = p->spec->name;
     append(script,
            "if [ -e $O/" OFFICIAL " ]; then HOW='%s --kernel=%s'; else HOW='%s'; fi\n"
-           "$G/simtcc $HOW -c -I $G -include backend/kernels.h %s.cu -o $O/%s.o 2>$O/%s.err "
-           "|| rm -f $O/%s.o\n",
-           official_flags, k, practice_flags, k, k, k, k);
+           "$G/simtcc $HOW -c %s %s.cu -o $O/%s.o 2>$O/%s.err || rm -f $O/%s.o\n",
+           official_flags, k, practice_flags, header, k, k, k, k);
+}
+
+static void compile_line(char *script, const struct kernel_program *p) {
+    compile(script, p, "-I $G -include backend/kernels.h");
 }
 
 int lab03_kernel_unwritten(const struct sandbox *sb, const struct workplace *w, const char *kernel,
@@ -221,12 +271,6 @@ static void link_line(char *script, const struct kernel_program *p) {
            "$G/lab03_kernel.a -o $O/k_%s && chmod 755 $O/k_%s\n",
            p->spec->name, p->spec->name, p->spec->name, p->spec->name, p->spec->name);
 }
-
-/* Once for all files: the official way's library is looked for, and its path kept. */
-static const char find_library[] =
-    "$G/simtcc --check --hooks=ir --ready >$O/" OFFICIAL " 2>$O/ready.err || rm -f $O/" OFFICIAL
-    "\n"
-    "[ ! -e $O/" OFFICIAL " ] || export SIMTCC_LIBLLVM=$(cat $O/" OFFICIAL ")\n";
 
 /* Runs one line for each program that is still to be built, LANES at a time. */
 static int run_lines(const struct sandbox *sb, const struct workplace *w, const char *cuda,

@@ -35,6 +35,13 @@ struct kernel_program {
 int lab03_kernel_build(const struct sandbox *sb, const struct lab *lab, struct workplace *w,
                        const char *home, struct kernel_program *programs, struct err *e);
 
+/* Builds the same program with an empty kernel in the place of the learner's, to see whose fault a
+ * failure is: when this one links and starts, it is the submission's. -1 with *e: it can't be
+ * built.
+ */
+int lab03_kernel_stand_in(const struct sandbox *sb, const struct workplace *w,
+                          const struct kernel_program *p, char *program, size_t cap, struct err *e);
+
 /* For a built kernel with a wrong result: out becomes "FILE:LINE: 'NAME' is read before anything
  * was written to it" for the first such local variable that the compiler finds, or "". -1 with *e:
  * the grader's fault. */

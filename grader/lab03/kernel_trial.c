@@ -121,7 +121,7 @@ static int launch_process(struct running *r, struct err *e) {
     return rc;
 }
 
-static int start(struct running *r, struct err *e) {
+static int start_program(struct running *r, struct err *e) {
     char shown[200];
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         if (launch_process(r, e)) return -1;
@@ -134,6 +134,32 @@ static int start(struct running *r, struct err *e) {
         if (sandbox_stopped()) return -1;
         nanosleep(&(struct timespec){attempt, 200000000}, NULL);
     }
+    return -1;
+}
+
+/* Whether the program starts with an empty kernel in the place of the learner's. */
+static bool stand_in_starts(const struct running *r) {
+    struct kernel_program empty = *r->p;
+    struct running other = {.g = r->g, .p = &empty, .t = r->t, .run = {.output_fd = -1}};
+    struct err e;
+    if (lab03_kernel_stand_in(r->g->sandbox, r->g->place, r->p, empty.path, sizeof empty.path,
+                              &e) ||
+        start_program(&other, &e))
+        return false;
+    channel_close(&other.ch);
+    sandbox_finish(&other.run, true);
+    sandbox_release(&other.run);
+    return true;
+}
+
+/* -1 when the program doesn't start: the trial is then wrong, or has the grader's fault. */
+static int start(struct running *r) {
+    struct err *e = &r->t->fault;
+    if (!start_program(r, e)) return 0;
+    if (sandbox_stopped() || !stand_in_starts(r)) return -1;
+    e->text[0] = '\0';
+    wrong(r->t, "the program doesn't start with your kernel, and it starts with an empty kernel in "
+                "its place: which code or data of the file is there before the launch?");
     return -1;
 }
 
@@ -333,7 +359,7 @@ static void ask_again(struct running *r, struct lab03_launch *launch, const int6
     static int64_t expected[KERNEL_WIRE_SLOTS], slots[KERNEL_WIRE_SLOTS];
     struct running again = {.g = r->g, .p = r->p, .t = r->t, .run = {.output_fd = -1}};
     void *copies = lab03_maps_change_unread(launch, answer, expected);
-    if (!copies || start(&again, &r->t->fault)) {
+    if (!copies || start(&again)) {
         free(copies);
         return;
     }
@@ -413,7 +439,7 @@ static void take_report(struct running *r, bool judged) {
 static bool run_shapes(struct running *r, int from, int to, bool judged) {
     struct trial *t = r->t;
     bool good = true;
-    if (start(r, &t->fault)) return false;
+    if (start(r)) return false;
     for (int k = from; k < to && good; k++) {
         struct shape shape;
         struct kernel_case c;

@@ -356,12 +356,53 @@ def check_speed():
     report(0.05 < took < 5, f"one kernel is graded in {took:.1f} s of processor time, below 5")
 
 
+# ---- whose fault it is ---------------------------------------------------------------------------------------------------
+
+BROKEN_SIMTCC = """#!/bin/sh
+H=$(dirname "$0") R=$TMPDIR/real
+case "$*" in *lab03_kernel.a*)
+    if [ WHO = machine ] || grep -q marked_kernel "$2"; then
+        [ WHAT = link ] && exit 1
+        for P in "$@"; do :; done
+        printf '#!/bin/sh\\nexit 3\\n' >"$P"
+        exit 0
+    fi;;
+esac
+[ -x $R/simtcc ] || { mkdir -p $R; cp "$H/simt/include/real" $R/simtcc; chmod 755 $R/simtcc; ln -s "$H/simt" $R/simt; }
+exec $R/simtcc "$@"
+"""
+
+
+def check_blame():
+    """simtcc's link fails, or makes a program that doesn't start: with the learner's kernel, or with every kernel."""
+    marked = reference("copy").replace("    // BEGIN SOLUTION\n    //| ", '    if (n < 0) printf("marked_kernel");\n    // BEGIN SOLUTION\n    //| ')
+    with Submission({"copy.cu": marked}) as s, tempfile.TemporaryDirectory() as home:
+        build = os.path.join(TOP, "build")
+        os.chmod(home, 0o755)
+        os.mkdir(os.path.join(home, "build"))
+        os.symlink(os.path.join(TOP, "common"), os.path.join(home, "common"))
+        os.symlink(os.path.join(build, "grader"), os.path.join(home, "build/grader"))
+        tool = os.path.join(home, "build/bin/simtcc")
+        shutil.copytree(os.path.join(build, "bin/simt"), os.path.join(home, "build/bin/simt"))
+        shutil.copy(SIMTCC, os.path.join(home, "build/bin/simt/include/real"))
+        for what in ("link", "start"):
+            for who, status in (("kernel", 1), ("machine", 4)):
+                with open(tool, "w", encoding="utf-8") as f:
+                    f.write(BROKEN_SIMTCC.replace("WHO", who).replace("WHAT", what))
+                p = subprocess.run([SERVELAB, "grade", "03", "--json", "--seed", "1", "--check", "quality.copy", "--", s.path],
+                                   capture_output=True, text=True, check=False, env={**os.environ, "SERVELAB_HOME": home})
+                blamed = "with an empty" in p.stdout
+                report(p.returncode == status and blamed == (who == "kernel") and ('"grader_fault"' in p.stdout) == (what == "start"
+                       and who == "machine"), f"the {what} fails with the {who}: exit status {status}", p.stdout + p.stderr)
+
+
 def main():
     everything = "all" in (os.environ.get("MUTANTS"), *sys.argv[1:])
     check_handout()
     check_annotate()
     check_worked_kernel()
     check_unwritten()
+    check_blame()
     check_slow()
     check_starters()
     check_unsuspected()
