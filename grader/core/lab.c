@@ -120,7 +120,9 @@ void case_set_care(const struct check_def *def, const char *focus, struct want *
         return;
     }
     for (size_t i = 0; i < n; i++) {
+        bool heap = def->kind == CHECK_HEAP && i + 1 == n;
         wants[i].same |= wants[i].care && def->kind == CHECK_SURVIVES;
-        wants[i].care = def->kind == CHECK_HEAP && i + 1 == n;
+        wants[i].known = wants[i].care && !heap;
+        wants[i].care = heap;
     }
 }

@@ -28,8 +28,9 @@ struct want {
     const char *name; /* "client_ttft.ns" */
     enum slot_kind kind;
     int64_t value;
-    bool care; /* false: this check does not compare it */
-    bool same; /* CHECK_SURVIVES: the answer is that of the program without sanitizers */
+    bool care;  /* false: this check does not compare it */
+    bool same;  /* CHECK_SURVIVES: the answer is that of the program without sanitizers */
+    bool known; /* in a check that compares nothing: `value` is the right one */
     bool is_ns;
     int index;                /* 1.. for an element of a list: "gap 3"; 0 otherwise */
     const char *const *names; /* for an enumeration: the names of its values; otherwise NULL */
@@ -171,10 +172,10 @@ uint64_t case_sequence(uint64_t seed, const char *id, int k);
  * that the place of a case says nothing about its kind. */
 int case_shuffled(uint64_t seed, const struct check_def *def, int k);
 
-/* Sets care and same in wants[0..n). CHECK_CASES compares the slots that have care set already and
- * whose names begin with a prefix in focus ('|' between prefixes; NULL: all). The safety kinds
- * compare nothing with the right answer, except CHECK_HEAP: the last slot. CHECK_SURVIVES compares
- * those slots with the other build's. */
+/* Sets care, same and known in wants[0..n). CHECK_CASES compares the slots that have care set
+ * already and whose names begin with a prefix in focus ('|' between prefixes; NULL: all). The
+ * safety kinds compare nothing with the right answer, except CHECK_HEAP: the last slot; what had
+ * care is known. CHECK_SURVIVES compares those slots with the other build's. */
 void case_set_care(const struct check_def *def, const char *focus, struct want *wants, size_t n);
 
 #endif

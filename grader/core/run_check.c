@@ -5,6 +5,7 @@
 #include "core/dialogue.h"
 #include "core/session.h"
 
+#include "base/rng.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -63,8 +64,7 @@ static bool real_equal(int64_t got_bits, int64_t want_bits) {
     return diff <= 1e-9 * size; /* relative: only 0 equals 0 */
 }
 
-static bool slot_right(const struct want *w, int64_t got) {
-    if (!w->care) return true;
+static bool slot_equal(const struct want *w, int64_t got) {
     switch (w->kind) {
     case SLOT_INT:
         return got == w->value;
@@ -76,6 +76,10 @@ static bool slot_right(const struct want *w, int64_t got) {
         return !finite_bits(got) && ((uint64_t)got & UINT64_C(0xfffffffffffff)) != 0;
     }
     return false;
+}
+
+static bool slot_right(const struct want *w, int64_t got) {
+    return !w->care || slot_equal(w, got);
 }
 
 static void slot_text(const struct want *w, int64_t v, bool is_want, char *out, size_t cap) {
@@ -187,31 +191,57 @@ static void case_failed(struct session *s, const struct hidden_case *h) {
     snprintf(s->r->input, sizeof s->r->input, "%s", h->input);
 }
 
+/* A case asked in a process of its own, which is asked nothing else. */
+struct alone {
+    struct check_def def;
+    struct check_result scratch;
+    struct session session;
+    struct hidden_case h;
+    enum channel_answer answer;
+    int64_t got[MAX_SLOTS];
+};
+
+/* Asks case k of this check as one of another kind. False when no process started; otherwise it has
+ * ended. The caller releases both. */
+static bool ask_alone(struct alone *alone, const struct session *s, enum check_kind kind, int k) {
+    struct session *twin = &alone->session;
+    struct err e;
+    char todo[64];
+    alone->def = *s->def;
+    alone->def.kind = kind;
+    alone->scratch = *s->r;
+    alone->h = (struct hidden_case){0};
+    *twin = (struct session){.g = s->g,
+                             .def = &alone->def,
+                             .r = &alone->scratch,
+                             .run = {.output_fd = -1},
+                             .ch = {.fd = -1, .child_fd = -1}};
+    if (s->g->lab->make(&alone->def, s->g->seed, k, &alone->h, &e) || session_start(twin, &e))
+        return false;
+    alone->answer = channel_ask(&twin->ch, &twin->run, alone->h.bytes, alone->h.n_bytes, alone->got,
+                                alone->h.n_wants, NULL, todo);
+    channel_close(&twin->ch);
+    sandbox_finish(&twin->run, alone->answer == CHANNEL_GARBAGE);
+    return true;
+}
+
+static void alone_release(struct alone *alone) {
+    sandbox_release(&alone->session.run);
+    hidden_case_release(&alone->h);
+}
+
 /* Whether case k also ends a process of this kind, whose inputs can be written; how: the end. */
 static bool ends_with_plain_inputs(const struct session *s, enum check_kind kind, int k, char *how,
                                    size_t cap) {
-    static int64_t got[MAX_SLOTS];
-    struct check_def plain = *s->def;
-    struct check_result scratch = *s->r;
-    struct session twin = {
-        .g = s->g, .def = &plain, .r = &scratch, .ch = {.fd = -1, .child_fd = -1}};
-    struct hidden_case h = {0};
-    struct err e;
-    char todo[64];
-    plain.kind = kind;
-    if (s->g->lab->make(&plain, s->g->seed, k, &h, &e) || session_start(&twin, &e)) {
-        hidden_case_release(&h);
-        return false;
+    static struct alone alone;
+    bool ends = false;
+    if (ask_alone(&alone, s, kind, k)) {
+        const struct sandbox_run *run = &alone.session.run;
+        bool same = run->end == SANDBOX_SIGNAL && run->code == s->run.code;
+        ends = alone.answer != CHANNEL_OK && (same || kind == CHECK_SURVIVES);
+        session_describe_end(&alone.session, how, cap);
     }
-    enum channel_answer a =
-        channel_ask(&twin.ch, &twin.run, h.bytes, h.n_bytes, got, h.n_wants, NULL, todo);
-    channel_close(&twin.ch);
-    sandbox_finish(&twin.run, a == CHANNEL_GARBAGE);
-    bool same = twin.run.end == SANDBOX_SIGNAL && twin.run.code == s->run.code;
-    bool ends = a != CHANNEL_OK && (same || kind == CHECK_SURVIVES);
-    session_describe_end(&twin, how, cap);
-    sandbox_release(&twin.run);
-    hidden_case_release(&h);
+    alone_release(&alone);
     return ends;
 }
 
@@ -345,8 +375,62 @@ static bool answers_alike(struct session *s, const struct hidden_case *h, const 
     return false;
 }
 
+/* Some of the cases whose answers show nothing, in a check that compares none: they are wrong, or
+ * nobody knows the right ones. */
+enum { SUSPECTS = 3 };
+struct suspects {
+    struct rng rng;
+    int seen, k[SUSPECTS];
+    int64_t got[SUSPECTS][MAX_SLOTS];
+};
+
+/* 1: every known slot is right; 0: one is wrong; -1: none is known. */
+static int known_right(const struct hidden_case *h, const int64_t *got) {
+    int right = -1;
+    for (size_t i = 0; i < h->n_wants && right; i++)
+        if (h->wants[i].known) right = slot_equal(&h->wants[i], got[i]);
+    return right;
+}
+
+static void suspect(struct suspects *all, int k, const struct hidden_case *h, const int64_t *got) {
+    if (known_right(h, got) == 1) return;
+    int n = all->seen++, at = n < SUSPECTS ? n : (int)rng_below(&all->rng, (uint64_t)n + 1);
+    if (at >= SUSPECTS) return;
+    all->k[at] = k;
+    memcpy(all->got[at], got, h->n_wants * sizeof *got);
+}
+
+/* A safety check is earned without answers, so that wrong code is examined, too. Then a function
+ * that does nothing where it sees such a check, by the sanitizers' addresses or by the cases
+ * before, would earn it. But it doesn't see it where a case is asked alone, and is right there. */
+static void compare_alone(struct session *s, const struct suspects *all) {
+    static struct alone alone;
+    char text[320], name[120];
+    for (int i = 0; i < all->seen && i < SUSPECTS && s->r->outcome == OUTCOME_EARNED; i++) {
+        bool asked = ask_alone(&alone, s, CHECK_QUIET, all->k[i]) && alone.answer == CHANNEL_OK;
+        int right = asked ? known_right(&alone.h, alone.got) : 0;
+        for (size_t k = 0; k < alone.h.n_wants && right == -1; k++)
+            if (alone.got[k] != all->got[i][k]) right = 1;
+        if (right == 1) {
+            name_function(s, &alone.h, name, sizeof name);
+            snprintf(
+                text, sizeof text,
+                "%s answers case %d otherwise than in a process of its own: in a safety check the "
+                "same work is needed. Is something kept between calls, or read that was never "
+                "written?",
+                name[0]        ? name
+                : s->def->file ? s->def->file
+                               : "the code",
+                all->k[i] + 1);
+            check_lose(s->r, text);
+            case_failed(s, &alone.h);
+        }
+        alone_release(&alone);
+    }
+}
+
 /* Asks case k. False when the process can answer no further case. */
-static bool ask(struct session *s, int k, struct shown *wrong) {
+static bool ask(struct session *s, int k, struct shown *wrong, struct suspects *suspects) {
     static int64_t got[MAX_SLOTS];
     char todo[64] = "";
     struct hidden_case h = {0};
@@ -371,6 +455,7 @@ static bool ask(struct session *s, int k, struct shown *wrong) {
         no_answer(s, &h, a, todo, k);
     } else if (right && asked) {
         s->r->cases_right++;
+        if (s->def->kind != CHECK_CASES) suspect(suspects, k, &h, got);
     } else if (!right) {
         take_wrong(s, &h, got, wrong);
     } else {
@@ -428,11 +513,14 @@ static void judge(struct session *s, const struct shown *wrong) {
 static void run_cases(struct session *s) {
     struct err e;
     struct shown wrong = {false, 0, NULL};
+    static struct suspects suspects;
     bool going = true;
     struct check_def plain = *s->def;
     struct session twin = {.g = s->g, .def = &plain, .r = s->r, .ch = {.fd = -1, .child_fd = -1}};
     bool two = s->def->kind == CHECK_SURVIVES;
     plain.kind = CHECK_QUIET;
+    suspects.seen = 0;
+    rng_seed(&suspects.rng, case_sequence(s->g->seed, s->def->id, -2));
     s->r->cases = s->def->n_cases;
     if (session_start(s, &e)) {
         session_blame(s, &e);
@@ -443,7 +531,7 @@ static void run_cases(struct session *s) {
         going = two = false;
     }
     s->twin = two ? &twin : NULL;
-    for (int k = 0; k < s->def->n_cases && going; k++) going = ask(s, k, &wrong);
+    for (int k = 0; k < s->def->n_cases && going; k++) going = ask(s, k, &wrong, &suspects);
     if (two) {
         channel_close(&twin.ch);
         sandbox_finish(&twin.run, true);
@@ -454,6 +542,7 @@ static void run_cases(struct session *s) {
     s->r->heap_grew =
         s->def->kind == CHECK_CASES && s->def->n_cases >= 8 && 2 * s->grew > s->def->n_cases;
     if (going) judge(s, &wrong);
+    if (going) compare_alone(s, &suspects);
     session_keep_printed(s);
     sandbox_release(&s->run);
 }
