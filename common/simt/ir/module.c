@@ -5,6 +5,7 @@
 #include "../include/simt_abi.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void delete_global(struct ir *ir, const char *name);
@@ -52,6 +53,15 @@ static void hide_one(LLVMValueRef v, int linkage) {
     LLVMSetComdat(v, NULL);
 }
 
+/* simtcc puts __device__ and __constant__ variables there, in order and with padding between. */
+#define DEVICE_SECTION "simt_device"
+static bool in_order(LLVMValueRef g) {
+    const char *s = LLVMGetSection(g);
+    return s && strcmp(s, DEVICE_SECTION) == 0;
+}
+
+static void renew(struct ir *ir, LLVMValueRef g);
+
 /* The code generator calls memset and the like by name, and must not find one in this file. */
 static void take_name(LLVMValueRef f) {
     char name[256];
@@ -67,18 +77,42 @@ static void hide(struct ir *ir, LLVMValueRef kernel) {
         hide_one(f, f == kernel ? LLVMExternalLinkage : LLVMInternalLinkage);
         if (f != kernel) take_name(f);
     }
-    for (LLVMValueRef g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g))
-        if (!LLVMIsDeclaration(g) && strncmp(ir_name(g), "llvm.", 5) != 0)
-            hide_one(g, LLVMInternalLinkage);
+    LLVMValueRef last = NULL, next, g;
+    for (g = LLVMGetFirstGlobal(ir->module); g; g = LLVMGetNextGlobal(g)) last = g;
+    for (g = LLVMGetFirstGlobal(ir->module); g; g = next) {
+        next = g == last ? NULL : LLVMGetNextGlobal(g);
+        if (!LLVMIsDeclaration(g)) renew(ir, g);
+    }
+}
+
+/* Puts a variable of the same type, value and name in the place of this one, without its section,
+ * attributes and linkage: one in .init_array would be a constructor, and a pragma asks for that,
+ * too. */
+static void renew(struct ir *ir, LLVMValueRef g) {
+    size_t n = 0;
+    if (ir_name_is(g, "llvm.used") || ir_name_is(g, "llvm.compiler.used")) return; /* lists */
+    if (LLVMIsThreadLocal(g))
+        ir_refuse(ir, NULL, "%s: a kernel's thread has its local variables", ir_name(g));
+    if (!strncmp(ir_name(g), "llvm.", 5) || LLVMGetPointerAddressSpace(LLVMTypeOf(g)))
+        ir_refuse(ir, NULL, "%s is a variable of the compiler's kind; a plain one, please",
+                  ir_name(g));
+    if (ir->refused) return;
+    const char *name = LLVMGetValueName2(g, &n);
+    LLVMValueRef plain = LLVMAddGlobal(ir->module, LLVMGlobalGetValueType(g), "");
+    LLVMSetGlobalConstant(plain, LLVMIsGlobalConstant(g));
+    LLVMSetAlignment(plain, LLVMGetAlignment(g));
+    LLVMSetLinkage(plain, LLVMInternalLinkage);
+    if (in_order(g)) LLVMSetSection(plain, DEVICE_SECTION);
+    LLVMReplaceAllUsesWith(g, plain);
+    LLVMSetInitializer(plain, LLVMGetInitializer(g)); /* which may hold its own address */
+    char *kept = strndup(name, n);
+    LLVMDeleteGlobal(g);
+    if (!kept) exit(INSTRUMENT_FAILED);
+    LLVMSetValueName2(plain, kept, n);
+    free(kept);
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */
-
-/* simtcc puts __device__ and __constant__ variables there, in order and with padding between. */
-static bool in_order(LLVMValueRef g) {
-    const char *s = LLVMGetSection(g);
-    return s && strcmp(s, "simt_device") == 0;
-}
 
 /* The address of a function of others would be a name that nothing has looked at: calls are looked
  * at one by one. */
@@ -136,9 +170,6 @@ void ir_module_check(struct ir *ir) {
         uint64_t more = LLVMABISizeOfType(ir->layout, LLVMGlobalGetValueType(g));
         if (!LLVMIsDeclaration(g) && ((bytes += more) > LARGEST || more > LARGEST))
             ir_refuse(ir, NULL, "the variables of this file take more than 16 MiB");
-        if (LLVMIsThreadLocal(g))
-            ir_refuse(ir, NULL, "%s: a kernel's thread has its local variables", ir_name(g));
-        if (strncmp(ir_name(g), "llvm.", 5) != 0 && !in_order(g)) LLVMSetSection(g, "");
         if (is_runtimes(ir_name(g)) && strncmp(ir_name(g), "simt_bounds_", 12) != 0 &&
             strncmp(ir_name(g), "llvm.", 5) != 0)
             ir_refuse(ir, NULL, "%s is a name of what counts and checks your kernel", ir_name(g));
