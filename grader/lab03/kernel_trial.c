@@ -14,6 +14,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,6 +334,11 @@ static void no_answer(struct running *r, enum channel_answer a) {
                  "work into two launches, or share it out so that no block needs another");
     else if (r->t->finding[0])
         snprintf(text, sizeof text, "%.310s", r->t->finding);
+    else if (r->run.end == SANDBOX_SIGNAL && r->run.code == SIGILL)
+        snprintf(text, sizeof text,
+                 "the kernel came to a place that is never reached, in the compiler's view: a loop "
+                 "without an end that does nothing, a function that ends without its return, or "
+                 "__builtin_unreachable");
     else if (r->run.end == SANDBOX_SIGNAL)
         snprintf(text, sizeof text, "the launch was ended by %s", sandbox_signal_text(r->run.code));
     else if (r->run.end == SANDBOX_FLOODED)
@@ -429,7 +435,9 @@ static void take_report(struct running *r, bool judged) {
     }
     if (text) keep_report(r, text, n);
     free(text);
-    if (t->finding[0] && !strcmp(t->wrong, "the launch failed"))
+    /* a launch that was refused wrote nothing: the finding says more */
+    bool refused = strstr(t->finding, "illegal-launch") || !strcmp(t->wrong, "the launch failed");
+    if (refused && t->finding[0] && t->wrong[0])
         snprintf(t->wrong, sizeof t->wrong, "%.310s", t->finding);
     channel_close(&r->ch);
     sandbox_finish(&r->run, false);

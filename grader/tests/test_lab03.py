@@ -247,6 +247,13 @@ def check_messages():
         report(v["points_earned"] == 0 and "is as it was before the launch (NaN)" in one["message"],
                f"{kernel} with a grid of {grid} for every size: the unwritten element is reported", one)
 
+    body = "    // BEGIN SOLUTION\n    //| LAB_TODO_KERNEL"
+    one, _ = message_of("copy", lambda t: plant(t, body, "    __shared__ float s[60000];\n    s[threadIdx.x] = n;\n" + body), "quality.copy")
+    report("illegal-launch" in one["message"] and "240000 bytes" in one["message"],
+           "too much shared memory is said, not that nothing was written", one)
+    one, _ = message_of("copy", lambda t: plant(t, body, "    while (1) {}\n" + body), "quality.copy")
+    report("a loop without an end that does nothing" in one["message"], "a loop that the compiler takes away is named", one)
+
     one, _ = message_of("rmsnorm", None, "quality.rmsnorm", launch={"rmsnorm": {"grid": ["rows"], "block": [2048]}})
     report(one["outcome"] == "lost" and "launch.json:1: rmsnorm.block" in one["message"], "a block of 2048 threads is named", one)
     report(one["file"] == "launch.json", "and the file to open is launch.json", one)
