@@ -140,9 +140,15 @@ static int copy_file(struct workplace *w, const struct lab_file *f, int dir, str
         snprintf(c->message, sizeof c->message, "%s is missing", f->name);
         return 0;
     }
-    if (fd < 0)
-        return refuse(c, f->name, errno == ELOOP ? "is a symbolic link" : strerror(errno),
+    if (fd < 0) {
+        char how[120];
+        snprintf(how, sizeof how, "can't be opened: %s", strerror(errno));
+        return refuse(c, f->name,
+                      errno == ELOOP     ? "is a symbolic link"
+                      : errno == ENOTDIR ? "is below a link or a file, where a folder is expected"
+                                         : how,
                       "hand in the file itself");
+    }
     char *text = read_regular(fd, cap, &n, &why);
     close(fd);
     if (!text)

@@ -222,8 +222,10 @@ def test_a_run_is_not_read_through_a_link():
     folder = make("linked run", "choice.json", "710.5", "710.6")
     os.rename(os.path.join(folder, "runs/2"), os.path.join(folder, "elsewhere"))
     os.symlink("../elsewhere", os.path.join(folder, "runs/2"))
-    c = grading.check(verdict(folder, "--check", "evidence"), "evidence.choice_measured")
+    v = verdict(folder, "--check", "evidence")
+    c = grading.check(v, "evidence.choice_measured")
     assert c["outcome"] != "earned", c
+    assert "runs/2/run.json is below a link or a file, where a folder is expected" in v["problem"], v["problem"]
 
 
 def make(name, file, old, new):
