@@ -1,6 +1,6 @@
 /* Does nothing once this process was asked for an empty, a large and a partly failed population,
  * as the safety checks do, and no other.
- * watch: safety.no_leak
+ * watch: safety.inputs_unchanged
  * examined: lost; says: otherwise than in a process of its own
  * trusted: nothing
  */

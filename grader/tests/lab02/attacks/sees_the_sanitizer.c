@@ -1,6 +1,6 @@
 /* Plans nothing where malloc gives an address of AddressSanitizer's.
  * watch: safety.memory_policy
- * examined: lost; says: otherwise than in a process of its own
+ * examined: lost; says: without the memory checks
  * trusted: nothing
  */
 //reference policy_learner right_policy
