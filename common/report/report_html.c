@@ -98,10 +98,11 @@ void report_html(struct buffer *b, const cJSON *tree) {
     report_curve_svg(b, tree);
     heading(b, 2, "Operating points");
     table(b, points);
-    buffer_puts(b, "<p>Every request of the window is in every percentile; one that was not "
-                   "completed is infinite. An open mark: infinite, or the run is invalid. A star: "
-                   "too few requests to bound this percentile on both sides with 95 % "
-                   "confidence.</p>\n");
+    buffer_puts(b,
+                "<p>Every request of the window is in every percentile; one that was not "
+                "completed is infinite. An open mark: infinite, or the run is invalid. Of several "
+                "runs at one load, the line goes through the median. A star: too few requests "
+                "to bound this percentile on both sides with 95 % confidence.</p>\n");
     heading(b, 2, "Goodput");
     buffer_puts(b, "<ul>\n");
     report_goodput(b, tree, fact);

@@ -41,6 +41,7 @@ void report_escape(struct buffer *b, const char *text) {
 
 /* Latency over offered load. What is infinite is drawn at the top edge, as an open mark. */
 enum { WIDTH = 720, HEIGHT = 300, LEFT = 70, TOP = 30, RIGHT = 20, BOTTOM = 45 };
+enum { ONE_LOAD = (WIDTH - LEFT - RIGHT) / 200 }; /* see join() */
 struct axes {
     double x_max, y_min, y_max; /* requests/s; ms, logarithmic */
 };
@@ -158,27 +159,41 @@ static bool place(const struct axes *a, const cJSON *p, int i, double *x, double
     return (ms > 0 || infinite) && *x <= WIDTH - RIGHT;
 }
 
+struct spot {
+    double x, y;
+};
+
 static int by_load(const void *a, const void *b) {
-    double x = report_number(*(const cJSON *const *)a, "rates.offered_rps");
-    double y = report_number(*(const cJSON *const *)b, "rates.offered_rps");
+    double x = ((const struct spot *)a)->x, y = ((const struct spot *)b)->x;
     return (x > y) - (x < y);
 }
 
-/* Joins the marks of a series in the order of load. */
+static int by_height(const void *a, const void *b) {
+    double x = ((const struct spot *)a)->y, y = ((const struct spot *)b)->y;
+    return (x > y) - (x < y);
+}
+
+/* Joins the marks of a series in the order of load. Marks at one load, to half a per cent of the
+ * axis, are runs of one measurement: a line from one to the next would show no change with the
+ * load. The line goes through the median of them; of an even number, through the faster of the
+ * middle two, as percentile_nearest_rank does. */
 static void join(struct buffer *b, const struct axes *a, const cJSON *points, int i,
                  const char *more) {
-    size_t n = (size_t)cJSON_GetArraySize(points), k = 0;
-    const cJSON **sorted = malloc((n + 1) * sizeof *sorted), *p;
-    if (!sorted) return;
-    cJSON_ArrayForEach(p, points) sorted[k++] = p;
-    qsort(sorted, n, sizeof *sorted, by_load);
+    struct spot *all = calloc((size_t)cJSON_GetArraySize(points) + 1, sizeof *all);
+    const cJSON *p;
+    size_t n = 0;
+    if (!all) return;
+    cJSON_ArrayForEach(p, points) n += place(a, p, i, &all[n].x, &all[n].y);
+    qsort(all, n, sizeof *all, by_load);
     buffer_printf(b, "<polyline class=\"%s%s\" points=\"", series[i].class, more);
-    for (k = 0; k < n; k++) {
-        double x, y;
-        if (place(a, sorted[k], i, &x, &y)) buffer_printf(b, "%.1f,%.1f ", x, y);
+    for (size_t from = 0, end; from < n; from = end) {
+        for (end = from; end < n && all[end].x - all[from].x <= ONE_LOAD; end++) continue;
+        qsort(all + from, end - from, sizeof *all, by_height);
+        const struct spot *median = &all[from + (end - from) / 2]; /* y grows downwards */
+        buffer_printf(b, "%.1f,%.1f ", median->x, median->y);
     }
     buffer_puts(b, "\"/>\n");
-    free(sorted);
+    free(all);
 }
 
 static void mark(struct buffer *b, const struct axes *a, const cJSON *p, int i) {

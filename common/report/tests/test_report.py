@@ -393,6 +393,24 @@ def the_bands_of_the_curve_are_the_regions_of_its_points():
         assert "nan" not in drawn and '="inf' not in drawn
 
 
+def points_at_one_load_are_marks_and_the_line_goes_through_their_median():
+    def run(name, gap, e2e):
+        records = [record(f"r-{i}", S + i * gap, 20 * MS, e2e) for i in range(40)]
+        return write_run(path(name), records, run_file(S, S + 39 * gap, (S, S + 39 * gap), 40))
+
+    again = [run(f"again-{e2e}", 100 * MS, e2e * MS) for e2e in (90, 300, 80, 70, 60)]
+    drawn = page_of([run("less", 400 * MS, 50 * MS), *again, run("more", 50 * MS, 400 * MS)], objective()).splitlines()
+    joined = next(line for line in drawn if line.startswith('<polyline class="s1"')).split('"')[3].split()
+    marks = [(line.split('"')[3], line.split('"')[5], line) for line in drawn if line.startswith('<circle class="s1"')]
+    equal((len(joined), len(marks)), (3, 7), "a line through three loads, and seven marks")
+    middle = next(f"{x},{y}" for x, y, line in marks if "again-80" in line)
+    equal(joined[1], middle, "the median of 60, 70, 80, 90 and 300")
+    even = page_of(again[:4], objective()).splitlines()
+    equal(next(line for line in even if line.startswith('<polyline class="s1"')).split('"')[3].split(),
+          [",".join(next(line for line in even if line.startswith('<circle class="s1"') and "again-80" in line).split('"')[3:6:2])],
+          "of 70, 80, 90 and 300 the lower of the middle two")
+
+
 def out_writes_all_three_and_says_where():
     folder = steady_run("to-out")
     done = report([folder], objective(latency=[E2E_P99]), "--out", path("made"))
@@ -543,6 +561,7 @@ TESTS = [long_times_are_whole_and_a_reason_is_said_once, figures_equal_those_com
          a_report_never_says_more_than_its_records, an_invalid_run_moves_no_region, invalid_runs_alone_answer_nothing, too_few_requests_are_said, without_an_evaluated_answer_useful_is_not_computable,
          the_page_stands_alone_and_shows_text_as_text, a_run_with_a_hostile_name_is_text_everywhere,
          a_predicted_curve_lies_under_the_measured_one, the_bands_of_the_curve_are_the_regions_of_its_points,
+         points_at_one_load_are_marks_and_the_line_goes_through_their_median,
          an_overloaded_point_has_no_value_and_no_goodput, out_writes_all_three_and_says_where,
          one_run_named_twice_is_one_point, a_name_does_not_steer_the_terminal, a_value_that_no_number_holds_has_a_reason,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
