@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../serve/tests"))
@@ -81,23 +82,30 @@ A100 = {"memory_fixed_ps": 8410400000, "compute_per_token_ps": 61094400, "memory
         "tile_tokens": 128, "tile_from_tokens": 64, "overlap_loss_1024": 352}
 
 
-def steps_in_time(log, out):
-    """A paced log without the steps that a busy machine held up: they say nothing of the pace. A quiet one has hardly any."""
+STEPS = 1000  # two thirds of what one load gives on a quiet machine
+
+
+def steps_in_time(log):
+    """The head of a paced log, and its steps without those that a busy machine held up: they say nothing of the pace."""
     with open(log) as f:
-        head, *lines = f.readlines()
+        head, *lines = (line for line in f.read().splitlines(keepends=True) if line.endswith("\n"))
     delay = [s["end_ns"] - s["start_ns"] - step_ns(A100, s["sequences"], s["prefill_tokens"] + s["decode_tokens"],
                                                    s["context_tokens"], s["attended_tokens"]) for s in map(json.loads, lines)]
-    kept = [line for line, ns in zip(lines, delay) if abs(ns) < 5e5]  # PACE_SLACK_NS: what a step may catch up
-    assert len(kept) > 0.7 * len(lines), f"only {len(kept)} of {len(lines)} steps were in time"
-    return write(out, head + "".join(kept))
+    return head, [line for line, ns in zip(lines, delay) if abs(ns) < 5e5]  # PACE_SLACK_NS: what a step may catch up
 
 
 def the_pace_of_a_paced_server_comes_back_within_one_percent():
+    """However many steps a busy machine holds up: load is sent until enough others are there."""
     with real_time(), RealServer("--backend", "none", "--pace", "llama-2-7b:a100", "--policy", "continuous", "--context", "4096",
                                  "--step-log", path("paced.jsonl")) as s:
-        done = servelab("load", "--url", f"http://127.0.0.1:{s.port}", *ARRIVALS, "--out", path("run"))
-        assert done.returncode in (0, 1), done.stderr  # 1: a busy machine made the run invalid; its steps are as good
-    fitted = json.loads(calibrate(steps_in_time(path("paced.jsonl"), "in-time.jsonl"), "--out", path("paced.cost"), "--json"))
+        kept, deadline = [], time.monotonic() + 10 * PATIENCE_S
+        while len(kept) < STEPS:
+            assert time.monotonic() < deadline, f"waited for {STEPS} steps in time, and {len(kept)} came in {10 * PATIENCE_S} s"
+            done = servelab("load", "--url", f"http://127.0.0.1:{s.port}", *ARRIVALS, "--force", "--out", path("run"))
+            assert done.returncode in (0, 1), done.stderr  # 1: a busy machine made the run invalid; its steps are as good
+            head, kept = steps_in_time(path("paced.jsonl"))
+    log = write("in-time.jsonl", head + "".join(kept))
+    fitted = json.loads(calibrate(log, "--out", path("paced.cost"), "--json"))
     equal((fitted["schema"], fitted["machine"]), ("servelab.cost.v1", "none, paced as llama-2-7b on a100"))
     for work in ((1, 1, 600, 600), (2, 2, 2400, 2400), (4, 4, 5000, 5000), (1, 300, 300, 45150), (1, 1000, 1000, 500500),
                  (2, 2000, 2000, 1100000)):
