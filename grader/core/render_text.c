@@ -148,12 +148,17 @@ static void print_frame(const struct grade_verdict *v, const struct style *s, FI
 
 static void print_first_step(const struct grade_verdict *v, const struct lab *lab,
                              const struct style *s, FILE *out) {
+    bool begins = !v->partial;
+    for (size_t i = 0; i < v->n; i++)
+        begins |= strstr(v->checks[i].id, lab->first_check) == v->checks[i].id;
     fprintf(out,
-            v->partial ? "%sLab %s: the chosen checks are not attempted yet.%s\n\n"
-                       : "%sLab %s is not attempted yet.%s\n\n",
+            v->partial ? "%sLab %s: the chosen checks are not attempted yet.%s\n"
+                       : "%sLab %s is not attempted yet.%s\n",
             s->bold, v->lab, s->off);
-    fprintf(out, "  First step: %s.\n", lab->first_step);
-    fprintf(out, "  Then:       make grade LAB=%s CHECK=%s\n", lab->number, lab->first_check);
+    if (begins) { /* whoever chose other checks may have made the first step long ago */
+        fprintf(out, "\n  First step: %s.\n", lab->first_step);
+        fprintf(out, "  Then:       make grade LAB=%s CHECK=%s\n", lab->number, lab->first_check);
+    }
     if (v->partial) print_not_run(v, s, out); /* the reasons why the chosen checks were not run */
     print_frame(v, s, out);
 }

@@ -186,7 +186,8 @@ def check_starters():
         report(p.returncode == 3 and "not attempted" in p.stdout and "copy.cu" in p.stdout,
                "the starters as they are: not attempted, and where to begin", p.stdout)
         p = subprocess.run([SERVELAB, "grade", "03", labs, "--check", "evidence"], capture_output=True, text=True, check=False)
-        report(p.returncode == 3 and 'roofline.json still has a "TODO"' in p.stdout, "a chosen check names its own missing file",
+        report(p.returncode == 3 and 'roofline.json still has a "TODO"' in p.stdout and "First step" not in p.stdout,
+               "a chosen check names its own missing file, and no first step",
                p.stdout)
         shutil.copy(os.path.join(REFERENCE, "copy.cu"), labs)
         p = subprocess.run([SERVELAB, "grade", "03", labs, "--seed", "1", "--check", "copy", "--json"], capture_output=True,

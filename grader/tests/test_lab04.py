@@ -5,6 +5,7 @@ attempted; a verdict does not depend on the run; a hidden seed shows nothing of 
 # servelab-test: long
 import json
 import os
+import re
 import shutil
 
 import grading
@@ -315,6 +316,38 @@ def test_only_lab_04_has_labs_under_it():
 def test_starter_is_not_attempted():
     v = verdict(os.path.join(grading.TOP, "labs/04_serving"))
     assert v["exit_status"] == 3 and v["points_earned"] == 0
+
+
+def test_who_chose_other_checks_is_not_sent_back_to_the_first():
+    """The C files are written, the data files are starters: the first step was made long ago."""
+    folder = os.path.join(grading.TMP, "data_files_to_come")
+    shutil.copytree(LAB, folder, ignore=shutil.ignore_patterns("runs"))
+    for f in ("objective.json", "choice.json"):
+        shutil.copy(os.path.join(grading.TOP, "labs/04_serving", f), folder)
+    said = grading.run("04", "--check", "evidence", "--", folder).stdout.decode()
+    assert 'objective.json still has a "TODO"' in said and "First step" not in said, said
+    starters = os.path.join(grading.TOP, "labs/04_serving")
+    said = grading.run("04", "--check", "intervals.stamp_kinds", "--", starters).stdout.decode()
+    assert "First step" in said and "stamp_kinds" in said, said
+
+
+def test_a_refused_function_is_told_from_those_that_may_be_called():
+    for call in ("time(NULL)", "getpid()", "fork()"):
+        include = "#include <sys/types.h>\n#include <time.h>\n#include <unistd.h>\n"
+        folder = make(f"calls {call[:4]}", "stamps.c", '#include "serve/stamps.h"\n',
+                      f'#include "serve/stamps.h"\n{include}long now(void) {{\n    return (long){call};\n}}\n')
+        said = verdict(folder, "--check", "intervals.stamp_kinds")["problem"]
+        for part in ("stamps.c", f"uses {call[:call.index('(')]},", "compute, print or allocate", "none of files, processes, threads and clocks"):
+            assert part in said, (part, said)
+
+
+def test_the_handout_lists_the_functions_that_may_be_called():
+    with open(os.path.join(grading.TOP, "grader/lab04/checks.c"), encoding="utf-8") as f:
+        given = re.findall(r'"(\w+)"', re.search(r"given\[\] = \{(.*?)NULL\}", f.read(), re.S)[1])
+    with open(os.path.join(LAB, "README.md"), encoding="utf-8") as f:
+        table = re.search(r"### What your files may call(.*?)\n#", f.read(), re.S)[1]
+    rows = re.findall(r"`(\w+)`", "".join(line.rsplit("|", 2)[0] for line in table.splitlines() if line.startswith("| `")))
+    assert sorted(rows) == sorted(given), set(rows) ^ set(given)
 
 
 def test_a_missing_file_takes_only_its_own_checks():
