@@ -166,11 +166,8 @@ end_load killed
 servers[1]=''
 echo "  it had $had requests in flight shortly before"
 statistics
-# HAProxy logs an answer that broke off with the state SD, and one that never began with SH. It logs nothing of a request that
-# had no answer yet and whose connection had been used before: it closes the client's connection and leaves it to the client to
-# send again. Its count of aborts has some of these, so it can't be used here.
 lost=$(count killed 'c["sent"] - c["answered_whole"]')
-aborted=$(grep -cE ' servers/two .* S[DH][^ ]{2} .* "POST ' "$out/haproxy.log")
+aborted=$($here/broken_answers.sh "$out/haproxy.log" two) || failed=1
 silent=$(grep -c 'the kept connection broke before an answer' "$out/killed/records.jsonl")
 if [ "$lost" != $((aborted + silent)) ]; then
     echo "  $lost were lost, but $aborted answers broke off and $silent requests had no answer yet: something else was lost"
