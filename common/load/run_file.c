@@ -55,6 +55,11 @@ static void add_workload(cJSON *root, const struct run_file *f) {
         cJSON_AddNumberToObject(o, "think_s", s->think_s);
         cJSON_AddNumberToObject(o, "pause_after_failure_ms", LOAD_PAUSE_MS);
     }
+    if (s->arrivals == ARRIVALS_LIST) {
+        cJSON *list = cJSON_AddArrayToObject(o, "list_ns");
+        for (int64_t i = 0; i < s->requests; i++)
+            cJSON_AddItemToArray(list, cJSON_CreateNumber((double)s->list_ns[i]));
+    }
     if (s->arrivals == ARRIVALS_TRACE) {
         cJSON_AddStringToObject(o, "trace", s->trace);
         cJSON_AddStringToObject(o, "trace_format", spec_trace_format_name(s->trace_format));

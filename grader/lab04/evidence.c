@@ -371,9 +371,10 @@ static void examine_choice(const char *which, const char *folder, const struct o
     else if (wrong)
         lost_at(out, "choice.json", text, n, &e);
     else if (!strcmp(which, "choice_measured"))
-        out->note = "the runs agree with their figures, and with their seeds where arrivals are "
-                    "drawn (not in a trace, list or closed loop). Whether they were measured or "
-                    "made up can't be computed: to be read by the instructor, with run.json";
+        out->note =
+            "the runs agree with their figures and their arrivals, drawn or listed (those of a "
+            "trace or a closed loop aren't computed again). Whether they were measured or made up "
+            "can't be computed: to be read by the instructor, with run.json";
     else if (!strcmp(which, "choice_points"))
         check_points(o, c, out);
     else if (!strcmp(which, "choice_follows"))

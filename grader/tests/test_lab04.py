@@ -180,6 +180,34 @@ def test_a_run_is_made_by_its_schedule():
     assert "lag.median_ttft_ns" in unsaid and "is missing" in unsaid, unsaid
 
 
+def test_a_run_of_a_list_has_its_times():
+    """The reference's run as if its arrivals had been a list."""
+    def listed(times):
+        def change(run):
+            run["workload"].update(arrivals="list", list_ns=times)
+            if times is None:
+                run["workload"].pop("list_ns")
+        return change
+
+    with open(os.path.join(LAB, "runs/1/run.json"), encoding="utf-8") as f:
+        first = json.load(f)["schedule"]["first_t_ns"]
+    with open(os.path.join(LAB, "runs/1/records.jsonl"), encoding="utf-8") as f:
+        right = sorted(e["scheduled_t_ns"] - first for line in f for e in json.loads(line)["events"] if "scheduled_t_ns" in e)
+    same = lambda lines: lines  # noqa: E731
+    assert "scheduled_t_ns" in forged("a listed time moved", same, listed([*right[:9], right[9] + 10**6, *right[10:]]))
+    assert "schedule: in run.json has 57" in forged("a listed time left out", same, listed(right[:-1]))
+    assert "the records lack it" in forged("one more listed time", same, listed([*right, right[-1] + 1]))
+    for name, bad in (("no", None), ("an empty", []), ("a half", [0.5, "x"]), ("an unsorted", right[::-1])):
+        assert "workload.list_ns" in forged(f"{name} list", same, listed(bad)), name
+    folder = make("a right list", "choice.json", "710.5", "710.6")
+    with open(os.path.join(folder, "runs/1/run.json"), encoding="utf-8") as f:
+        run = json.load(f)
+    listed(right)(run)
+    with open(os.path.join(folder, "runs/1/run.json"), "w", encoding="utf-8") as f:
+        json.dump(run, f)
+    assert grading.check(verdict(folder, "--check", "evidence"), "evidence.choice_measured")["outcome"] == "earned"
+
+
 def test_the_reference_leaks_nothing_for_any_seed():
     """Also with a workload of many sizes (seed 4), with which the C library's caches fill slowly."""
     for seed in range(1, 7):

@@ -83,7 +83,9 @@ def the_schedule_is_the_simulators():
             sim = subprocess.run([SERVELAB, "sim", "run", *args, *lengths, "--json", "--per-request"],
                                  capture_output=True, text=True, timeout=60)
             want = sorted(r["arrival_ns"] for r in json.loads(sim.stdout)["requests"])
-            equal(Run(s.url, *args, *lengths).scheduled(), want, args)
+            run = Run(s.url, *args, *lengths)
+            equal(run.scheduled(), want, args)
+            equal(run.run["workload"].get("list_ns"), want if "--arrivals-ms" in args else None, "run.json has a list's times")
 
 
 def a_longer_run_begins_like_a_shorter_one():
