@@ -48,6 +48,17 @@ static void say_source(cJSON *list, const struct report_run *run) {
         say(list, "%s: the file doesn't say whether the loop was open or closed.", run->name);
 }
 
+/* One percentile over intervals with different ends is that of neither. */
+static void say_tpot(cJSON *list, const struct report_run *run) {
+    long long n[3] = {0};
+    for (size_t i = 0; i < run->n_requests; i++) n[run->requests[i].iv.tpot_boundary]++;
+    if (n[TPOT_TOKEN_SENT] > 0 && n[TPOT_BROWSER_BYTES] > 0)
+        say(list,
+            "%s: TPOT of %lld requests is between bytes at the client, since the server noted no "
+            "two tokens of them; of %lld it is between tokens at the server.",
+            run->name, n[TPOT_BROWSER_BYTES], n[TPOT_TOKEN_SENT]);
+}
+
 static void say_of_run(cJSON *list, const struct objective *o, const struct report_run *run,
                        const struct report_point *p) {
     if (run->at_server)
@@ -67,6 +78,7 @@ static void say_of_run(cJSON *list, const struct objective *o, const struct repo
             "%s: %lld requests have a later attempt and no first one. What their users waited is "
             "not known.",
             run->name, (long long)run->first_missing);
+    say_tpot(list, run);
     if (!run->run_file)
         say(list,
             "%s: no run file. The window goes from the first arrival to the last and a mean gap "

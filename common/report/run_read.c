@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #define RUN_SCHEMA "servelab.run.v1"
+enum { ROUNDED_NS = 1000000 }; /* duration_s is rounded; a browser's clock has steps of 0.1 ms */
 
 /* ---- the run file ---------------------------------------------------------------------------- */
 
@@ -39,6 +40,30 @@ static int read_schedule(struct report_run *run, struct stated *s, struct err *e
         return -1;
     if (run->window.from_ns >= run->window.to_ns)
         return err_at(e, 0, "schedule.window_to_t_ns", "the measured window is empty");
+    double s_long = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(schedule, "duration_s"));
+    double end = s_long > 0 ? (double)s->first_ns + s_long * 1e9 : (double)s->last_ns;
+    if (run->window.from_ns < s->first_ns)
+        return err_at(e, 0, "schedule.window_from_t_ns",
+                      "is before first_t_ns, the schedule's begin");
+    if ((double)run->window.to_ns > end + ROUNDED_NS)
+        return err_at(e, 0, "schedule.window_to_t_ns", "is after the schedule's end");
+    return 0;
+}
+
+/* What says whether the run may be compared, and with what. */
+static int read_kind(struct report_run *run, const char *arrivals, struct err *e) {
+    static const char *const kinds[] = {"poisson", "gamma", "on-off", "closed", "trace", "list"};
+    const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(run->run_file, "invalid_reasons");
+    size_t k = 0;
+    while (k < sizeof kinds / sizeof *kinds && strcmp(arrivals, kinds[k]) != 0) k++;
+    if (k == sizeof kinds / sizeof *kinds)
+        return err_at(e, 0, "workload.arrivals",
+                      "'%.40s' is unknown; `servelab load --help` has the kinds", arrivals);
+    if (reasons && !cJSON_IsArray(reasons))
+        return err_at(e, 0, "invalid_reasons", "must be a list of reasons");
+    if (run->valid && cJSON_GetArraySize(reasons) > 0)
+        return err_at(e, 0, "valid", "is true, and invalid_reasons says why it is not");
+    run->closed_loop = !strcmp(arrivals, "closed");
     return 0;
 }
 
@@ -57,9 +82,9 @@ static int read_run_file(struct report_run *run, const char *path, struct stated
         json_get_string(workload, "workload", "arrivals", &arrivals, e) ||
         json_get_bool(workload, "workload", "ignore_eos", &s->fixed_lengths, e) ||
         json_get_object(run->run_file, "", "counts", &counts, e) ||
-        json_get_int(counts, "counts", "sent", 0, JSON_MAX_INT, &s->sent, e))
+        json_get_int(counts, "counts", "sent", 0, JSON_MAX_INT, &s->sent, e) ||
+        read_kind(run, arrivals, e))
         return -1;
-    run->closed_loop = !strcmp(arrivals, "closed");
     if (found) text_cut(run->label, sizeof run->label, paced);
     return read_schedule(run, s, e);
 }
@@ -73,6 +98,8 @@ struct reading {
     size_t cap;            /* of run->attempts */
     char clock_api[2][32]; /* of the client's submissions, of the server's acceptances */
     int clock[2];          /* enum clock_id; -1: none seen */
+    char model[96];        /* of the first record that states one */
+    char sender[16];       /* "load-8b26d6e4-", of the first record that `servelab load` sent */
 };
 
 /* A time that `servelab load` adds to request_submitted; -1: not stated. */
@@ -116,6 +143,40 @@ static int check_run(const struct reading *rd, const struct report_attempt *a, i
         a->request_id);
 }
 
+/* Are all records of one model, and of one `servelab load`? It gives its requests ids like
+ * "load-8b26d6e4-17", with other digits in each run. */
+static int check_same(struct reading *rd, const struct record *r, int line, struct err *e) {
+    enum { DIGITS = 8, SENDER = 5 + DIGITS + 1 };
+    const char *id = r->request_id, *model = r->workload.model;
+    if (!rd->model[0]) text_cut(rd->model, sizeof rd->model, model);
+    if (model[0] && strcmp(rd->model, model) != 0)
+        return err_at(e, line, "workload.model",
+                      "request '%s' was answered by '%.60s', and those before it by '%s': one run "
+                      "has one model. Report on the two apart",
+                      id, model, rd->model);
+    if (strncmp(id, "load-", 5) != 0 || strspn(id + 5, "0123456789abcdef") != DIGITS ||
+        id[SENDER - 1] != '-')
+        return 0;
+    if (!rd->sender[0]) memcpy(rd->sender, id, SENDER);
+    if (!strncmp(rd->sender, id, SENDER)) return 0;
+    return err_at(e, line, "request_id",
+                  "'%s' is of another run of `servelab load` than '%s...' before it. Report on the "
+                  "two apart",
+                  id, rd->sender);
+}
+
+/* A client can't have text before its server has a token; what differs less is a clock's step. */
+static int check_halves(const struct report_attempt *a, int line, struct err *e) {
+    const struct interval *client = &a->iv.client_ttft, *server = &a->iv.server_ttft;
+    if (client->status != INTERVAL_OK || server->status != INTERVAL_OK ||
+        client->ns >= server->ns - server->ns / 1000 - ROUNDED_NS)
+        return 0;
+    return err_at(e, line, "client_ttft",
+                  "of request '%s' is %.3f ms, and its server_ttft %.3f ms: the client can't see "
+                  "text before the server has a token. Are both halves of one request, in ns?",
+                  a->request_id, (double)client->ns / 1e6, (double)server->ns / 1e6);
+}
+
 static int make_room(struct reading *rd, struct err *e) {
     struct report_run *run = rd->run;
     if (run->n_attempts < rd->cap) return 0;
@@ -134,7 +195,7 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
     int64_t scheduled_ns, ended_ns;
     struct err why;
     if (make_room(rd, e) || check_clock(rd, 0, submitted, line, e) ||
-        check_clock(rd, 1, accepted, line, e))
+        check_clock(rd, 1, accepted, line, e) || check_same(rd, r, line, e))
         return -1;
     if (stated_time(submitted, "scheduled_t_ns", &scheduled_ns, &why) ||
         stated_time(submitted, "ended_t_ns", &ended_ns, &why))
@@ -148,7 +209,7 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
     if (ended_ns >= 0 && ended_ns < submitted->t_ns)
         return err_at(e, line, "events.request_submitted.ended_t_ns",
                       "request '%s' ended before it was submitted", r->request_id);
-    if (check_run(rd, a, line, e)) return -1;
+    if (check_run(rd, a, line, e) || check_halves(a, line, e)) return -1;
     a->line = line;
     if (ended_ns >= 0) a->ended_ns = ended_ns; /* also where no last byte came */
     if (a->submitted_ns < 0)

@@ -456,6 +456,16 @@ def bad_input_is_refused_with_its_place():
     refused([write_log(path("bad.jsonl"), retried)], objective(), "bad.jsonl:2:", "attempt 2", "before attempt 1")
     mixed = steady(20, paced="llama-2-7b on h100") + steady(20, first=20, paced="llama-2-7b on a100")
     refused([write_log(path("bad.jsonl"), mixed)], objective(), "bad.jsonl:21:", "workload.paced", "one pace")
+    renamed = [{**r, "request_id": r["request_id"].replace("r-", f"load-0000000{i // 20}-")} for i, r in enumerate(good)]
+    refused([write_log(path("bad.jsonl"), renamed)], objective(), "bad.jsonl:21:", "request_id", "another run of `servelab load`")
+    refused([write_run(path("two-loads"), renamed, run_file(S, 5 * S, (S, 5 * S), 40))], objective(), "records.jsonl:21:", "request_id")
+    others = [{**r, "workload": {**r["workload"], "model": f"m{i // 20}"}} for i, r in enumerate(good)]
+    refused([write_log(path("bad.jsonl"), others)], objective(), "bad.jsonl:21:", "workload.model", "one run has one model")
+    seconds = json.loads(json.dumps(good[5]))
+    for event in seconds["events"]:
+        if event["event"] == "request_accepted":
+            event["t_ns"] = 0
+    refused([write_log(path("bad.jsonl"), good[:5] + [seconds])], objective(), "bad.jsonl:6:", "client_ttft", "before the server has a token")
     folder = write_run(path("more"), good, run_file(S, 5 * S, (S, 5 * S), 30))
     refused([folder], objective(), "records.jsonl:", "40 user requests", "30 were sent")
     backwards = record("r-b", S, 20 * MS, 80 * MS, lag=-30 * MS)
@@ -470,6 +480,24 @@ def bad_input_is_refused_with_its_place():
     silent = {**good[0], "events": []}
     silent["outcome"] = {**silent["outcome"], "delivered": False}
     refused([write_log(path("bad.jsonl"), [silent])], objective(), "bad.jsonl:1:", "when it arrived")
+
+
+def token_times_with_two_boundaries_are_told_apart():
+    def sent(r):
+        at = next(e["t_ns"] for e in r["events"] if e["event"] == "first_token")
+        for i in range(2):
+            r["events"].append({"event": "token_sent", "t_ns": at + (i + 1) * MS, "clock": "server", "source": "server_log",
+                                "clock_api": "CLOCK_MONOTONIC", "tokens": 32})
+        return r
+
+    def said(records):
+        made = tree([write_log(path("boundaries.jsonl"), records)], objective())
+        return [line for line in made["cannot_say"] if "TPOT of" in line]
+
+    mixed = [sent(r) if i < 15 else r for i, r in enumerate(steady())]
+    line, = said(mixed)
+    assert "TPOT of 25 requests is between bytes at the client" in line and "of 15 it is between tokens" in line, line
+    equal((said(steady()), said([sent(r) for r in steady()])), ([], []))
 
 
 def one_run_named_twice_is_one_point():
@@ -509,7 +537,12 @@ def bad_run_files_are_refused():
     for part, change in (("schema", {"schema": "x"}), ("valid", {"valid": 1}), ("counts", {"counts": None}),
                          ("schedule", {"schedule": []}), ("workload", {"workload": {"arrivals": 3, "ignore_eos": True}}),
                          ("window_to_t_ns", {"schedule": {**good["schedule"], "window_to_t_ns": S}}),
-                         ("first_t_ns", {"schedule": {**good["schedule"], "first_t_ns": -1}}), ("paced", {"paced": 7})):
+                         ("first_t_ns", {"schedule": {**good["schedule"], "first_t_ns": -1}}), ("paced", {"paced": 7}),
+                         ("window_from_t_ns", {"schedule": {**good["schedule"], "window_from_t_ns": S - 1}}),
+                         ("window_to_t_ns", {"schedule": {**good["schedule"], "window_to_t_ns": 6 * S}}),
+                         ("window_to_t_ns", {"schedule": {**good["schedule"], "duration_s": 3}}),
+                         ("workload.arrivals", {"workload": {"arrivals": "burst", "ignore_eos": True}}),
+                         ("invalid_reasons", {"invalid_reasons": "none"}), ("valid", {"invalid_reasons": ["the client lagged"]})):
         folder = write_run(path("bad-run"), steady(), {**good, **change})
         refused([folder], objective(), "run.json:", part)
 
@@ -563,7 +596,7 @@ TESTS = [long_times_are_whole_and_a_reason_is_said_once, figures_equal_those_com
          a_predicted_curve_lies_under_the_measured_one, the_bands_of_the_curve_are_the_regions_of_its_points,
          points_at_one_load_are_marks_and_the_line_goes_through_their_median,
          an_overloaded_point_has_no_value_and_no_goodput, out_writes_all_three_and_says_where,
-         one_run_named_twice_is_one_point, a_name_does_not_steer_the_terminal, a_value_that_no_number_holds_has_a_reason,
+         token_times_with_two_boundaries_are_told_apart, one_run_named_twice_is_one_point, a_name_does_not_steer_the_terminal, a_value_that_no_number_holds_has_a_reason,
          bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
 status = run_tests(TESTS)
