@@ -99,7 +99,9 @@ void report_html(struct buffer *b, const cJSON *tree) {
     heading(b, 2, "Operating points");
     table(b, points);
     buffer_puts(b,
-                "<p>Every request of the window is in every percentile; one that was not "
+                "<p>Completed/s are the ends in the window; useful/s and good/s are of the "
+                "requests that arrived in it, whenever they ended. "
+                "Every request of the window is in every percentile; one that was not "
                 "completed is infinite. An open mark: infinite, or the run is invalid. Of several "
                 "runs at one load, the line goes through the median. A star: too few requests "
                 "to bound this percentile on both sides with 95 % confidence.</p>\n");

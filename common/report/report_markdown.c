@@ -53,10 +53,12 @@ void report_markdown(struct buffer *b, const cJSON *tree) {
     buffer_release(&lead);
     buffer_puts(b, "\n\n## Operating points\n\n");
     table(b, points);
-    buffer_puts(b,
-                "\nEvery request of the window is in every percentile; one that was not completed "
-                "is infinite. A star: too few requests to bound this percentile on both sides "
-                "with 95 % confidence.\n\n## Goodput\n\n");
+    buffer_puts(
+        b, "\nCompleted/s are the ends in the window; useful/s and good/s are of the requests that "
+           "arrived in it, whenever they ended. "
+           "Every request of the window is in every percentile; one that was not completed "
+           "is infinite. A star: too few requests to bound this percentile on both sides "
+           "with 95 % confidence.\n\n## Goodput\n\n");
     report_goodput(b, tree, fact);
     cJSON_ArrayForEach(point, points) {
         buffer_puts(b, "\n## ");

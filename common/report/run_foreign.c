@@ -135,6 +135,7 @@ static struct report_attempt *add_attempt(struct report_run *run, struct err *e)
 }
 
 static int set_time(int64_t *out, double seconds, const char *field, struct err *e) {
+    if (isnan(seconds)) return err_at(e, 0, field, "is missing or no number");
     if (!(seconds >= 0 && seconds < 9e9))
         return err_at(e, 0, field, "is %g s, which isn't a time", seconds);
     *out = llround(seconds * (double)NS_PER_S);
@@ -148,18 +149,39 @@ static int set_interval(struct interval *iv, double seconds, const char *field, 
     return 0;
 }
 
-/* Of a completed answer: TTFT, its end after the send, and TPOT from the first to the last token.
- */
+/* An error of a file without lines names the request. */
+static int in_request(const struct report_attempt *a, struct err *e) {
+    struct err why = *e;
+    return err_at(e, why.line, why.field, "%s, in '%s'", why.text, a->request_id);
+}
+
+/* The names of three times in the tool's file. */
+struct time_names {
+    const char *ttft, *e2e, *last;
+};
+
+/* Of a completed answer: TTFT, its end after the send, and TPOT from the first to the last token,
+ * which is absent without decode_s (NaN). */
 static int set_times(struct report_attempt *a, double ttft_s, double e2e_s, double decode_s,
-                     struct err *e) {
-    if (set_interval(&a->iv.client_ttft, ttft_s, "the time to first token", e) ||
-        set_interval(&a->iv.e2e, e2e_s, "the end-to-end latency", e))
+                     const struct time_names *name, struct err *e) {
+    const double rounded_s = 1e-6; /* times since 1970 in floating point */
+    if (set_interval(&a->iv.client_ttft, ttft_s, name->ttft, e) ||
+        set_interval(&a->iv.e2e, e2e_s, name->e2e, e))
         return -1;
     a->ended_ns = a->submitted_ns + a->iv.e2e.ns;
     a->reason = REASON_DELIVERED;
-    if (a->output_tokens < 2) return 0;
+    if (decode_s < -rounded_s)
+        return err_at(e, 0, name->last, "is %g s before the first token", -decode_s);
+    if (a->output_tokens < 2 || isnan(decode_s)) return 0;
     a->iv.tpot_boundary = TPOT_BROWSER_BYTES;
-    return set_interval(&a->iv.tpot, fmax(decode_s, 0) / (a->output_tokens - 1), "TPOT", e);
+    return set_interval(&a->iv.tpot, fmax(decode_s, 0) / (a->output_tokens - 1), name->last, e);
+}
+
+/* A member that is an object; NULL where it is missing or null. */
+static int get_part(const cJSON *o, const char *key, const cJSON **out, struct err *e) {
+    const cJSON *part = cJSON_GetObjectItemCaseSensitive(o, key);
+    *out = cJSON_IsObject(part) ? part : NULL;
+    return !part || *out || cJSON_IsNull(part) ? 0 : err_at(e, 0, key, "must be an object");
 }
 
 static int get_tokens(const cJSON *o, const char *path, const char *key, int32_t *out,
@@ -197,17 +219,21 @@ static int read_vllm_request(struct report_attempt *a, const cJSON *const at[V_C
         bool fits = c == V_ITL     ? cJSON_IsArray(at[c])
                     : c == V_ERROR ? cJSON_IsString(at[c]) || cJSON_IsNull(at[c])
                                    : cJSON_IsNumber(at[c]) && at[c]->valuedouble >= 0;
+        if (c == V_IN || c == V_OUT) fits = fits && at[c]->valuedouble <= INT32_MAX;
         if (!fits)
             return err_at(e, 0, columns[c], "of %s has another type than vllm bench serve writes",
                           a->request_id);
     }
-    a->prompt_tokens = (int32_t)fmin(at[V_IN]->valuedouble, INT32_MAX);
-    if (set_time(&a->submitted_ns, at[V_START]->valuedouble, columns[V_START], e)) return -1;
+    a->prompt_tokens = (int32_t)at[V_IN]->valuedouble;
+    if (set_time(&a->submitted_ns, at[V_START]->valuedouble, columns[V_START], e))
+        return in_request(a, e);
     if (at[V_ERROR]->valuestring && at[V_ERROR]->valuestring[0]) return 0;
-    a->output_tokens = (int32_t)fmin(at[V_OUT]->valuedouble, INT32_MAX);
+    a->output_tokens = (int32_t)at[V_OUT]->valuedouble;
     double ttft_s = at[V_TTFT]->valuedouble;
-    double e2e_s = cJSON_IsNumber(latency) ? latency->valuedouble : ttft_s + sum_of(at[V_ITL]);
-    return set_times(a, ttft_s, e2e_s, e2e_s - ttft_s, e);
+    double e2e_s = latency ? cJSON_GetNumberValue(latency) : ttft_s + sum_of(at[V_ITL]);
+    const char *ends = latency ? "latencies" : columns[V_ITL];
+    const struct time_names names = {columns[V_TTFT], ends, ends};
+    return set_times(a, ttft_s, e2e_s, e2e_s - ttft_s, &names, e) ? in_request(a, e) : 0;
 }
 
 static int read_vllm(struct report_run *run, const cJSON *root, struct err *e) {
@@ -221,7 +247,9 @@ static int read_vllm(struct report_run *run, const cJSON *root, struct err *e) {
         n = length;
         at[c] = at[c]->child;
     }
-    latency = cJSON_GetArraySize(latency) == n ? latency->child : NULL;
+    if (latency && !(cJSON_IsArray(latency) && cJSON_GetArraySize(latency) == n))
+        return err_at(e, 0, "latencies", "isn't a list of %d members, as %s is", n, columns[0]);
+    if (latency) latency = latency->child;
     for (int i = 0; i < n; i++) {
         struct report_attempt *a = add_attempt(run, e);
         if (!a) return -1;
@@ -252,23 +280,25 @@ static int read_guidellm_request(struct report_attempt *a, const cJSON *o, bool 
         json_get_number_opt(timings, "info.timings", "first_token_iteration", &first, &found, e) ||
         json_get_number_opt(timings, "info.timings", "last_token_iteration", &last, &found, e))
         return -1;
-    in = cJSON_GetObjectItemCaseSensitive(o, "input_metrics");
-    out = cJSON_GetObjectItemCaseSensitive(o, "output_metrics");
-    if ((cJSON_IsObject(in) &&
-         get_tokens(in, "input_metrics", "total_tokens", &a->prompt_tokens, e)) ||
-        (cJSON_IsObject(out) &&
-         get_tokens(out, "output_metrics", "total_tokens", &a->output_tokens, e)))
+    if (get_part(o, "input_metrics", &in, e) || get_part(o, "output_metrics", &out, e) ||
+        get_tokens(in, "input_metrics", "total_tokens", &a->prompt_tokens, e) ||
+        get_tokens(out, "output_metrics", "total_tokens", &a->output_tokens, e))
         return -1;
-    if (isnan(start))
+    if (isnan(start) && !done)
         json_get_number_opt(timings, "info.timings", "targeted_start", &start, &found, e);
-    if (isnan(start)) return 0; /* it was never sent */
+    if (isnan(start) && !done) return 0; /* it was never sent */
     if (set_time(&a->submitted_ns, start, "info.timings.request_start", e)) return -1;
-    return done ? set_times(a, first - start, end - start, last - first, e) : 0;
+    static const struct time_names names = {"info.timings.first_token_iteration",
+                                            "info.timings.request_end",
+                                            "info.timings.last_token_iteration"};
+    return done ? set_times(a, first - start, end - start, last - first, &names, e) : 0;
 }
 
 static int read_guidellm_list(struct report_run *run, const cJSON *requests, const char *key,
                               enum completion_reason reason, struct err *e) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(requests, key), *o;
+    struct err why;
+    int i = 0;
     if (!cJSON_IsArray(list))
         return err_at(e, 0, key,
                       "of benchmarks[0].requests is no list: write GuideLLM's JSON with "
@@ -278,7 +308,12 @@ static int read_guidellm_list(struct report_run *run, const cJSON *requests, con
         if (!a) return -1;
         a->line = (int)run->n_attempts;
         a->reason = reason;
-        if (read_guidellm_request(a, o, reason == REASON_DELIVERED, e)) return -1;
+        if (read_guidellm_request(a, o, reason == REASON_DELIVERED, e)) {
+            why = *e;
+            return err_at(e, 0, why.field, "%s, in benchmarks[0].requests.%s[%d]", why.text, key,
+                          i);
+        }
+        i++;
         if (a->submitted_ns < 0) run->n_attempts--;
     }
     return 0;
@@ -307,6 +342,8 @@ static int read_guidellm(struct report_run *run, const cJSON *root, struct err *
     run->closed_loop = !strcmp(strategy, "concurrent") || !strcmp(strategy, "synchronous") ||
                        !strcmp(strategy, "throughput");
     run->source = guidellm;
+    run->source.loop_unknown = !run->closed_loop && strcmp(strategy, "poisson") != 0 &&
+                               strcmp(strategy, "constant") != 0 && strcmp(strategy, "async") != 0;
     if (version) text_cut(run->source.version, sizeof run->source.version, version);
     return 0;
 }
@@ -334,8 +371,8 @@ static int get_metric(const cJSON *metrics, const char *key, double *seconds, st
 }
 
 static int get_count(const cJSON *metrics, const char *key, int32_t *out, struct err *e) {
-    const cJSON *m = cJSON_GetObjectItemCaseSensitive(metrics, key);
-    return cJSON_IsObject(m) ? get_tokens(m, key, "value", out, e) : 0;
+    const cJSON *m;
+    return get_part(metrics, key, &m, e) ? -1 : get_tokens(m, key, "value", out, e);
 }
 
 static enum completion_reason reason_of(const cJSON *error, bool cancelled) {
@@ -351,12 +388,12 @@ static enum completion_reason reason_of(const cJSON *error, bool cancelled) {
 
 static int read_aiperf_request(struct report_attempt *a, const cJSON *o, bool *profiled,
                                struct err *e) {
-    const cJSON *meta, *error = cJSON_GetObjectItemCaseSensitive(o, "error");
-    const cJSON *metrics = cJSON_GetObjectItemCaseSensitive(o, "metrics");
+    const cJSON *meta, *error, *metrics;
     const char *id = NULL, *phase = "profiling";
     bool found, cancelled = false;
     double start_ns, ttft, e2e, itl;
-    if (json_get_object(o, "", "metadata", &meta, e) ||
+    if (json_get_object(o, "", "metadata", &meta, e) || get_part(o, "error", &error, e) ||
+        get_part(o, "metrics", &metrics, e) ||
         json_get_string_opt(meta, "metadata", "x_request_id", &id, &found, e) ||
         json_get_string_opt(meta, "metadata", "benchmark_phase", &phase, &found, e) ||
         json_get_number(meta, "metadata", "request_start_ns", &start_ns, e) ||
@@ -368,10 +405,15 @@ static int read_aiperf_request(struct report_attempt *a, const cJSON *o, bool *p
         get_count(metrics, "output_sequence_length", &a->output_tokens, e))
         return -1;
     *profiled = !strcmp(phase, "profiling");
+    if (!*profiled && strcmp(phase, "warmup") != 0)
+        return err_at(e, 0, "metadata.benchmark_phase",
+                      "'%.40s' is unknown; known are warmup and profiling", phase);
     name_request(a, id, (size_t)a->line);
     cancelled = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "was_cancelled"));
     a->reason = reason_of(error, cancelled);
-    if (cancelled || cJSON_IsObject(error) || isnan(e2e)) return 0;
+    if (cancelled || error) return 0;
+    if (!metrics) return err_at(e, 0, "metrics", "is missing, and no error says why");
+    if (isnan(e2e)) return 0;
     a->reason = REASON_DELIVERED;
     if (set_interval(&a->iv.e2e, e2e, "request_latency", e)) return -1;
     a->ended_ns = a->submitted_ns + a->iv.e2e.ns;

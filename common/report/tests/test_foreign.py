@@ -140,6 +140,43 @@ def failures_are_in_the_population():
     equal([by[r] for r in ("rejected", "internal_error", "timed_out", "not_delivered")], [1, 1, 1, 2])
 
 
+def a_field_that_is_not_what_the_tool_writes_is_named():
+    """Nothing is taken for another definition, for 0, for a warm-up or for a failure."""
+    v, g = json.loads(read(VLLM)), json.loads(read(GUIDELLM))
+    for change, message in (({"latencies": "x"}, "latencies: isn't a list of 4"), ({"latencies": v["latencies"][:3]}, "latencies: isn't a list of 4"),
+                            ({"latencies": [None, *v["latencies"][1:]]}, "latencies: is missing or no number, in 'request 1'"),
+                            ({"latencies": [*v["latencies"][:3], 1e-9]}, "latencies: is "),
+                            ({"output_lens": [2**31, 1, 1, 1]}, "output_lens: of request 1")):
+        refused(message, write("v.json", {**v, **change}))
+
+    def guide(change, message):
+        changed = json.loads(json.dumps(g))
+        change(changed["benchmarks"][0]["requests"]["successful"][1])
+        refused(message, write("g.json", changed))
+
+    for key in ("request_start", "request_end", "first_token_iteration"):
+        for lost in (lambda o: o["info"]["timings"].pop(key), lambda o: o["info"]["timings"].update({key: None})):
+            guide(lost, f"info.timings.{key}: is missing")
+    guide(lambda o: o["info"]["timings"].update(last_token_iteration=1), "last_token_iteration: is ")
+    guide(lambda o: o["info"]["timings"].update(request_end=1), "in benchmarks[0].requests.successful[1]")
+    guide(lambda o: o.update(output_metrics="x"), "output_metrics: must be an object")
+    unknown = json.loads(json.dumps(g))
+    for r in unknown["benchmarks"][0]["requests"]["successful"]:
+        r["info"]["timings"].pop("last_token_iteration")
+    equal(point(write("g.json", unknown))["latency"]["tpot"], None, "without its end there is no TPOT, and not one of 0")
+    unknown["benchmarks"][0]["config"]["strategy"]["type_"] = "other"
+    assert any("doesn't say whether the loop was open" in line for line in tree(write("g.json", unknown))["cannot_say"])
+
+    first, second, *rest = read(AIPERF).splitlines()
+    for change, message in ((lambda o: o["metadata"].update(benchmark_phase="x"), ":2: metadata.benchmark_phase: 'x' is unknown"),
+                            (lambda o: o.pop("metrics"), ":2: metrics: is missing"),
+                            (lambda o: o.update(metrics="x"), ":2: metrics: must be an object"),
+                            (lambda o: o["metrics"].update(output_sequence_length=3), ":2: output_sequence_length: must be an object")):
+        o = json.loads(second)
+        change(o)
+        refused(message, write("a.jsonl", "\n".join([first, json.dumps(o), *rest]) + "\n"))
+
+
 def summaries_and_broken_files_are_refused():
     v, g = json.loads(read(VLLM)), json.loads(read(GUIDELLM))
     refused("--save-detailed", write("s.json", {k: x for k, x in v.items() if k not in ("ttfts", "start_times")}))
@@ -208,6 +245,6 @@ def damaged_files_end_with_a_message():
 
 with tempfile.TemporaryDirectory() as work:
     status = run_tests([vllm_by_its_definitions, guidellm_by_its_definitions, aiperf_by_its_definitions, what_a_tool_lacks_is_absent_and_said,
-               failures_are_in_the_population, summaries_and_broken_files_are_refused,
+               failures_are_in_the_population, summaries_and_broken_files_are_refused, a_field_that_is_not_what_the_tool_writes_is_named,
                a_line_without_end_takes_no_memory, the_definitions_are_those_of_the_page, damaged_files_end_with_a_message])
 sys.exit(status)

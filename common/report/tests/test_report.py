@@ -431,6 +431,8 @@ def an_overloaded_point_has_no_value_and_no_goodput():
     made = tree([steady_run("value-calm", gap=200 * MS), overloaded_run("value-late", 25 * MS)], what)
     calm, late = made["points"]
     assert late["rates"]["useful_rps"] > late["rates"]["completed_rps"], late["rates"]
+    for text in (report([path("value-late")], what).stdout, page_of([path("value-late")], what)):
+        assert "useful/s and good/s are of the requests that arrived in it" in " ".join(text.split()), text
     equal(late["resource"]["useful_per_unit"], None)
     assert "the queue grows" in late["resource"]["not_computable"] and calm["resource"]["useful_per_unit"] > 0
     equal((made["goodput"]["good_requests_per_second"]["point"], made["goodput"]["good_requests_per_second"]["rps"]),
