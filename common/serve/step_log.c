@@ -130,6 +130,18 @@ done:
     return rc;
 }
 
+/* A server writes one head, and its steps one after the other. */
+static int check_order(int kind, const struct step *s, int n, int64_t *last_end_ns, struct err *e) {
+    if (kind == 0 && n > 1)
+        return err_at(e, n, "schema", "is there twice: these are the logs of two runs; give one");
+    if (kind == 1 && s->start_ns < *last_end_ns)
+        return err_at(e, n, "start_ns",
+                      "is before the end of the step above: the log has steps twice, or of two "
+                      "clocks");
+    if (kind == 1) *last_end_ns = s->end_ns;
+    return kind;
+}
+
 int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e) {
     char *line = NULL;
     size_t room = 0;
@@ -137,6 +149,7 @@ int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e)
     FILE *f = regular_open(path, e);
     if (!f) return -1;
     int rc = 0;
+    int64_t last_end_ns = 0;
     for (int n = 1; rc >= 0 && (len = regular_line(&line, &room, f, n, e)) != 0; n++) {
         struct step s;
         if (len < 0) {
@@ -147,8 +160,9 @@ int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e)
         if (whole) line[--len] = '\0';
         if (strlen(line) != (size_t)len)
             rc = err_at(e, n, "", "holds a byte 0, so it isn't text");
-        else if ((rc = step_log_parse(line, n, &s, e)) == 1)
-            each(ctx, &s, line);
+        else
+            rc = check_order(step_log_parse(line, n, &s, e), &s, n, &last_end_ns, e);
+        if (rc == 1) each(ctx, &s, line);
         if (rc < 0 && !whole && n > 1) rc = 0;
     }
     free(line);

@@ -56,7 +56,8 @@ int step_log_close(struct step_log *l, struct err *e);
 int step_log_parse(const char *text, int n, struct step *s, struct err *e);
 
 /* Calls `each` for every step of a log, with its line. A last line without its newline that can't
- * be read is left out: a killed server leaves it so. 0, or -1 and *e. */
+ * be read is left out: a killed server leaves it so. 0, or -1 and *e: a line is no step, begins
+ * before the step above it has ended, or is a second head. */
 typedef void step_log_fn(void *ctx, const struct step *s, const char *line);
 int step_log_each(const char *path, step_log_fn *each, void *ctx, struct err *e);
 

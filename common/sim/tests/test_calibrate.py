@@ -135,7 +135,11 @@ def a_cost_file_gives_the_server_its_limits_and_flags_change_them():
 def logs_that_say_too_little_are_refused():
     with open(EXAMPLE) as f:
         head, *steps = f.read().splitlines(keepends=True)
+    last = json.loads(steps[-1])
+    alike = [json.dumps({**last, "start_ns": 10**9 * i, "end_ns": 10**9 * i + last["end_ns"] - last["start_ns"]}) + "\n" for i in range(100)]
     for name, text, message in (
+            ("two", head + "".join(steps) + head, f"{len(steps) + 2}: schema: is there twice"),
+            ("again", head + "".join(steps + steps[:1]), f"{len(steps) + 2}: start_ns: is before the end of the step above"),
             ("empty", "", "is empty"),
             ("head", head, "holds 0 steps"),
             ("few", head + "".join(steps[:20]), "holds 20 steps"),
@@ -143,7 +147,7 @@ def logs_that_say_too_little_are_refused():
             ("other", '{"schema":"servelab.run.v1"}\n', "1: schema: 'servelab.run.v1' is unknown"),
             ("torn", head + "".join(steps[:60]) + '{"start_ns"\n' + steps[60], "62"),
             ("nul", head.encode() + b"\0\n", "byte 0"),
-            ("alike", head + steps[-1] * 100, "prompts"),
+            ("alike", head + "".join(alike), "prompts"),
             ("field", head.replace('"kv_blocks"', '"blocks"') + "".join(steps), "1: kv_blocks"),
             ("back", head + steps[0].replace('"start_ns":', '"start_ns":9'), "end_ns")):
         done = refused(message, "sim", "calibrate", write(name, text), "--json")
