@@ -213,7 +213,7 @@ static void print_text(const struct sweep *s, const struct sweep_result *r, cons
                "measured from here\n",
                r->met_rps, r->missed_rps);
     else if (r->met_rps > 0)
-        printf("%.4g requests/s meet the objective; nothing higher was tried\n", r->met_rps);
+        printf("%.4g requests/s meet the objective; no higher load was measured\n", r->met_rps);
     else if (measured)
         printf("no load meets the objective\n");
     else
