@@ -29,26 +29,30 @@ static struct live_record *find(struct records *rs, const char *id, int32_t atte
     return best;
 }
 
-static void queue_add(struct record_queue *q, struct live_record *l) {
+static void leave_queue(struct live_record *l) {
+    struct record_queue *q = l->queue;
+    if (!q) return;
+    *(l->previous ? &l->previous->next : &q->first) = l->next;
+    *(l->next ? &l->next->previous : &q->last) = l->previous;
+    q->n--;
+}
+
+void records_queue(struct live_record *l, struct record_queue *q) {
+    leave_queue(l);
+    l->queue = q;
     l->next = NULL;
     l->previous = q->last;
     *(q->last ? &q->last->next : &q->first) = l;
     q->last = l;
-}
-
-static void queue_remove(struct record_queue *q, struct live_record *l) {
-    *(l->previous ? &l->previous->next : &q->first) = l->next;
-    *(l->next ? &l->next->previous : &q->last) = l->previous;
+    q->n++;
 }
 
 void records_set_logged(struct records *rs, struct live_record *l) {
-    queue_remove(&rs->unlogged, l);
-    queue_add(&rs->logged, l);
+    records_queue(l, &rs->logged);
     l->state = LIVE_LOGGED;
 }
 
 static void insert(struct records *rs, struct live_record *l) {
-    queue_add(&rs->unlogged, l);
     l->older = rs->newest;
     if (rs->newest)
         rs->newest->newer = l;
@@ -62,7 +66,7 @@ static void insert(struct records *rs, struct live_record *l) {
 }
 
 static void unlink_record(struct records *rs, struct live_record *l) {
-    queue_remove(l->state == LIVE_LOGGED ? &rs->logged : &rs->unlogged, l);
+    leave_queue(l);
     *(l->newer ? &l->newer->older : &rs->newest) = l->older;
     *(l->older ? &l->older->newer : &rs->oldest) = l->newer;
     struct live_record **at = &rs->bucket[bucket_of(l->id)];
@@ -82,7 +86,7 @@ static void forget_of(struct records *rs, const struct record_queue *q) {
     struct live_record *l = q->first;
     while (l && (rs->n > RECORDS_KEPT || rs->n_events > RECORDS_KEPT_EVENTS)) {
         struct live_record *next = l->next;
-        if (l->state != LIVE_OPEN && l->readers == 0) {
+        if (l->readers == 0) {
             rs->n_lost += l->state == LIVE_ENDED;
             unlink_record(rs, l);
             destroy(l);
@@ -95,7 +99,9 @@ static void forget_of(struct records *rs, const struct record_queue *q) {
  * or that the log doesn't take. */
 static void forget(struct records *rs) {
     forget_of(rs, &rs->logged);
-    if (rs->log_fails) forget_of(rs, &rs->unlogged);
+    if (!rs->log_fails) return;
+    forget_of(rs, &rs->due);
+    forget_of(rs, &rs->waiting);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -221,8 +227,9 @@ static void settle(struct live_record *l) {
 
 /* Sets when the line is due: at once when both halves are there. Under both locks. */
 static void set_due(struct records *rs, struct live_record *l) {
-    int64_t wait_ns = has_clients_half(&l->record) ? 0 : rs->grace_ns;
-    l->log_at_ns = clock_now_ns(&rs->clock) + wait_ns;
+    bool both = has_clients_half(&l->record);
+    l->log_at_ns = clock_now_ns(&rs->clock) + (both ? 0 : rs->grace_ns);
+    records_queue(l, both ? &rs->due : &rs->waiting);
 }
 
 /* Under both locks. */

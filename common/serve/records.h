@@ -54,7 +54,8 @@ struct live_record {
     int64_t log_at_ns;
     int64_t n_counted;                   /* its events in the store's sum */
     struct live_record *newer, *older;   /* in the order of acceptance */
-    struct live_record *next, *previous; /* in its queue (records_store.h) */
+    struct record_queue *queue;          /* (records_store.h); NULL while it is open */
+    struct live_record *next, *previous; /* in that queue */
     struct live_record *chain;           /* in its hash bucket */
 };
 

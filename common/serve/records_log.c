@@ -13,7 +13,7 @@ void records_hurry(struct records *rs, int64_t grace_ns) {
     pthread_mutex_lock(&rs->lock);
     int64_t latest = clock_now_ns(&rs->clock) + grace_ns;
     rs->grace_ns = grace_ns;
-    for (struct live_record *l = rs->unlogged.first; l; l = l->next)
+    for (struct live_record *l = rs->waiting.first; l; l = l->next)
         if (l->log_at_ns > latest) l->log_at_ns = latest;
     pthread_mutex_unlock(&rs->lock);
 }
@@ -21,19 +21,16 @@ void records_hurry(struct records *rs, int64_t grace_ns) {
 /* The next record whose line is due, to be given back by records_done_reading, or NULL. */
 static struct live_record *next_due(struct records *rs, bool all) {
     pthread_mutex_lock(&rs->lock);
-    int64_t now = clock_now_ns(&rs->clock);
-    struct live_record *l = rs->unlogged.first;
-    while (l && !(l->state == LIVE_ENDED && (all || l->log_at_ns <= now))) l = l->next;
+    struct live_record *l = rs->due.first ? rs->due.first : rs->waiting.first;
+    if (l && !all && l->log_at_ns > clock_now_ns(&rs->clock)) l = NULL;
     if (l) l->readers++;
     pthread_mutex_unlock(&rs->lock);
     return l;
 }
 
 static int count_ended(struct records *rs) {
-    int n = 0;
     pthread_mutex_lock(&rs->lock);
-    for (const struct live_record *l = rs->unlogged.first; l; l = l->next)
-        n += l->state == LIVE_ENDED;
+    int n = rs->waiting.n + rs->due.n;
     pthread_mutex_unlock(&rs->lock);
     return n;
 }
@@ -152,9 +149,7 @@ int64_t records_finish(struct records *rs, struct err *e) {
     stop_thread(rs);
     records_flush(rs, true, NULL);
     pthread_mutex_lock(&rs->lock);
-    for (struct live_record *l = rs->unlogged.first, *next; l; l = next) {
-        next = l->next;
-        if (l->state != LIVE_ENDED) continue;
+    for (struct live_record *l; (l = rs->due.first ? rs->due.first : rs->waiting.first);) {
         records_set_logged(rs, l);
         rs->n_lost++;
     }

@@ -16,15 +16,17 @@ enum { BUCKETS = 4096 };
 /* Records in the order in which they came into the queue. */
 struct record_queue {
     struct live_record *first, *last;
+    int n;
 };
 
 struct records {
     pthread_mutex_t lock;
     struct live_record *bucket[BUCKETS];
     struct live_record *newest, *oldest;
-    /* Each record is in one of these two, so that nobody walks over the others to find one: a busy
-     * server has thousands of each. */
-    struct record_queue unlogged, logged;
+    /* Each record that has ended is in one of these, so that nobody walks over the others to find
+     * one: a busy server has thousands of each. waiting: for the client's half, the next one due
+     * first. due: at once, because both halves are there. */
+    struct record_queue waiting, due, logged;
     int32_t n;
     int64_t n_events; /* of the records that ended */
     int64_t grace_ns;
@@ -44,6 +46,8 @@ struct records {
 
 /* Sets up what the log needs (records_create). */
 void records_log_init(struct records *rs);
+/* Moves it from its queue to the end of this one. Under the store's lock. */
+void records_queue(struct live_record *l, struct record_queue *q);
 /* It is logged now. Under the store's lock. */
 void records_set_logged(struct records *rs, struct live_record *l);
 /* One reader fewer; forgets old records beyond the bounds. */

@@ -439,7 +439,8 @@ END_TEST
 static int length(const struct record_queue *q, enum live_state state) {
     int n = 0;
     for (const struct live_record *l = q->first; l; l = l->next, n++)
-        ck_assert_int_eq(l->state == LIVE_LOGGED, state == LIVE_LOGGED);
+        ck_assert_int_eq(l->state, state);
+    ck_assert_int_eq(n, q->n);
     return n;
 }
 
@@ -453,12 +454,22 @@ START_TEST(records_are_queued_by_their_state) {
         snprintf(id, sizeof id, "r-%d", i);
         serve(rs, open_record(rs, id, 0));
     }
-    ck_assert_int_eq(length(&rs->unlogged, LIVE_ENDED), RECORDS_KEPT + 101);
-    ck_assert_int_eq(length(&rs->logged, LIVE_LOGGED), 0);
-    now_ns += 2000;
+    ck_assert_int_eq(length(&rs->waiting, LIVE_ENDED), RECORDS_KEPT + 100);
+    ck_assert_int_eq(length(&rs->due, LIVE_ENDED), 0);
+    ck_assert_int_eq(post(rs, "r-9", "{" THREE "}", &e), POST_JOINED); /* now it is the next */
+    ck_assert_int_eq(length(&rs->waiting, LIVE_ENDED), RECORDS_KEPT + 99);
+    ck_assert_str_eq(rs->due.first->id, "r-9");
+    ck_assert_int_eq(records_flush(rs, false, &e), RECORDS_KEPT + 99);
+    now_ns += 500;
+    ck_assert_int_eq(post(rs, "r-3", "{}", &e), POST_JOINED); /* its grace period begins again */
+    ck_assert_str_eq(rs->waiting.last->id, "r-3");
+    now_ns += 500;
+    ck_assert_int_eq(records_flush(rs, false, &e), 1);
+    now_ns += 500;
     ck_assert_int_eq(records_flush(rs, false, &e), 0);
-    ck_assert(rs->unlogged.first == open && rs->unlogged.last == open);
+    ck_assert_int_eq(length(&rs->waiting, LIVE_ENDED) + length(&rs->due, LIVE_ENDED), 0);
     ck_assert_int_eq(length(&rs->logged, LIVE_LOGGED), RECORDS_KEPT - 1);
+    ck_assert_ptr_null(open->queue);
     live_end(rs, open);
     records_free(rs);
 }
