@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "quality/questions.h"
-#include "serve/http.h"
+#include "serve/http_listen.h"
 #include "serve/http_reader.h"
 #include "serve/http_watch.h"
 #include "serve/openai.h"
@@ -27,6 +27,7 @@ struct preset {
 struct http {
     struct http_options o;
     struct MHD_Daemon *daemon;
+    struct socket_file socket; /* of a Unix socket */
     struct watch *watch;
     struct reader *reader;
     int64_t started_s;                   /* wall clock, for "created" of the model */

@@ -43,12 +43,13 @@ struct http *http_start(const struct http_options *o, struct err *e) {
     pthread_mutex_init(&h->lock, NULL);
     h->watch = cors_check(o->cors, e) ? NULL : watch_start(gate_late_body, e);
     h->reader = h->watch ? reader_start(e) : NULL;
-    int fd = h->reader ? http_listen(o, &ipv6, e) : -1;
+    int fd = h->reader ? http_listen(o, &ipv6, &h->socket, e) : -1;
     if (fd >= 0) {
         h->daemon = start_daemon(h, fd, ipv6); /* the library owns the socket from here on */
         if (!h->daemon) err_set(e, "the HTTP library doesn't start (no memory, or no descriptor?)");
     }
     if (h->daemon) return h;
+    http_remove_socket(o, &h->socket);
     if (h->reader) reader_stop(h->reader);
     reader_free(h->reader);
     watch_stop(h->watch);
@@ -92,6 +93,7 @@ void http_stop(struct http *h) {
     h->stopping = true;
     pthread_mutex_unlock(&h->lock);
     MHD_stop_daemon(h->daemon);
+    http_remove_socket(&h->o, &h->socket);
     reader_free(h->reader);
     watch_stop(h->watch);
     presets_release(h);

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,17 +15,24 @@ enum { BACKLOG = 1024 };
 
 static struct addrinfo *resolve(const char *host, int port, struct err *e);
 static int listen_at(const struct http_options *o, const struct addrinfo *at, struct err *e);
-static int listen_at_path(const char *path, struct err *e);
+static int listen_at_path(const char *path, struct socket_file *file, struct err *e);
+static struct socket_file file_at(const char *path);
 
-int http_listen(const struct http_options *o, bool *ipv6, struct err *e) {
+int http_listen(const struct http_options *o, bool *ipv6, struct socket_file *file, struct err *e) {
     *ipv6 = false;
-    if (o->host[0] == '/') return listen_at_path(o->host, e);
+    *file = (struct socket_file){0};
+    if (o->host[0] == '/') return listen_at_path(o->host, file, e);
     struct addrinfo *at = resolve(o->host, o->port, e);
     if (!at) return -1;
     *ipv6 = at->ai_family == AF_INET6;
     int fd = listen_at(o, at, e);
     freeaddrinfo(at);
     return fd;
+}
+
+void http_remove_socket(const struct http_options *o, const struct socket_file *file) {
+    struct socket_file now = file->inode ? file_at(o->host) : (struct socket_file){0};
+    if (now.inode && now.inode == file->inode && now.device == file->device) unlink(o->host);
 }
 
 static struct addrinfo *resolve(const char *host, int port, struct err *e) {
@@ -69,14 +77,23 @@ static int listen_at(const struct http_options *o, const struct addrinfo *at, st
     return cannot_listen(o, why, e);
 }
 
-static int listen_at_path(const char *path, struct err *e) {
+static struct socket_file file_at(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) || !S_ISSOCK(st.st_mode)) return (struct socket_file){0};
+    return (struct socket_file){.device = st.st_dev, .inode = st.st_ino};
+}
+
+static int listen_at_path(const char *path, struct socket_file *file, struct err *e) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof at.sun_path)
         return err_at(e, 0, "--host", "the path of a socket has at most %zu bytes",
                       sizeof at.sun_path - 1);
     strcpy(at.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof at) && !listen(fd, BACKLOG)) return fd;
+    if (fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof at) && !listen(fd, BACKLOG)) {
+        *file = file_at(path);
+        return fd;
+    }
     int why = errno;
     if (fd >= 0) close(fd);
     if (why == EADDRINUSE)

@@ -96,6 +96,15 @@ def a_path_is_a_unix_socket():
         assert reply.startswith(b"HTTP/1.1 200") and b'"status":"ok"' in reply, reply
         again = run("--host", os.path.join(folder, "s"))
         assert again.returncode == 2 and "--host" in again.stderr and "is in use; remove it" in again.stderr, again.stderr
+        s.stop()
+        equal(os.listdir(folder), [], "the socket's file goes with the server")
+    with tempfile.TemporaryDirectory() as folder, RealServer("--host", os.path.join(folder, "s")) as s:
+        os.unlink(os.path.join(folder, "s"))
+        with RealServer("--host", os.path.join(folder, "s")) as other:
+            s.stop()
+            equal(os.listdir(folder), ["s"], "it is another server's")
+            other.stop()
+        equal(os.listdir(folder), [])
     far = run("--host", "/" + 120 * "x")
     assert far.returncode == 2 and "at most 107 bytes" in far.stderr, far.stderr
 
