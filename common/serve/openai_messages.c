@@ -164,6 +164,12 @@ static int fill_content(struct openai_request *r, size_t i, const cJSON *v, stru
     return 0;
 }
 
+/* OpenAI's answers have them, empty without a web search, and clients send the answers back. */
+static int no_annotations(const cJSON *v, const char *name, struct err *e) {
+    if (cJSON_IsArray(v) && !v->child) return 0;
+    return err_at(e, 0, name, "must be [] or left out; this server reads no annotations");
+}
+
 static int read_message(struct openai_request *r, size_t i, const cJSON *v, struct err *e) {
     char place[96];
     snprintf(place, sizeof place, "messages[%zu]", i);
@@ -177,6 +183,7 @@ static int read_message(struct openai_request *r, size_t i, const cJSON *v, stru
                  : !strcmp(m->string, "name")         ? field_string(m, place, e)
                  : !strcmp(m->string, "tool_call_id") ? field_string(m, place, e)
                  : !strcmp(m->string, "refusal")      ? field_string(m, place, e)
+                 : !strcmp(m->string, "annotations")  ? no_annotations(m, place, e)
                  : !strcmp(m->string, "tool_calls")   ? 0
                                                       : err_at(e, 0, place, "unknown field");
         if (rc) return -1;

@@ -96,7 +96,7 @@ def text_is_streamed_and_a_call_is_held():
 def messages_of_a_dialogue_with_tools():
     S.tell("echo")
     messages = [{"role": "user", "content": "Q"},
-                {"role": "assistant", "content": None, "tool_calls": [dict(call("add", a=1, b="x"), id="call_1")]},
+                {"role": "assistant", "content": None, "tool_calls": [dict(call("add", a=1, b="x"), id="call_1")], "annotations": []},
                 {"role": "tool", "tool_call_id": "call_1", "content": "R"}]
     r = S.post("/v1/chat/completions", {"model": "fake", "messages": messages, "max_tokens": 40}).json()
     equal(r["choices"][0]["message"]["content"][::-1], 'Q{"tool":"add","args":[1,"x"]}R')
@@ -129,6 +129,8 @@ def errors_name_their_field():
                             "messages[0].tool_calls[0].function.arguments"),
                            ({"role": "assistant", "tool_calls": [dict(call("a"), id=1)]}, "messages[0].tool_calls[0]"),
                            ({"role": "assistant", "tool_calls": [dict(call("a"), type="x")]}, "messages[0].tool_calls[0]"),
+                           ({"role": "assistant", "content": "x", "annotations": [{}]}, "messages[0].annotations"),
+                           ({"role": "assistant", "content": "x", "annotations": {}}, "messages[0].annotations"),
                            ({"role": "tool"}, "messages[0].content")):
         r = S.post("/v1/chat/completions", {"model": "fake", "messages": [message]})
         equal((r.status, r.error()["param"]), (400, param), f"{message}")
