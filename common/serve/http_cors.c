@@ -9,8 +9,15 @@
 static const char host_marks[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                  "-._~:[]";
 
+/* A scheme, a name of DNS and a port have less. Each reply has it in its header, which must fit
+ * into HTTP_CONNECTION_BYTES. */
+enum { MAX_ORIGIN = 300 };
+
 int cors_check(const char *origin, struct err *e) {
     if (!origin || !strcmp(origin, "*")) return 0;
+    if (strlen(origin) > MAX_ORIGIN)
+        return err_at(e, 0, "--cors", "'%.100s...' has more than %d bytes; no origin has", origin,
+                      MAX_ORIGIN);
     size_t scheme = !strncmp(origin, "http://", 7) ? 7 : !strncmp(origin, "https://", 8) ? 8 : 0;
     size_t host = strspn(origin + scheme, host_marks);
     if (scheme && host && !origin[scheme + host]) return 0;
