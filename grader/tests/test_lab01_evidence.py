@@ -86,6 +86,35 @@ def clock_api(name):
     return edit
 
 
+def client_s(client, server, e2e):
+    """Changes client_ttft, server_ttft (with the whole prefill) and e2e, in seconds."""
+    def edit(record):
+        for name, after, s in (("request_admitted", "request_accepted", server / 1000), ("first_token", "request_accepted", server),
+                               ("first_byte_received", "request_submitted", client), ("final_byte_received", "request_submitted", e2e)):
+            event(record, name)["t_ns"] = event(record, after)["t_ns"] + round(s * 1e9)
+    return edit
+
+
+def slow_in_microseconds(record):
+    """A slow machine's: 0.2 s a token. Its times pass as those of a very fast one."""
+    record["workload"]["output_tokens"] = 11
+    client_s(2.7175, 2.71317, 4.7175)(record)
+    for e in record["events"]:
+        e["t_ns"] //= 1000
+
+
+def tokens(came, most):
+    return lambda record: record["workload"].update(output_tokens=came, max_output_tokens=most)
+
+
+def resources(**members):
+    return lambda record: record["resources"].update(members)
+
+
+def statement(text):
+    return lambda record: record.update(statement=text)
+
+
 def one_more_verdict(answer):
     answer["verdict"]["latency"].append({"interval": "tpot", "answer": "met", "reason": "170 ms is below 80 ms"})
 
@@ -105,7 +134,7 @@ CASES = [
     ("record", "record_valid", outcome(error="out of blocks"), "out of blocks"),
     ("record", "record_valid", outcome(finish_reason=None), "outcome.finish_reason is null"),
     ("record", "record_valid", outcome(finish_reason="length"), None),
-    ("record", "record_valid", outcome(finish_reason="abort"), "such an answer isn't whole"),
+    ("record", "record_valid", outcome(finish_reason="abort"), "ends with \"stop\""),
     ("record", "record_tokens", lambda r: r["workload"].update(model=None), "workload.model is missing"),
     ("record", "record_tokens", lambda r: r["workload"].update(output_tokens=None), "workload.output_tokens is null"),
     ("record", "record_statement", lambda r: r.update(statement="client_ttft server_ttft queue_delay e2e tpot"), "a sentence"),
@@ -117,6 +146,37 @@ CASES = [
     ("record", "record_statement", lambda r: r.update(statement="aaaa aaaa aaaa aaaa aaaa client_ttft"), "a sentence"),
     ("record", "record_statement", lambda r: r.update(statement="\u5ba2\u6237\u7b49\u4e86 client_ttft \u8fd9\u4e48\u4e45"), None),
     ("record", "record_statement", lambda r: r.update(statement="It was client_ttft that passed."), None),
+    ("record", "record_tokens", tokens(5000, 5000), "at most 1,024 tokens"),
+    ("record", "record_tokens", tokens(181, 1000000), "at most 1,024 tokens"),
+    ("record", "record_tokens", tokens(1024, 1024), None),
+    ("record", "record_valid", outcome(finish_reason="banana"), "ends with \"stop\""),
+    ("record", "record_valid", outcome(finish_reason="preempted"), "ends with \"stop\""),
+    ("record", "record_valid", outcome(finish_reason="tool_calls"), None),
+    ("record", "record_plausible", client_s(2.7175, 0.027, 8.3), "doesn't take so much longer"),
+    ("record", "record_plausible", client_s(2.1, 0.2, 8.3), None),
+    ("record", "record_plausible", client_s(0.6, 0.01, 8.3), None),
+    ("record", "record_plausible", client_s(3, 3, 8.3), None),
+    ("record", "record_plausible", client_s(0.0031, 0.003, 0.3), None),
+    ("record", "record_plausible", slow_in_microseconds, "are these microseconds?"),
+    ("record", "record_plausible", resources(gpu_seconds=5000), "gpu_seconds is 5000"),
+    ("record", "record_plausible", resources(gpu_seconds=8.2, joules=4000), None),
+    ("record", "record_plausible", resources(joules=4e6), "joules is 4e+06"),
+    ("record", "record_statement", statement("The person looked at an empty page for the client_ttft of 14 s before it began."), "a time that is none"),
+    ("record", "record_statement", statement("The e2e took 2717.5 us and no more for this person."), "a time that is none"),
+    ("record", "record_statement", statement("After 27 ms of client_ttft the person had the first word."), "a time that is none"),
+    ("record", "record_statement", statement("Die Person wartete 2,7175 s auf das erste Wort (client_ttft)."), None),
+    ("record", "record_statement", statement("The person waited about 3 seconds, which is client_ttft."), None),
+    ("record", "record_statement", statement("The person waited client_ttft, 2,717 ms, with a limit of 800 ms."), None),
+    ("record", "record_statement", statement("For over 2 s nothing came, then words: client_ttft was felt."), None),
+    ("record", "record_statement", statement("The answer was whole after 8.3s, so e2e is what they waited."), None),
+    ("record", "record_statement", statement("With 2,048 tokens and 181 of output the person felt e2e."), None),
+    ("objective", "objective_valid", lambda a: a.update(mesured=1), "mesured"),
+    ("objective", "objective_valid", lambda a: a["measured"].update(tokens=1), "measured.tokens"),
+    ("objective", "objective_valid", lambda a: a["measured"]["latency"][0].update(s=1), "latency[].s"),
+    ("objective", "objective_valid", lambda a: a["verdict"].update(latencies=[]), "verdict.latencies"),
+    ("objective", "objective_valid", lambda a: a["verdict"]["latency"][1].update(why="x"), "latency[].why"),
+    ("objective", "objective_valid", lambda a: a["verdict"]["overall"].update(missing=[]), "verdict.overall.missing"),
+    ("objective", "objective_valid", lambda a: a["verdict"]["objective_value"].update(value=1), "objective_value.value"),
     ("objective", "objective_verdict", reasons("1400 800", "170 80"), "with their units"),
     ("objective", "objective_verdict", reasons("1.4 s, limit 0.8 s", "170 ms is over 80 ms"), None),
     ("objective", "objective_verdict", reasons("1,400 milliseconds, not below 800", "measured 0.17 seconds, limit 0.08"), None),
