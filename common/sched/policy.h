@@ -91,7 +91,8 @@ struct policy_ops {
 
 /* The two policies of policy.c (lab 02). `learner` is a KV-aware continuous batching policy and
  * what the server runs; it takes no argument. `learner-batch:N` forms groups of up to N, a whole
- * number of 1 or more. create() refuses every other argument. */
+ * number of 1 or more. create() refuses every other argument. Several policies may live at the same
+ * time, each with its own N: a fleet has one a server. */
 const struct policy_ops *policy_learner(void);
 const struct policy_ops *policy_learner_batch(void);
 

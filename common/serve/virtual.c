@@ -193,7 +193,7 @@ static int run(struct virtual *v, struct err *e) {
         v->time.now_ns = wake_ns;
     }
     if (v->n_flights == 0) return 0;
-    return err_set(e, "the policy leaves %zu requests waiting although no arrival is left",
+    return err_set(e, "the policy leaves requests unfinished although no arrival is left: %zu",
                    v->n_flights);
 }
 

@@ -308,10 +308,10 @@ int fleet_finish(struct fleet *f, struct err *e) {
     if (fleet_run_until(f, INT64_MAX, e)) return -1;
     refresh(f, 0);
     if (f->total + (int64_t)f->n_held > 0)
-        return err_set(e, "the policy leaves %lld requests waiting although no arrival is left%s",
-                       (long long)(f->total + (int64_t)f->n_held),
-                       f->n_held ? "; router central holds some of them back, give it a number"
-                                 : "");
+        return err_set(
+            e, "the policy leaves requests unfinished although no arrival is left: %lld%s",
+            (long long)(f->total + (int64_t)f->n_held),
+            f->n_held ? "; router central holds some of them back, give it a number" : "");
     return 0;
 }
 

@@ -119,7 +119,7 @@ static int drive(struct keeper *k, struct fleet *f, struct err *e) {
         int got = workload_next(k->workload, &r, e);
         if (got == 0) return fleet_finish(f, e);
         if (got == WORKLOAD_WAIT)
-            return err_set(e, "the policy leaves requests waiting although no client can send "
+            return err_set(e, "the policy leaves requests unfinished although no client can send "
                               "another before one of them ends");
         if (got < 0) return -1;
         if (keep_arrival(k, &r, e)) return -1;

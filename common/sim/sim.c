@@ -263,7 +263,9 @@ int sim_finish(struct sim *s, struct err *e) {
     sim_end_arrivals(s, s->last_arrival_ns);
     if (sim_run_until(s, INT64_MAX, e)) return -1;
     if (sim_in_system(s) > 0)
-        return err_set(e, "the policy leaves %lld requests waiting although no arrival is left",
-                       (long long)sim_in_system(s));
+        return err_set(e,
+                       "the policy leaves requests unfinished although no arrival is left: %zu "
+                       "waiting, %zu admitted",
+                       s->waiting.n, s->running.n);
     return 0;
 }

@@ -138,12 +138,50 @@ static void policy_begin(const struct lab02_case *c) {
     state = ops->create(group, &e);
 }
 
+/* How many of 8 small requests, which have waited for a second, an idle server is to run. */
+static int64_t first_group(const struct policy_ops *made, void *it) {
+    enum { WAIT = 8 };
+    struct policy_request waiting[WAIT];
+    struct policy_action actions[WAIT];
+    struct policy_plan plan = {
+        .actions = actions, .cap_actions = WAIT, .valid_until_ns = INT64_MAX};
+    struct policy_view view = {.now_ns = NS_PER_S,
+                               .waiting = waiting,
+                               .n_waiting = WAIT,
+                               .free_kv_blocks = 1000,
+                               .total_kv_blocks = 1000,
+                               .token_budget = 4096,
+                               .max_running = 64,
+                               .arrivals_ended = true};
+    struct err e;
+    int64_t n = 0;
+    for (int i = 0; i < WAIT; i++)
+        waiting[i] = (struct policy_request){.id = i, .prompt_tokens = 16, .max_output_tokens = 16};
+    if (made->plan(it, &view, &plan, &e) || plan.n_actions > WAIT) return 0;
+    for (size_t i = 0; i < plan.n_actions; i++) n += actions[i].verb == POLICY_RUN;
+    return n;
+}
+
+/* Whether the one in the middle of three policies that live at the same time keeps its own N. */
+static bool keeps_its_own(const struct policy_ops *made) {
+    static const char *const size[] = {"7", "2", "7"};
+    void *it[3];
+    struct err e;
+    for (int i = 0; i < 3; i++) it[i] = made->create(size[i], &e);
+    bool own = it[1] && first_group(made, it[1]) <= 2;
+    for (int i = 0; i < 3; i++)
+        if (it[i]) made->destroy(it[i]);
+    return own;
+}
+
 static void call_create(const struct lab02_case *c, struct answer *a) {
     const struct policy_ops *made = c->batch ? policy_learner_batch() : policy_learner();
     struct err e = {0};
+    bool own = c->batch && c->memory != MEMORY_REPEAT && keeps_its_own(made);
     void *it = made->create(c->arg, &e);
     put(a, it != NULL);
     put(a, e.text[0] != '\0');
+    put(a, own);
     if (it) made->destroy(it);
 }
 

@@ -94,8 +94,9 @@ enum { POINT_SLOTS = 11 + 7 * 6 + 1 };
  * actions, validity, valid_until_ns, and whether anything was written beyond the plan's room. */
 enum { PLAN_RC, PLAN_CREATED, PLAN_N, PLAN_VALIDITY, PLAN_UNTIL, PLAN_BEYOND, PLAN_HEAD };
 
-/* Slots of a creation: whether there is a state, and whether the error has a text. */
-enum { CREATE_STATE, CREATE_ERROR, CREATE_SLOTS };
+/* Slots of a creation: whether there is a state, whether the error has a text, and whether the
+ * first group of a learner-batch:2 has at most two requests while other policies live. */
+enum { CREATE_STATE, CREATE_ERROR, CREATE_OWN, CREATE_SLOTS };
 
 /* Slots of a search. */
 enum { FIND_RC, FIND_FOUND, FIND_AT_TOP, FIND_RPS, FIND_PROBES, FIND_POINT };

@@ -58,7 +58,8 @@ static int read_value(const cJSON *v, const char *path, int factor, struct proto
         return err_at(e, 0, path,
                       "is a list: then two things vary. One value here, or make this the factor");
     if (factor < TEXT_FACTORS) return strict_text(v, path, 1, out->text, sizeof out->text, e);
-    return strict_int(v, path, 1, MOST, &out->number, e);
+    bool bits = !strcmp(lab02_protocol_factors[factor], "weight_bits"); /* double at the most */
+    return strict_int(v, path, 1, bits ? 64 : MOST, &out->number, e);
 }
 
 static int read_varied(struct protocol *p, const cJSON *doc, struct err *e) {

@@ -248,6 +248,20 @@ static void check_percentiles(const struct protocol *p, struct faults *f) {
     }
 }
 
+/* A limit in seconds is most often under 20, one a token under 1: as milliseconds no person sees a
+ * difference (a frame of a screen takes 17 ms; 1,000 tokens a second are read by nobody). Nobody
+ * waits for longer than ten minutes. */
+static void check_limit(const char *field, double ms, double least, struct faults *f) {
+    if (ms < least)
+        fault(f, field,
+              "is %g ms, less than a person notices (%g ms); is it in seconds? It is in "
+              "milliseconds",
+              ms, least);
+    else if (ms > 600000)
+        fault(f, field,
+              "is %g ms, more than ten minutes, which nobody waits. It is in milliseconds", ms);
+}
+
 int lab02_protocol_contradictions(const struct protocol *p, struct err *e) {
     struct faults f = {0, e};
     check_varied(p, &f);
@@ -258,6 +272,8 @@ int lab02_protocol_contradictions(const struct protocol *p, struct err *e) {
     check_repeats(p, &f);
     check_failures(p, &f);
     check_percentiles(p, &f);
+    check_limit("decision.ttft_below_ms", p->ttft_below_ms, 17, &f);
+    check_limit("decision.tpot_below_ms", p->tpot_below_ms, 1, &f);
     if (p->claims_result)
         fault(&f, "result", "must be null: a protocol is written before anything was measured");
     return f.n;

@@ -314,6 +314,7 @@ static void create_wants(const struct lab02_case *c, struct wants *w) {
     for (const char *p = c->arg; *p; p++) number &= *p >= '0' && *p <= '9';
     bool good = c->batch ? number : !c->arg[0];
     static const char *const states[] = {"NULL", "a state"}, *const errors[] = {"empty", "set"};
+    static const char *const groups[] = {"forms a group of more than 2", "forms groups of up to 2"};
     next_name(w, "returned", good, states, 2);
     want_as_if(w->at - 1, !good,
                good       ? "an argument that is right is refused"
@@ -321,7 +322,13 @@ static void create_wants(const struct lab02_case *c, struct wants *w) {
                             "return NULL and write the reason into *e"
                           : "an argument is accepted, and 'learner' takes none: return NULL and "
                             "write the reason into *e");
-    if (!good) next_name(w, "*e", 1, errors, 2);
+    next_name(w, "*e", 1, errors, 2);
+    w->at[-1].care = !good;
+    if (!good || !c->batch) return;
+    next_name(w, "learner-batch:2 between two learner-batch:7", 1, groups, 2);
+    want_as_if(w->at - 1, 0,
+               "create() keeps the argument in a static or global variable, where the next "
+               "policy's replaces it: keep it in the state that create() returns");
 }
 
 void lab02_oracle(const struct lab02_case *c, struct want *wants) {

@@ -270,6 +270,41 @@ static void tell_missing_scalar(struct trial *t, struct kernel_case *c, int para
         }
 }
 
+/* An input that a kernel leaves out, or takes with the other sign: every value of it, times
+ * `factor` plus `more`, gives what came. */
+static const struct misused {
+    const char *name;
+    float factor, more;
+    const char *text;
+} misused[] = {
+    {"scale", 0, 1, ". It is as if each scale were 1: is it used?"},
+    {"sines", -1, 0,
+     ". It is as if the sines had the other sign: a becomes a cos - b sin, and b becomes "
+     "a sin + b cos"}};
+
+static void tell_misused_input(struct trial *t, struct kernel_case *c, int param, const void *got) {
+    for (int p = 0; p < kernel_param_count(c->spec); p++)
+        for (size_t i = 0; i < sizeof misused / sizeof *misused; i++) {
+            struct kernel_tensor *input = &c->tensor[p];
+            if (strcmp(c->spec->param[p].name, misused[i].name) != 0 || input->want ||
+                c->spec->param[p].role == KERNEL_SCALAR)
+                continue;
+            float *own = input->data, *other = malloc(input->bytes);
+            if (!other) return;
+            for (size_t k = 0; k < input->bytes / sizeof *own; k++)
+                other[k] = own[k] * misused[i].factor + misused[i].more;
+            input->data = other;
+            kernel_case_compute(c);
+            bool fits = kernel_case_check(c, param, got).ok;
+            input->data = own;
+            kernel_case_compute(c);
+            free(other);
+            if (!fits) continue;
+            text_append(t->wrong, sizeof t->wrong, "%s", misused[i].text);
+            return;
+        }
+}
+
 /* argmax: adds that the two indices have equal logits, of which the lower index is asked for. */
 static void tell_tie(struct trial *t, const struct kernel_case *c, int param,
                      const struct comparison *v) {
@@ -311,6 +346,7 @@ static void compare(struct running *r, struct kernel_case *c, const struct lab03
         if (!r->g->practice) continue;
         tell_value(r->t, name, tensor, got, &v);
         tell_missing_scalar(r->t, c, i, got);
+        tell_misused_input(r->t, c, i, got);
         if (!strcmp(c->spec->name, "argmax")) tell_tie(r->t, c, i, &v);
     }
 }

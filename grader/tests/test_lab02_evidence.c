@@ -199,6 +199,10 @@ static const struct bad protocols[] = {
     {"protocol_consistent", "", "\"count\": 5", "\"count\": 4", "repeats.seeds", "5 seeds for 4"},
     {"protocol_consistent", "", "13, 14", "13, 13", "repeats.seeds[3]", "same run twice"},
     {"protocol_consistent", "", "\"count\": 5, \"seeds\": [11, 12, 13, 14, 15]", "\"count\": 1, \"seeds\": [1]", "repeats.spread", "one repeat has none"},
+    {"protocol_valid", "", "\"weight_bits\": 16", "\"weight_bits\": 999", "fixed.weight_bits", "from 1 to 64"},
+    {"protocol_consistent", "", "\"ttft_below_ms\": 2000", "\"ttft_below_ms\": 2", "decision.ttft_below_ms", "is it in seconds?"},
+    {"protocol_consistent", "", "\"ttft_below_ms\": 2000", "\"ttft_below_ms\": 2000000", "decision.ttft_below_ms", "ten minutes"},
+    {"protocol_consistent", "", "\"tpot_below_ms\": 100", "\"tpot_below_ms\": 0.1", "decision.tpot_below_ms", "is it in seconds?"},
     {"protocol_consistent", "", "\"infinite_latency\"", "\"drop\"", "failures.handling", "look faster"},
     {"protocol_consistent", "", "\"infinite_latency\"", "\"retry_until_done\"", "failures.handling", "slow success"},
     {"protocol_consistent", "", "\"retries\": 0", "\"retries\": 2", "failures.retries", "hidden retries"},
@@ -285,6 +289,9 @@ static const struct bad right[] = {
     {"protocol_consistent", "", "\"factor\": \"policy\", \"values\": [\"static:8\", \"learner\"]",
      "\"factor\": \"kv_blocks\", \"values\": [1000, 2000]", "", ""}, /* and the policy is fixed */
     {"protocol_complete", "", "\"requests_per_level\": 1200", "\"requests_per_level\": 1", "", ""},
+    {"protocol_consistent", "", "\"ttft_below_ms\": 2000", "\"ttft_below_ms\": 50", "", ""},
+    {"protocol_consistent", "", "\"tpot_below_ms\": 100", "\"tpot_below_ms\": 2.5", "", ""},
+    {"protocol_valid", "", "\"weight_bits\": 16", "\"weight_bits\": 4", "", ""},
 };
 
 START_TEST(other_right_answers_are_right) {

@@ -199,6 +199,28 @@ def check_starters():
         shutil.rmtree(work)
 
 
+# ---- evidence -------------------------------------------------------------------------------------------------------------
+
+
+def check_predictions():
+    """Predictions that nobody made from a report."""
+    with open(os.path.join(REFERENCE, "roofline.json"), encoding="utf-8") as f:
+        text = f.read()
+    for what, said, edit in (
+            ("a fractional count before", "predictions[0].before: is a count of a report, so a whole number", lambda p: p[0].update(before=3840.5)),
+            ("a fractional count after", "predictions[1].counted: is a count of a report, so a whole number", lambda p: p[1].update(counted=0.25)),
+            ("one explanation used twice", "predictions[1].explanation: is that of the other prediction", lambda p: p[1].update(explanation=p[0]["explanation"])),
+            ("no change", "predictions[0].counted: is what it was before", lambda p: p[0].update(counted=3840)),
+            ("the same counter twice", "predictions[1]: is about the same kernel and counter", lambda p: p[1].update(kernel="rmsnorm", counter="requests")),
+            ("a prediction that is no whole number", None, lambda p: p[0].update(predicted=960.5))):
+        card = json.loads(text)
+        edit(card["predictions"])
+        with Submission({"roofline.json": json.dumps(card)}, only=["roofline.json"]) as s:
+            check = s.grade("evidence.predictions")["by_id"]["evidence.predictions"]
+        right = check["outcome"] == "lost" and said in check["message"] if said else check["outcome"] == "earned"
+        report(right, f"roofline.json with {what}: {'refused' if said else 'honest'}", check)
+
+
 # ---- messages -------------------------------------------------------------------------------------------------------------
 
 
@@ -413,6 +435,7 @@ def main():
     check_blame()
     check_slow()
     check_starters()
+    check_predictions()
     check_unsuspected()
     check_versions(everything)
     check_honest()

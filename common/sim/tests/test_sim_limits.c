@@ -113,6 +113,17 @@ static int waits_for_ever(void *state, const struct policy_view *v, struct polic
     return 0;
 }
 
+static int begins_and_stops(void *state, const struct policy_view *v, struct policy_plan *plan,
+                            struct err *e) {
+    (void)state;
+    (void)e;
+    if (v->n_waiting > 0)
+        plan->actions[plan->n_actions++] =
+            (struct policy_action){.verb = POLICY_RUN, .id = v->waiting[0].id, .tokens = 1};
+    plan->validity = POLICY_ONE_ITERATION;
+    return 0;
+}
+
 static int asks_at_once(void *state, const struct policy_view *v, struct policy_plan *plan,
                         struct err *e) {
     (void)state;
@@ -154,11 +165,14 @@ START_TEST(a_policy_that_stops_or_lies_is_told_so) {
     static const struct {
         const char *says;
         int (*plan)(void *, const struct policy_view *, struct policy_plan *, struct err *);
-    } cases[] = {{"leaves 1 requests waiting", waits_for_ever},
-                 {"asked again at once", asks_at_once},
-                 {"request 4711", runs_unknown_request},
-                 {"makes no progress", asks_every_ns},
-                 {"makes no progress", preempts_what_it_began}};
+    } cases[] = {
+        {"requests unfinished although no arrival is left: 1 waiting, 0 admitted", waits_for_ever},
+        {"requests unfinished although no arrival is left: 0 waiting, 1 admitted",
+         begins_and_stops},
+        {"asked again at once", asks_at_once},
+        {"request 4711", runs_unknown_request},
+        {"makes no progress", asks_every_ns},
+        {"makes no progress", preempts_what_it_began}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run run = {.outcomes = malloc(sizeof *run.outcomes), .cap = 1};
         const struct policy_ops ops = {.name = "faulty", .plan = cases[i].plan};
