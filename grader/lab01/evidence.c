@@ -331,12 +331,33 @@ static bool fitting_source(const struct event *ev) {
            (ev->kind == EV_REQUEST_ADMITTED && ev->source == SRC_SCHEDULER_LOG);
 }
 
-/* The calls and clocks of common languages that never jump, as parts of their names. */
+/* The calls and clocks of common languages and systems that never jump, as parts of their names. */
 static bool reads_a_monotonic_clock(const char *api) {
-    static const char *const parts[] = {"performance",        "monotonic", "steady_clock",
-                                        "perf_counter",       "hrtime",    "nanotime",
-                                        "performancecounter", "instant",   "mach_absolute_time",
-                                        "boottime",           "uptime",    "rdtsc"};
+    static const char *const parts[] = {"performance",
+                                        "monotonic",
+                                        "steady_clock",
+                                        "perf_counter",
+                                        "hrtime",
+                                        "nanotime",
+                                        "instant",
+                                        "performancecounter",
+                                        "boottime",
+                                        "uptime",
+                                        "rdtsc",
+                                        "cntvct",
+                                        "mach_absolute_time",
+                                        "tickcount",
+                                        "ktime_get",
+                                        "stopwatch",
+                                        "continuousclock",
+                                        "mach_continuous",
+                                        "suspendingclock",
+                                        "loop.time",
+                                        "dispatchtime",
+                                        "elapsedrealtime",
+                                        "currentmediatime",
+                                        "timer_get_time",
+                                        "event.timestamp"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strcasestr(api, parts[i])) return true;
     return false;
@@ -393,43 +414,10 @@ static void check_annotated(const struct record *r, const cJSON *doc, struct evi
         lab01_lost(out, "record.json: quality must name its check, and its verdict");
 }
 
-double lab01_unit_ms(const char *at) {
-    static const struct {
-        const char *text;
-        double ms;
-    } units[] = {{"ms", 1},    {"milli", 1},   {"us", 1e-3},  {"\302\265s", 1e-3}, {"micro", 1e-3},
-                 {"ns", 1e-6}, {"nano", 1e-6}, {"sec", 1000}, {"s", 1000}};
-    while (strchr(" -", *at) || !strncmp(at, "\302\240", 2) || !strncmp(at, "\342\200\257", 3)) {
-        if (!*at) return 0;
-        at += *at == '\302' ? 2 : *at == '\342' ? 3 : 1; /* blanks that keep a line together */
-    }
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t n = strlen(units[i].text);
-        bool whole = n > 2 || !(at[n] >= 'a' && at[n] <= 'z');
-        if (!strncmp(at, units[i].text, n) && whole) return units[i].ms;
-    }
-    return 0;
-}
-
-/* Whether v with this many decimals, in units of `unit` ms, is `ms` rounded up or down. */
-static bool is_rounded(double v, int decimals, double unit, double ms) {
-    return fabs(v * unit - ms) < unit * pow(10, -decimals) + 1e-9 ||
-           fabs(v * unit - ms) <= 0.05 * ms;
-}
-
-/* The number at p, which begins with a digit, both with a comma before decimals and with one
- * between thousands, and its decimals. Returns its end. */
-static const char *read_time(const char *p, double v[2], int decimals[2]) {
-    char *end;
-    v[0] = v[1] = strtod(p, &end);
-    const char *point = memchr(p, '.', (size_t)(end - p));
-    decimals[0] = decimals[1] = point ? (int)(end - point) - 1 : 0;
-    if (*end != ',' || end[1] < '0' || end[1] > '9') return end;
-    const char *after = end + 1;
-    v[1] += strtod(after, &end) * pow(10, -(double)strspn(after, "0123456789"));
-    decimals[1] = (int)strspn(after, "0123456789");
-    v[0] = v[0] * 1000 + strtod(after, NULL);
-    return end;
+/* Whether the number, in units of `unit` ms, is `ms` rounded up or down. */
+static bool is_rounded(const struct number_read *n, double unit, double ms) {
+    double off_ms = fabs(n->value * unit - ms);
+    return off_ms < unit * pow(10, -n->decimals) + 1e-9 || off_ms <= 0.05 * ms;
 }
 
 /* Whether the times that the text states (numbers with a unit of time), if any, have one of the
@@ -443,16 +431,15 @@ static bool states_a_time_of(const struct record *r, const char *text) {
                                               {EV_REQUEST_ADMITTED, EV_FIRST_TOKEN}};
     bool any = false;
     while ((text = strpbrk(text, "0123456789"))) {
-        double v[2];
-        int decimals[2];
-        text = read_time(text, v, decimals);
+        struct number_read number[2];
+        int n = lab01_read_number(&text, number);
         double unit = lab01_unit_ms(text);
         any |= unit != 0;
         for (size_t i = 0; unit != 0 && i < sizeof ends / sizeof *ends; i++) {
             if (!record_event(r, ends[i][0]) || !record_event(r, ends[i][1])) continue;
             double ms = (double)span(r, ends[i][0], ends[i][1]) / 1e6;
-            for (int k = 0; k < 2; k++)
-                if (is_rounded(v[k], decimals[k], unit, ms)) return true;
+            for (int k = 0; k < n; k++)
+                if (is_rounded(&number[k], unit, ms)) return true;
         }
     }
     return !any;

@@ -7,12 +7,28 @@
 
 #include <cjson/cJSON.h>
 
+#include <stdbool.h>
+
 /* Loses the check, with this message. */
 void lab01_lost(struct evidence *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void lab01_lost_because(struct evidence *out, const struct err *e, const char *file);
 
+/* A number of a text. */
+struct number_read {
+    double value;
+    int decimals;
+};
+
+/* Reads the number at *at, which is a digit, and goes to its end. Thousands may be set apart by a
+ * blank, a comma, a point, an apostrophe or '_', decimals by a comma or a point; 1,400 is read both
+ * ways. Returns how many readings there are. */
+int lab01_read_number(const char **at, struct number_read out[2]);
+
 /* The unit of the number that ends at `at`, in ms; 0: none, or none of time. */
 double lab01_unit_ms(const char *at);
+
+/* Whether a word of another script follows, which may be a unit. */
+bool lab01_other_script(const char *at);
 
 /* `which` is the check's id after "evidence.". */
 void lab01_examine_objective(const char *which, const cJSON *doc, struct evidence *out);

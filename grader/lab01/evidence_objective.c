@@ -147,27 +147,28 @@ static void check_limits(const cJSON *doc, struct evidence *out) {
 /* A reason has two numbers. Whether this text contains `n` ms as a separate number, in its own unit
  * or without one. */
 static bool holds_number(const char *text, double n) {
-    for (const char *p = text; *p;) {
-        char *end;
-        if (*p < '0' || *p > '9') {
-            p++;
-            continue;
+    while ((text = strpbrk(text, "0123456789"))) {
+        struct number_read number[2];
+        int readings = lab01_read_number(&text, number);
+        double unit = lab01_unit_ms(text);
+        for (int i = 0; i < readings; i++) {
+            double v = number[i].value;
+            if (unit != 0 ? fabs(v * unit - n) < 1e-6
+                          : fabs(v - n) < 1e-9 || fabs(v * 1000 - n) < 1e-6)
+                return true;
         }
-        double v = strtod(p, &end);
-        if (*end == ',' && end[1] >= '0' && end[1] <= '9') /* 1,400 */
-            v = v * 1000 + strtod(end + 1, &end);
-        double unit = lab01_unit_ms(end);
-        if (unit != 0 ? fabs(v * unit - n) < 1e-6 : fabs(v - n) < 1e-9 || fabs(v * 1000 - n) < 1e-6)
-            return true;
-        p = end;
     }
     return false;
 }
 
-/* Whether a number of the text has the unit ms or s, also in words ("800 milliseconds"). */
+/* Whether a number of the text has the unit ms or s, also in words ("800 milliseconds") and in
+ * another script. */
 static bool has_unit(const char *text) {
-    for (const char *p = text; (p = strpbrk(p, "0123456789")); p++)
-        if (lab01_unit_ms(p + strspn(p, "0123456789.,")) >= 1) return true;
+    while ((text = strpbrk(text, "0123456789"))) {
+        struct number_read number[2];
+        lab01_read_number(&text, number);
+        if (lab01_unit_ms(text) >= 1 || lab01_other_script(text)) return true;
+    }
     return false;
 }
 

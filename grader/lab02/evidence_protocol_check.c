@@ -264,6 +264,8 @@ static void check_limit(const char *field, double ms, double least, struct fault
 
 int lab02_protocol_contradictions(const struct protocol *p, struct err *e) {
     struct faults f = {0, e};
+    check_limit("decision.ttft_below_ms", p->ttft_below_ms, 17, &f);
+    check_limit("decision.tpot_below_ms", p->tpot_below_ms, 1, &f);
     check_varied(p, &f);
     check_prompts(p, &f);
     check_output(p, &f);
@@ -272,8 +274,6 @@ int lab02_protocol_contradictions(const struct protocol *p, struct err *e) {
     check_repeats(p, &f);
     check_failures(p, &f);
     check_percentiles(p, &f);
-    check_limit("decision.ttft_below_ms", p->ttft_below_ms, 17, &f);
-    check_limit("decision.tpot_below_ms", p->tpot_below_ms, 1, &f);
     if (p->claims_result)
         fault(&f, "result", "must be null: a protocol is written before anything was measured");
     return f.n;

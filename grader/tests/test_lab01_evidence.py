@@ -86,6 +86,14 @@ def clock_api(name):
     return edit
 
 
+def server_api(name):
+    def edit(record):
+        for e in record["events"]:
+            if e["clock"] == "server":
+                e["clock_api"] = name
+    return edit
+
+
 def client_s(client, server, e2e):
     """Changes client_ttft, server_ttft (with the whole prefill) and e2e, in seconds."""
     def edit(record):
@@ -169,6 +177,15 @@ CASES = [
     ("record", "record_statement", statement("The person waited client_ttft, 2,717 ms, with a limit of 800 ms."), None),
     ("record", "record_statement", statement("For over 2 s nothing came, then words: client_ttft was felt."), None),
     ("record", "record_statement", statement("The answer was whole after 8.3s, so e2e is what they waited."), None),
+    ("record", "record_statement", statement("The person waited 2_717 ms: client_ttft, all of it"), None),
+    ("record", "record_statement", statement("The person experienced the client_ttft (2 717 ms) as silence."), None),
+    ("record", "record_statement", statement("client_ttft (2,717,500,000 ns) is what they waited for."), None),
+    ("record", "record_statement", statement("client_ttft (1,717,500,000 ns) is what they waited for."), "a time that is none"),
+    ("record", "record_annotated", server_api("GetTickCount64"), None),
+    ("record", "record_annotated", server_api("CNTVCT_EL0"), None),
+    ("record", "record_annotated", server_api("asyncio loop.time"), None),
+    ("record", "record_annotated", server_api("esp_timer_get_time"), None),
+    ("record", "record_annotated", server_api("unix timestamp"), "no call that reads a monotonic clock"),
     ("record", "record_statement", statement("With 2,048 tokens and 181 of output the person felt e2e."), None),
     ("objective", "objective_valid", lambda a: a.update(mesured=1), "mesured"),
     ("objective", "objective_valid", lambda a: a["measured"].update(tokens=1), "measured.tokens"),
@@ -184,6 +201,13 @@ CASES = [
     ("objective", "objective_verdict", reasons("1.4 ms, limit 0.8 ms", "170 ms, limit 80 ms"), "with their units"),
     ("objective", "objective_verdict", reasons("1400 us, limit 800 us", "170 ms, limit 80 ms"), "with their units"),
     ("objective", "objective_verdict", reasons("1400\u00a0ms, limit 800\u202fms", "170 ms/token, the 80-ms limit"), None),
+    ("objective", "objective_verdict", reasons("p99 1,4 s statt unter 0,8 s", "0,17 Sekunden statt unter 0,08 s"), None),
+    ("objective", "objective_verdict", reasons("1400 \u043c\u0441 \u043f\u0440\u043e\u0442\u0438\u0432 800 \u043c\u0441", "170 \u6beb\u79d2\uff0c80 \u6beb\u79d2"), None),
+    ("objective", "objective_verdict", reasons("1 400 ms, limit 800 ms", "170 Millisekunden, 80 erlaubt"), None),
+    ("objective", "objective_verdict", reasons("1'400 ms, 800 ms", "170 ms, 80 ms"), None),
+    ("objective", "objective_verdict", reasons("1.400 ms statt 800 ms", "170 ms statt 80 ms"), None),
+    ("objective", "objective_verdict", reasons("14 00 ms, limit 800 ms", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1400 \u2265 800", "170 ms, 80 ms"), "with their units"),
     ("objective", "objective_verdict", overall("xxxxxxxxxxxxxxxx"), "no sentence"),
     ("objective", "objective_verdict", overall("zzzz zzzz zzzz zzzz"), "no sentence"),
     ("objective", "objective_verdict", one_more_verdict, "one entry for each"),
