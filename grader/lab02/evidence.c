@@ -214,8 +214,8 @@ static int check_numbers(const struct examined *x, const struct findings *f, str
 
 /* Whether the conclusion names both sides. Only looks for words. */
 static bool speaks_of_both(const char *conclusion) {
-    return strstr(conclusion, "throughput") &&
-           (strstr(conclusion, "latency") || strstr(conclusion, "wait"));
+    return strcasestr(conclusion, "throughput") &&
+           (strcasestr(conclusion, "latenc") || strcasestr(conclusion, "wait"));
 }
 
 static int check_answers(const struct examined *x, const struct findings *f, struct evidence *out,

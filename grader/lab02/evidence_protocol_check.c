@@ -45,9 +45,19 @@ static bool reports(const struct protocol *p, int one, int other) {
     return false;
 }
 
+static bool ends_as_question(const char *text) {
+    static const char *const marks[] = {"?", "\357\274\237", "\330\237"}; /* full-width, Arabic */
+    size_t n = strlen(text);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t mark = strlen(marks[i]);
+        if (n >= mark && !strcmp(text + n - mark, marks[i])) return true;
+    }
+    return false;
+}
+
 int lab02_protocol_gaps(const struct protocol *p, struct err *e) {
     struct faults f = {0, e};
-    if (p->question[strlen(p->question) - 1] != '?')
+    if (!ends_as_question(p->question))
         fault(&f, "question", "is not a question; end it with a question mark");
     if (evidence_words(p->question) < EVIDENCE_SENTENCE_WORDS)
         fault(&f, "question", "is no sentence");
