@@ -14,6 +14,7 @@
 #include "base/lab_todo.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,6 +247,22 @@ static const struct choice_number kernel_numbers[] = {
 };
 static const struct choice kernel_choice = {"take", "b", kernel_numbers, 3};
 
+/* Signs of ASCII at p, the blanks among them. */
+static size_t signs(const char *p) {
+    size_t n = 0;
+    while (p[n] && !((unsigned char)p[n] & 0x80) && !isalnum((unsigned char)p[n])) n++;
+    return n;
+}
+
+/* Whether the two have the same letters and digits in the same order. */
+static bool same_words(const char *a, const char *b) {
+    for (;; a++, b++) {
+        a += signs(a);
+        b += signs(b);
+        if (!*a || tolower((unsigned char)*a) != tolower((unsigned char)*b)) return !*a && !*b;
+    }
+}
+
 /* A prediction can be wrong, and earns its points: what counts is that it was made, and that the
  * difference is explained. */
 static int check_predictions(const struct form *f, struct err *e) {
@@ -268,7 +285,7 @@ static int check_predictions(const struct form *f, struct err *e) {
                           "names no number: by which factor did the count change, and why?");
         if (evidence_words(p->explanation) < EVIDENCE_SENTENCE_WORDS)
             return err_at(e, 0, strict_path(at, path, "explanation", 0), "is no sentence");
-        if (i > 0 && !strcmp(p->explanation, f->prediction[0].explanation))
+        if (i > 0 && same_words(p->explanation, f->prediction[0].explanation))
             return err_at(e, 0, strict_path(at, path, "explanation", 0),
                           "is that of the other prediction, word for word");
         if (i > 0 && p->kernel == f->prediction[0].kernel && p->counter == f->prediction[0].counter)

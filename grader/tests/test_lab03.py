@@ -210,6 +210,8 @@ def check_predictions():
             ("a fractional count before", "predictions[0].before: is a count of a report, so a whole number", lambda p: p[0].update(before=3840.5)),
             ("a fractional count after", "predictions[1].counted: is a count of a report, so a whole number", lambda p: p[1].update(counted=0.25)),
             ("one explanation used twice", "predictions[1].explanation: is that of the other prediction", lambda p: p[1].update(explanation=p[0]["explanation"])),
+            ("one explanation used twice, with other dots and cases", "predictions[1].explanation: is that of the other prediction",
+             lambda p: p[1].update(explanation=p[0]["explanation"].upper() + " .")),
             ("no change", "predictions[0].counted: is what it was before", lambda p: p[0].update(counted=3840)),
             ("the same counter twice", "predictions[1]: is about the same kernel and counter", lambda p: p[1].update(kernel="rmsnorm", counter="requests")),
             ("a prediction that is no whole number", None, lambda p: p[0].update(predicted=960.5))):
