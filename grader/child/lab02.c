@@ -177,7 +177,7 @@ static bool keeps_its_own(const struct policy_ops *made) {
 static void call_create(const struct lab02_case *c, struct answer *a) {
     const struct policy_ops *made = c->batch ? policy_learner_batch() : policy_learner();
     struct err e = {0};
-    bool own = c->batch && c->memory != MEMORY_REPEAT && keeps_its_own(made);
+    bool own = c->others && keeps_its_own(made);
     void *it = made->create(c->arg, &e);
     put(a, it != NULL);
     put(a, e.text[0] != '\0');

@@ -110,6 +110,7 @@ static void codec_plan(struct wire *w, struct lab02_case *c) {
 
 static void codec_create(struct wire *w, struct lab02_case *c) {
     wire_bool(w, &c->batch);
+    wire_bool(w, &c->others);
     for (size_t i = 0; i < sizeof c->arg; i++) {
         int32_t byte = c->arg[i];
         wire_i32(w, &byte);

@@ -66,6 +66,7 @@ struct lab02_case {
     bool fresh;
     int32_t more_plans; /* of the same state, for later moments, before the one that is answered */
     char arg[CASE_ARG_BYTES]; /* FN_CREATE */
+    bool others; /* and whether policies that live at the same time keep their own arguments */
 };
 
 void lab02_case_init(struct lab02_case *c);

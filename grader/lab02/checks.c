@@ -103,6 +103,7 @@ static void make_create_case(struct lab02_making *m) {
     m->c->batch = m->k % 2 == 0;
     const char *arg = m->c->batch ? batch[m->k / 2 % 10] : plain[m->k / 2 % 3];
     snprintf(m->c->arg, sizeof m->c->arg, "%s", arg);
+    m->c->others = m->c->batch && !strcmp(arg, "37");
     lab02_make_kind(m, "%s%s%s", m->c->batch ? "learner-batch" : "learner", *arg ? ":" : "", arg);
 }
 

@@ -324,7 +324,7 @@ static void create_wants(const struct lab02_case *c, struct wants *w) {
                             "write the reason into *e");
     next_name(w, "*e", 1, errors, 2);
     w->at[-1].care = !good;
-    if (!good || !c->batch) return;
+    if (!c->others) return;
     next_name(w, "learner-batch:2 between two learner-batch:7", 1, groups, 2);
     want_as_if(w->at - 1, 0,
                "create() keeps the argument in a static or global variable, where the next "
