@@ -109,8 +109,10 @@ static void call_capacity(struct call *k, struct answer *a) {
     struct capacity got;
     struct err e;
     memset(&got, CASE_POISON, sizeof got);
-    put(a, capacity_find(probe, &passed_on, k->c->lo_rps, k->c->hi_rps, k->c->resolution, k->limits,
-                         &got, &e));
+    int rc = capacity_find(probe, &passed_on, k->c->lo_rps, k->c->hi_rps, k->c->resolution,
+                           k->limits, &got, &e);
+    if (rc == -1) got = (struct capacity){.probes = got.probes}; /* the only valid member */
+    put(a, rc);
     put_bool(a, &got.found);
     put_bool(a, &got.at_top);
     put_double(a, got.rps);
@@ -185,13 +187,15 @@ static void call_create(const struct lab02_case *c, struct answer *a) {
     if (it) made->destroy(it);
 }
 
+/* What policy.h leaves undefined, the tokens of an action that runs nothing, is 0 here: a policy
+ * may leave it as it was. */
 static void put_actions(struct answer *a, const struct policy_action *actions, size_t n,
                         size_t room) {
     for (size_t i = 0; i < room; i++) {
         bool there = i < n;
         put(a, there ? (int)actions[i].verb : 0);
         put(a, there ? actions[i].id : 0);
-        put(a, there ? actions[i].tokens : 0);
+        put(a, there && actions[i].verb == POLICY_RUN ? actions[i].tokens : 0);
         put(a, there && actions[i].verb == POLICY_REJECT && actions[i].reason != NULL);
     }
 }

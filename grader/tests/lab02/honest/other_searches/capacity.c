@@ -50,13 +50,14 @@ enum curve_region curve_region(const struct operating_point *points, size_t n, s
 
 int capacity_find(point_probe_fn *probe, void *ctx, double lo, double hi, double resolution,
                   const struct point_limits *limits, struct capacity *out, struct err *e) {
-    struct operating_point p;
+    static struct operating_point p; /* large for a stack */
     *out = (struct capacity){0};
     if (!(lo > 0 && hi > lo && hi <= 1e300 && resolution >= 0.001))
         return err_set(e, "loads from %g to %g, resolution %g: no sense", lo, hi, resolution);
     out->probes++;
-    if (probe(ctx, lo, &p, e)) return -1;
-    out->at = p;
+    int failed = probe(ctx, lo, &p, e);
+    out->at = p; /* also what a probe left there that failed */
+    if (failed) return -1;
     if (point_verdict(&p, limits) != SLO_MET) return 0;
     out->found = true;
     out->rps = lo;
