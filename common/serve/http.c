@@ -177,6 +177,8 @@ static void connection_event(void *cls, struct MHD_Connection *c, void **ctx,
     gate_add(h, fd, *ctx, address->sa_family);
 }
 
+_Static_assert(HTTP_STALL_S > HTTP_BODY_S + 1, "the library closes before a late body's 408");
+
 static struct MHD_Daemon *start_daemon(struct http *h, int fd, bool ipv6) {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     if (ipv6) flags |= MHD_USE_IPv6;

@@ -44,7 +44,8 @@ enum {
     HTTP_HEADER_S = 20, /* from connecting, or the last reply, to the end of the header: closes a
                            connection that trickles (slow loris) or idles */
     HTTP_BODY_S = 30,   /* from the header to the end of the body: then 408 */
-    HTTP_STALL_S = 30,  /* a client that reads nothing for so long is gone */
+    HTTP_STALL_S = 40,  /* a client that reads nothing for so long is gone. The library closes then,
+                           so that it is longer than HTTP_BODY_S, whose end has an answer */
     HTTP_LINGER_S = 10, /* after a refusal before the end of the body, so much is still read */
     HTTP_LINGER_BYTES = 16 * 1024 * 1024 /* (http_gate.h) */
 };

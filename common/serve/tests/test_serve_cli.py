@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """test_serve_cli.py: `servelab serve` as a program: its flags, signals, log and page, with the embedded model."""
 # servelab-test: waits
+import http.client
 import json
 import os
 import resource
@@ -264,6 +265,32 @@ def clients_half_still_comes_while_draining():
         assert "request_submitted" in names(by_id(log)["running"])
 
 
+def refused_clients_that_come_again_do_not_hold_up_the_end():
+    """Each refusal has a record, which waits for its client's half."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.jsonl")
+        with RealServer("--log", log, "--drain-timeout-s", "600") as s:
+            sent = []
+
+            def client(number):
+                while True:
+                    try:
+                        s.complete(max_tokens=1, headers={"X-Request-Id": f"c{number}-{len(sent)}"})
+                        sent.append(number)
+                    except OSError:
+                        return
+                    except http.client.HTTPException:
+                        return
+            clients = [threading.Thread(target=client, args=(k,)) for k in range(2)]
+            for c in clients:
+                c.start()
+            wait_until(lambda: len(sent) > 10, "the clients are there")
+            equal(s.stop(), 0)
+            for c in clients:
+                c.join()
+        assert any(names(r)[-1] == "request_rejected" for r in by_id(log).values())
+
+
 def ended_early(extra, second_signal):
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
@@ -364,7 +391,7 @@ TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_
          precision_is_stated, kv_bytes_hold_twice_as_many_halves, page_from_a_folder,
          more_connections_than_the_usual_limit, any_name_finds_its_model, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          the_end_counts_what_is_not_answered,
-         clients_half_still_comes_while_draining, second_signal_ends_at_once, drain_timeout_ends_at_once,
+         clients_half_still_comes_while_draining, refused_clients_that_come_again_do_not_hold_up_the_end, second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]
 
 if __name__ == "__main__":
