@@ -87,10 +87,11 @@ static const cJSON *at(const cJSON *o, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(o, key);
 }
 
+/* With --model it may fail, where a server is there at all. */
 static int find_model(struct session *s, struct err *e) {
     const char *id = s->f->model;
     int status = load_json(&s->client, "/v1/models", NULL, &s->models, e);
-    if (status < 0) return -1;
+    if (status < 0 && !(id && s->client.connected)) return -1;
     const cJSON *data = at(s->models, "data"), *first = cJSON_IsArray(data) ? data->child : NULL;
     if (!id && first) json_get_string(first, "data", "id", &id, NULL);
     if (!id) return load_no_model(s->url, status, e);
@@ -104,13 +105,21 @@ static int find_model(struct session *s, struct err *e) {
     return 0;
 }
 
+/* GET. *reply is NULL where the status isn't 200. Returns the status, or -1: no answer. */
+static int ask(struct session *s, const char *path, cJSON **reply) {
+    struct err e;
+    int status = load_json(&s->client, path, NULL, reply, &e);
+    if (status == 200) return status;
+    cJSON_Delete(*reply);
+    *reply = NULL;
+    return status;
+}
+
 /* GET; NULL where there is no such route. */
 static cJSON *fetch(struct session *s, const char *path) {
-    cJSON *reply = NULL;
-    struct err e;
-    if (load_json(&s->client, path, NULL, &reply, &e) == 200) return reply;
-    cJSON_Delete(reply);
-    return NULL;
+    cJSON *reply;
+    ask(s, path, &reply);
+    return reply;
 }
 
 /* The paced server's steps so far, from GET /health: {"pace": {"label", "steps", "late"}}. */
@@ -131,9 +140,24 @@ static int know_server(struct session *s, struct err *e) {
     return 0;
 }
 
+/* After the run. An answer of any status shows that the server is alive. */
+static void ask_health(struct session *s, bool ended_well) {
+    char *failure = s->results.failure;
+    size_t cap = sizeof s->results.failure;
+    if (ask(s, "/health", &s->health_after) >= 0 || !ended_well || !s->health_before) return;
+    if (s->client.late)
+        snprintf(failure, cap,
+                 "the server answered GET /health before the run and did not answer within %d s "
+                 "after the run: it ended, or it hangs",
+                 load_ask_s(&s->client));
+    else
+        snprintf(failure, cap,
+                 "the server answered GET /health before the run but not after it: %s",
+                 s->client.connected ? "it broke the connection off" : "it ended");
+}
+
 static void count_pace(struct session *s) {
     int64_t steps[2], late[2];
-    s->health_after = fetch(s, "/health");
     if (!pace_of(s->health_before, &steps[0], &late[0])) return;
     if (!pace_of(s->health_after, &steps[1], &late[1])) return;
     s->results.pace_steps = steps[1] - steps[0];
@@ -333,11 +357,8 @@ static int generate(struct session *s, struct err *e) {
     if (!written && !rc)
         rc = err_at(e, 0, "--out", "%.200s can't be written: %s", s->log_path, strerror(errno));
     if (rc) text_cut(s->results.failure, sizeof s->results.failure, e->text);
+    ask_health(s, !rc && !s->results.interrupted);
     count_pace(s);
-    if (!rc && !s->results.interrupted && s->health_before && !s->health_after)
-        text_cut(s->results.failure, sizeof s->results.failure,
-                 "the server answered GET /health before the run but not after it: it ended, or it "
-                 "hangs");
     s->run.models = s->models;
     s->run.health_before = s->health_before;
     s->run.health_after = s->health_after;

@@ -272,7 +272,7 @@ void load_prepare(const struct load_client *c, void *curl, const char *url, void
 
 void load_prepare_ask(const struct load_client *c, void *curl, const char *url, void *headers) {
     load_prepare(c, curl, url, headers);
-    if (c->timeout_s > LOAD_ASK_S) curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)LOAD_ASK_S);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)load_ask_s(c));
 }
 
 static struct curl_slist *headers_of(const struct load_request *r) {

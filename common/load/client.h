@@ -54,7 +54,14 @@ struct load_client {
     const char *url; /* "http://127.0.0.1:8080", no slash at its end */
     int timeout_s;   /* for a whole request */
     void *curl;      /* its connection is kept from request to request */
+    bool connected;  /* by the last load_json, whether or not an answer came */
+    bool late;       /* the last load_json waited load_ask_s for its answer in vain */
 };
+
+/* How long load_json waits. */
+static inline int load_ask_s(const struct load_client *c) {
+    return c->timeout_s < LOAD_ASK_S ? c->timeout_s : LOAD_ASK_S;
+}
 
 struct load_request {
     const char *model;

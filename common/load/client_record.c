@@ -83,9 +83,17 @@ int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON 
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, keep_bytes);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &got);
     CURLcode code = curl_easy_perform(c->curl);
+    curl_off_t ready_us = 0;
+    curl_easy_getinfo(c->curl, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
+    c->connected = ready_us > 0;
+    c->late = code == CURLE_OPERATION_TIMEDOUT;
     if (code == CURLE_WRITE_ERROR)
         err_at(e, 0, "--url", "%s answers %s with more than %d MiB; is it a completion server?",
                c->url, path, LOAD_MAX_REPLY >> 20);
+    else if (c->late)
+        err_at(e, 0, "--url",
+               "%s doesn't answer %s within %d s; is `servelab serve` running there?", c->url, path,
+               load_ask_s(c));
     else if (code != CURLE_OK)
         err_at(e, 0, "--url", "%s doesn't answer: %s; is `servelab serve` running there?", c->url,
                curl_easy_strerror(code));

@@ -14,7 +14,10 @@
 #include <sys/stat.h>
 
 #define RUN_SCHEMA "servelab.run.v1"
-enum { ROUNDED_NS = 1000000 }; /* duration_s is rounded; a browser's clock has steps of 0.1 ms */
+enum {
+    ROUNDED_NS = 1000000,       /* duration_s is rounded; a client's clock has steps of 0.1 ms */
+    BROWSER_STEP_NS = 100000000 /* the coarsest that a browser makes its clock */
+};
 
 /* ---- the run file ---------------------------------------------------------------------------- */
 
@@ -25,11 +28,21 @@ struct stated {
     bool fixed_lengths;        /* answers without a check go on to the length that was asked for */
 };
 
+/* -1, and *e with the run file's own reason. */
+static int no_request(const struct report_run *run, struct err *e) {
+    const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(run->run_file, "invalid_reasons");
+    const cJSON *first = cJSON_GetArrayItem(reasons, 0);
+    return err_at(e, 0, "schedule", "the run has no request, and is no point of a curve: %.200s",
+                  cJSON_IsString(first) ? first->valuestring : "it is invalid");
+}
+
 static int read_schedule(struct report_run *run, struct stated *s, struct err *e) {
     const cJSON *schedule;
     const char *path = "schedule";
-    if (json_get_object(run->run_file, "", path, &schedule, e) ||
-        json_get_int(schedule, path, "first_t_ns", 0, JSON_MAX_INT, &s->first_ns, e) ||
+    if (json_get_object(run->run_file, "", path, &schedule, e)) return -1;
+    if (!run->valid && cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(schedule, "last_t_ns")))
+        return no_request(run, e);
+    if (json_get_int(schedule, path, "first_t_ns", 0, JSON_MAX_INT, &s->first_ns, e) ||
         json_get_int(schedule, path, "last_t_ns", 0, JSON_MAX_INT, &s->last_ns, e) ||
         json_get_int(schedule, path, "window_from_t_ns", 0, JSON_MAX_INT, &run->window.from_ns,
                      e) ||
@@ -166,10 +179,12 @@ static int check_same(struct reading *rd, const struct record *r, int line, stru
 }
 
 /* A client can't have text before its server has a token; what differs less is a clock's step. */
-static int check_halves(const struct report_attempt *a, int line, struct err *e) {
+static int check_halves(const struct report_attempt *a, const struct event *submitted, int line,
+                        struct err *e) {
     const struct interval *client = &a->iv.client_ttft, *server = &a->iv.server_ttft;
+    int64_t step_ns = submitted && submitted->source == SRC_BROWSER ? BROWSER_STEP_NS : ROUNDED_NS;
     if (client->status != INTERVAL_OK || server->status != INTERVAL_OK ||
-        client->ns >= server->ns - server->ns / 1000 - ROUNDED_NS)
+        client->ns >= server->ns - server->ns / 1000 - step_ns)
         return 0;
     return err_at(e, line, "client_ttft",
                   "of request '%s' is %.3f ms, and its server_ttft %.3f ms: the client can't see "
@@ -209,7 +224,7 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
     if (ended_ns >= 0 && ended_ns < submitted->t_ns)
         return err_at(e, line, "events.request_submitted.ended_t_ns",
                       "request '%s' ended before it was submitted", r->request_id);
-    if (check_run(rd, a, line, e) || check_halves(a, line, e)) return -1;
+    if (check_run(rd, a, line, e) || check_halves(a, submitted, line, e)) return -1;
     a->line = line;
     if (ended_ns >= 0) a->ended_ns = ended_ns; /* also where no last byte came */
     if (a->submitted_ns < 0)

@@ -5,7 +5,7 @@ test can say exactly between which two instants a stamp of the client must lie, 
   with MockServer(lambda request: answer(["a", "b"], first_s=0.1)) as s: ... s.url, s.requests
 A script is a list: bytes are sent, numbers are pauses in seconds, CLOSE ends the connection, Reply(status) is an answer that
 is no stream. It keeps no records, but says that it does when `records` is given: the bytes of each, or SILENT, which never
-answers about one.
+answers about one. `models`, `health` and `presets` are JSON, Reply, SILENT, CLOSE or a function of the path that gives one.
 """
 import asyncio
 import json
@@ -139,6 +139,12 @@ class MockServer:
             return await self.reply(writer, Reply(200, self.records))
         found = self.fixed.get(path.split("?")[0])
         found = found(path) if callable(found) else found
+        if found is SILENT:
+            return await asyncio.sleep(3600)  # __exit__ cancels it
+        if found is CLOSE:
+            return writer.transport.abort()
+        if isinstance(found, Reply):
+            return await self.reply(writer, found)
         await self.reply(writer, Reply(200 if found else 404, json.dumps(found or {}).encode()))
 
     async def reply(self, writer, r):

@@ -12,7 +12,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../serve/tests"))
 from harness import SERVELAB, equal, run_tests  # noqa: E402
-from mock_openai import SILENT, MockServer, Reply  # noqa: E402
+from mock_openai import CLOSE, SILENT, MockServer, Reply  # noqa: E402
 from test_load_run import AT_ONCE, Run, short  # noqa: E402
 
 
@@ -46,7 +46,41 @@ def a_limit_of_descriptors_that_leaves_no_stream():
         assert "a limit of 24 open files" in r.stderr and "ulimit" in r.stderr, r.stderr
 
 
-TESTS = [a_server_that_falls_silent_is_not_asked_about_every_record,
+def health_after(then):
+    """The reasons why a run is invalid whose server answers GET /health before it, and then with `then`."""
+    replies = iter([{"status": "ok"}, then])
+    with MockServer(short, health=lambda path: next(replies)) as s:
+        run = Run(s.url, *AT_ONCE, "--timeout-s", "1").run
+        return [reason for reason in run["invalid_reasons"] if "GET /health" in reason]
+
+
+def any_answer_after_the_run_shows_that_the_server_lives():
+    for then in (Reply(503, b'{"error":{"message":"no slot"}}'), Reply(404), Reply(500, b"not JSON"), {"status": "ok"}):
+        equal(health_after(then), [])
+    reason, = health_after(SILENT)
+    assert "did not answer within 1 s after the run" in reason, reason
+    reason, = health_after(CLOSE)
+    assert reason.endswith("not after it: it broke the connection off"), reason
+
+
+def a_model_that_is_named_needs_no_list_of_models():
+    for models in (SILENT, CLOSE, Reply(500)):
+        with MockServer(short, models=models) as s:
+            run = Run(s.url, *AT_ONCE, "--model", "m7", "--timeout-s", "1").run
+            equal((run["server"]["model"], run["server"]["models"], run["counts"]["answered_whole"]), ("m7", None, 3))
+    with MockServer(short, models=SILENT) as s:
+        command = [SERVELAB, "load", "--url", s.url, *AT_ONCE, "--timeout-s", "1"]
+        r = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        equal(r.returncode, 2)
+        assert "/v1/models within 1 s" in r.stderr, r.stderr
+    command[command.index(s.url)] = "http://127.0.0.1:1"  # no server
+    r = subprocess.run([*command, "--model", "m7"], capture_output=True, text=True, timeout=60)
+    equal(r.returncode, 2, r.stdout)
+
+
+TESTS = [any_answer_after_the_run_shows_that_the_server_lives,
+         a_model_that_is_named_needs_no_list_of_models,
+         a_server_that_falls_silent_is_not_asked_about_every_record,
          the_table_says_what_failed_first,
          a_limit_of_descriptors_that_leaves_no_stream]
 

@@ -530,7 +530,7 @@ def a_server_that_ends_during_the_run():
         server.stdout.close()
         run = json.loads(load.communicate(timeout=60)[0])["run"]
         equal(run["valid"], False)
-        assert any("GET /health before the run but not after it" in reason for reason in run["invalid_reasons"]), run
+        assert any("GET /health before the run but not after it: it ended" in reason for reason in run["invalid_reasons"]), run
 
 
 def flags_of_the_other_kind():

@@ -468,6 +468,8 @@ def bad_input_is_refused_with_its_place():
         if event["event"] == "request_accepted":
             event["t_ns"] = 0
     refused([write_log(path("bad.jsonl"), good[:5] + [seconds])], objective(), "bad.jsonl:6:", "client_ttft", "before the server has a token")
+    empty = run_file(S, None, (S, 2 * S), 0, valid=False, reasons=["no request was scheduled in the measured window"])
+    refused([write_run(path("no-request"), [], empty)], objective(), "run.json:", "no request was scheduled in the measured window")
     folder = write_run(path("more"), good, run_file(S, 5 * S, (S, 5 * S), 30))
     refused([folder], objective(), "records.jsonl:", "40 user requests", "30 were sent")
     backwards = record("r-b", S, 20 * MS, 80 * MS, lag=-30 * MS)
@@ -482,6 +484,22 @@ def bad_input_is_refused_with_its_place():
     silent = {**good[0], "events": []}
     silent["outcome"] = {**silent["outcome"], "delivered": False}
     refused([write_log(path("bad.jsonl"), [silent])], objective(), "bad.jsonl:1:", "when it arrived")
+
+
+def a_coarse_clock_of_a_browser_is_no_reason_to_refuse():
+    """The server's TTFT is 150 ms. A browser may round its clock to 100 ms; the built-in client doesn't."""
+    def seen(client_ms, source):
+        r = record("r-c", 2 * S, 300 * MS, 900 * MS)
+        for event in r["events"]:
+            if event["clock"] == "browser":
+                event.update(source=source)
+            if event["event"] == "first_byte_received":
+                event["t_ns"] = 2 * S + client_ms * MS
+        return [write_log(path("coarse.jsonl"), [*steady(9), r])]
+    tree(seen(51, "browser"), objective())
+    tree(seen(149, "client"), objective())
+    refused(seen(49, "browser"), objective(), "coarse.jsonl:10:", "client_ttft", "before the server has a token")
+    refused(seen(148, "client"), objective(), "coarse.jsonl:10:", "client_ttft", "before the server has a token")
 
 
 def token_times_with_two_boundaries_are_told_apart():
@@ -599,7 +617,7 @@ TESTS = [long_times_are_whole_and_a_reason_is_said_once, figures_equal_those_com
          points_at_one_load_are_marks_and_the_line_goes_through_their_median,
          an_overloaded_point_has_no_value_and_no_goodput, out_writes_all_three_and_says_where,
          token_times_with_two_boundaries_are_told_apart, one_run_named_twice_is_one_point, a_name_does_not_steer_the_terminal, a_value_that_no_number_holds_has_a_reason,
-         bad_input_is_refused_with_its_place, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
+         bad_input_is_refused_with_its_place, a_coarse_clock_of_a_browser_is_no_reason_to_refuse, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
 status = run_tests(TESTS)
 if not jsonschema:
