@@ -136,51 +136,88 @@ static int64_t span(const struct record *r, enum event_kind start, enum event_ki
 }
 
 /* Bounds that no request of this exercise can pass, so that a time in another unit shows. The
- * smallest model in use has 135 million parameters and 30 layers. */
-static const struct {
-    const char *what;
-    int64_t least_ns, most_ns;
-    const char *least_because;
-} plausible[] = {
-    {"client_ttft", 500000, INT64_C(600000000000),
-     "2,048 tokens through 135 million parameters are 5.5e11 operations, 0.5 ms on the fastest "
-     "accelerator"},
-    {"server_ttft", 500000, INT64_C(600000000000),
-     "2,048 tokens through 135 million parameters are 5.5e11 operations, 0.5 ms on the fastest "
-     "accelerator"},
-    {"the time of one token after the first", 100000, INT64_C(60000000000),
-     "30 layers of two kernels, one after the other, take 0.1 ms at the least"},
+ * smallest published model in use has 135 million parameters and 30 layers. The embedded one has
+ * 1.04 million and 4: its operations are 1 / 130 of these, its layers 4 / 30. */
+struct least {
+    int64_t prefill_ns, step_ns;
+    const char *prefill_because, *step_because;
 };
+static const struct least least_published = {
+    500000, 100000,
+    "2,048 tokens through 135 million parameters are 5.5e11 operations, 0.5 ms on the fastest "
+    "accelerator",
+    "30 layers of two kernels, one after the other, take 0.1 ms at the least"};
+static const struct least least_embedded = {
+    3800, 13300,
+    "2,048 tokens through 1.04 million parameters are 4.3e9 operations, 4 microseconds on the "
+    "fastest accelerator",
+    "4 layers of two kernels, one after the other, take 13 microseconds at the least"};
+
+static const struct least *least_of(const struct record *r) {
+    bool embedded = !strncmp(r->workload.model, "servelab-tiny", strlen("servelab-tiny"));
+    return embedded ? &least_embedded : &least_published;
+}
+
+/* The least time of what isn't cached of the prompt, by its operations. */
+static double least_prefill_ns(const struct record *r) {
+    int32_t cached = r->workload.cached_prompt_tokens > 0 ? r->workload.cached_prompt_tokens : 0;
+    return (double)least_of(r)->prefill_ns * (PROMPT_TOKENS - cached) / PROMPT_TOKENS;
+}
+
+/* client_ttft, server_ttft and the time of a token after the first, in ns; below 0: unknown. */
+struct bounded {
+    const char *what, *least_because;
+    double least_ns, most_ns;
+    int64_t ns;
+};
+enum { N_BOUNDED = 3 };
+
+/* A first token passes all layers, even if nearly the whole prompt was cached. */
+static void bound(const struct record *r, const int64_t ns[N_BOUNDED],
+                  struct bounded out[N_BOUNDED]) {
+    static const char *const what[N_BOUNDED] = {"client_ttft", "server_ttft",
+                                                "the time of one token after the first"};
+    const struct least *least = least_of(r);
+    double prefill = least_prefill_ns(r), step = (double)least->step_ns;
+    for (int i = 0; i < N_BOUNDED; i++) {
+        bool by_prefill = i < 2 && prefill > step;
+        out[i] =
+            (struct bounded){what[i], by_prefill ? least->prefill_because : least->step_because,
+                             by_prefill ? prefill : step, i < 2 ? 600e9 : 60e9, ns[i]};
+    }
+}
 
 /* Whether all times are plausible if they are in a unit of this many nanoseconds. */
-static bool plausible_in(const int64_t t[3], int64_t unit_ns) {
-    for (int i = 0; i < 3; i++)
-        if (t[i] >= 0 && (t[i] < (plausible[i].least_ns + unit_ns - 1) / unit_ns ||
-                          t[i] > plausible[i].most_ns / unit_ns))
-            return false;
+static bool plausible_in(const struct bounded b[N_BOUNDED], double unit_ns) {
+    for (int i = 0; i < N_BOUNDED; i++) {
+        double ns = (double)b[i].ns * unit_ns;
+        if (b[i].ns >= 0 && (ns < b[i].least_ns || ns > b[i].most_ns)) return false;
+    }
     return true;
 }
 
-static const char *likely_unit(const int64_t t[3]) {
-    bool us = plausible_in(t, 1000), ms = plausible_in(t, 1000000);
+static const char *likely_unit(const struct bounded b[N_BOUNDED]) {
+    bool us = plausible_in(b, 1e3), ms = plausible_in(b, 1e6);
     return us == ms ? "milliseconds or microseconds" : us ? "microseconds" : "milliseconds";
 }
 
-static bool check_bounds(const int64_t ns[3], struct evidence *out) {
-    for (int i = 0; i < 3; i++) {
-        const char *what = plausible[i].what;
-        if (ns[i] >= 0 && ns[i] < plausible[i].least_ns)
+static bool check_bounds(const struct record *r, const int64_t ns[N_BOUNDED],
+                         struct evidence *out) {
+    struct bounded b[N_BOUNDED];
+    bound(r, ns, b);
+    for (int i = 0; i < N_BOUNDED; i++) {
+        if (b[i].ns >= 0 && (double)b[i].ns < b[i].least_ns)
             lab01_lost(
                 out,
                 "record.json: %s is %lld ns, and can't be: %s. t_ns is in nanoseconds; are these "
                 "%s?",
-                what, (long long)ns[i], plausible[i].least_because, likely_unit(ns));
-        else if (ns[i] > plausible[i].most_ns)
+                b[i].what, (long long)ns[i], b[i].least_because, likely_unit(b));
+        else if ((double)b[i].ns > b[i].most_ns)
             lab01_lost(
                 out,
-                "record.json: %s is %lld ns, over %lld s: no client waits that long. t_ns is in "
+                "record.json: %s is %lld ns, over %.0f s: no client waits that long. t_ns is in "
                 "nanoseconds; was it multiplied once too often?",
-                what, (long long)ns[i], (long long)(plausible[i].most_ns / 1000000000));
+                b[i].what, (long long)ns[i], b[i].most_ns / 1e9);
         else
             continue;
         return false;
@@ -201,7 +238,6 @@ static const int64_t SHORT_WAIT_NS = 50000000;
  * cached. */
 static bool check_parts(const struct record *r, int64_t client, int64_t server, int64_t prefill,
                         struct evidence *out) {
-    int64_t cached = r->workload.cached_prompt_tokens > 0 ? r->workload.cached_prompt_tokens : 0;
     int64_t way = client - server;
     if (client / 1000 >= server)
         lab01_lost(
@@ -223,12 +259,12 @@ static bool check_parts(const struct record *r, int64_t client, int64_t server, 
             "server and back takes 10 microseconds at the least. t_ns is in nanoseconds; are "
             "these microseconds?",
             (long long)way);
-    else if (prefill * PROMPT_TOKENS < plausible[1].least_ns * (PROMPT_TOKENS - cached))
+    else if ((double)prefill < least_prefill_ns(r))
         lab01_lost(
             out,
             "record.json: first_token is %lld ns after request_admitted; in between lies the "
             "prefill: %s",
-            (long long)prefill, plausible[1].least_because);
+            (long long)prefill, least_of(r)->prefill_because);
     else
         return true;
     return false;
@@ -272,8 +308,9 @@ static void check_plausible(const struct record *r, struct evidence *out) {
     int64_t queue = span(r, EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED);
     int64_t steps = (int64_t)r->workload.output_tokens - 1;
     if (client > 0 && server >= 0 && e2e >= client &&
-        !check_bounds((const int64_t[3]){client, server, steps > 0 ? (e2e - client) / steps : -1},
-                      out))
+        !check_bounds(
+            r, (const int64_t[N_BOUNDED]){client, server, steps > 0 ? (e2e - client) / steps : -1},
+            out))
         return;
     if (queue < 0 || server < queue || client <= 0)
         lab01_lost(
@@ -420,27 +457,49 @@ static bool is_rounded(const struct number_read *n, double unit, double ms) {
     return off_ms < unit * pow(10, -n->decimals) + 1e-9 || off_ms <= 0.05 * ms;
 }
 
-/* Whether the times that the text states (numbers with a unit of time), if any, have one of the
- * record's intervals among them. */
-static bool states_a_time_of(const struct record *r, const char *text) {
-    static const enum event_kind ends[][2] = {{EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED},
-                                              {EV_REQUEST_SUBMITTED, EV_FINAL_BYTE_RECEIVED},
-                                              {EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED},
-                                              {EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED},
-                                              {EV_REQUEST_ACCEPTED, EV_FIRST_TOKEN},
-                                              {EV_REQUEST_ADMITTED, EV_FIRST_TOKEN}};
-    bool any = false;
-    while ((text = strpbrk(text, "0123456789"))) {
-        struct number_read number[2];
-        int n = lab01_read_number(&text, number);
-        double unit = lab01_unit_ms(text);
-        any |= unit != 0;
-        for (size_t i = 0; unit != 0 && i < sizeof ends / sizeof *ends; i++) {
-            if (!record_event(r, ends[i][0]) || !record_event(r, ends[i][1])) continue;
-            double ms = (double)span(r, ends[i][0], ends[i][1]) / 1e6;
-            for (int k = 0; k < n; k++)
-                if (is_rounded(&number[k], unit, ms)) return true;
+/* Whether the number is a point of time of a clock, rounded to the nearest or cut off. */
+static bool is_point_of(const struct record *r, const struct number_read *n, double unit) {
+    double last = unit * pow(10, -n->decimals);
+    for (size_t i = 0; i < sizeof six / sizeof *six; i++) {
+        double off_ms = (double)record_event(r, six[i])->t_ns / 1e6 - n->value * unit;
+        if (off_ms >= -last / 2 - 1e-6 && off_ms < last) return true;
+    }
+    return false;
+}
+
+/* Whether the number is a time of the record: from one of the six events to another on its clock,
+ * a client's time per token (tpot is one), the difference of two intervals (the time on the way is
+ * one) or a point of time. The record has its six events, in order. */
+static bool is_time_of(const struct record *r, const struct number_read *n, double unit) {
+    double ms[6];
+    int count = 0, tokens = r->workload.output_tokens;
+    for (size_t i = 0; i < sizeof six / sizeof *six; i++)
+        for (size_t k = i + 1; k < sizeof six / sizeof *six; k++) {
+            if (on_browser(six[i]) != on_browser(six[k])) continue;
+            double one = (double)span(r, six[i], six[k]) / 1e6;
+            if (is_rounded(n, unit, one)) return true;
+            for (int t = tokens - 1; on_browser(six[i]) && t <= tokens; t++)
+                if (t > 0 && is_rounded(n, unit, one / t)) return true;
+            ms[count++] = one;
         }
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++)
+            if (is_rounded(n, unit, fabs(ms[i] - ms[k]))) return true;
+    return is_point_of(r, n, unit);
+}
+
+/* Whether the times that the text states (numbers with a unit of time), if any, have one of the
+ * record's among them. */
+static bool states_a_time_of(const struct record *r, const char *text) {
+    struct number_read number[2];
+    const char *p = text;
+    bool any = false;
+    int readings;
+    while ((readings = lab01_next_number(text, &p, number)) > 0) {
+        double unit = lab01_unit_ms(p);
+        any |= unit != 0;
+        for (int i = 0; unit != 0 && i < readings; i++)
+            if (is_time_of(r, &number[i], unit)) return true;
     }
     return !any;
 }
@@ -463,8 +522,8 @@ static void check_statement(const struct record *r, struct evidence *out) {
     else if (strlen(r->statement) < 25 || evidence_words(r->statement) < EVIDENCE_SENTENCE_WORDS)
         lab01_lost(out, "record.json: statement is to be a sentence");
     else if (has_plausible_times(r) && !states_a_time_of(r, r->statement))
-        lab01_lost(out, "record.json: statement has a time that is none of the record's intervals; "
-                        "servelab record check prints them");
+        lab01_lost(out, "record.json: statement has a time that is none of the record's; servelab "
+                        "record check prints its intervals");
 }
 
 static void examine_record(const char *which, const cJSON *doc, struct evidence *out) {

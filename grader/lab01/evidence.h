@@ -19,13 +19,17 @@ struct number_read {
     int decimals;
 };
 
-/* Reads the number at *at, which is a digit, and goes to its end. Thousands may be set apart by a
+/* Reads the next number of `text` from *at on, and goes to its end. Thousands may be set apart by a
  * blank, a comma, a point, an apostrophe or '_', decimals by a comma or a point; 1,400 is read both
- * ways. Returns how many readings there are. */
-int lab01_read_number(const char **at, struct number_read out[2]);
+ * ways. A number may begin with its point. Returns how many readings there are; 0: no number. */
+int lab01_next_number(const char *text, const char **at, struct number_read out[2]);
 
 /* The unit of the number that ends at `at`, in ms; 0: none, or none of time. */
 double lab01_unit_ms(const char *at);
+
+/* Goes behind the next word of `text` that is a unit of time, from *at on, and returns it in ms;
+ * 0: there is none. */
+double lab01_next_unit_ms(const char *text, const char **at);
 
 /* Whether a word of another script follows, which may be a unit. */
 bool lab01_other_script(const char *at);

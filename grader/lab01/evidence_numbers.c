@@ -1,6 +1,7 @@
 /* evidence_numbers.c: reads numbers and units of time in a learner's sentences. See evidence.h. */
 #include "lab01/evidence.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static int read_groups(const char **at, struct number_read *n) {
     return groups;
 }
 
-int lab01_read_number(const char **at, struct number_read out[2]) {
+static int read_number(const char **at, struct number_read out[2]) {
     const char *grouped = *at, *from = *at;
     char *end;
     struct number_read one = {0}, many = {0};
@@ -75,21 +76,91 @@ int lab01_read_number(const char **at, struct number_read out[2]) {
     return n;
 }
 
-double lab01_unit_ms(const char *at) {
+int lab01_next_number(const char *text, const char **at, struct number_read out[2]) {
+    const char *p = strpbrk(*at, digits);
+    char *end;
+    if (!p) return 0;
+    *at = p;
+    if (p == text || p[-1] != '.') return read_number(at, out);
+    /* Behind a word or a number a point is the end of a sentence, or of a part of a version. */
+    if (p - 1 > text && (isalnum((unsigned char)p[-2]) || strchr(".)]\"'%", p[-2])))
+        return read_number(at, out);
+    out[0].value = strtod(p - 1, &end);
+    out[0].decimals = (int)strspn(p, digits);
+    *at = end;
+    return 1;
+}
+
+/* A letter of ASCII or of U+00C0 to U+02BF, or one of the two signs for micro. */
+static bool is_letter(const char *p) {
+    unsigned char c = (unsigned char)p[0];
+    if (c < 0x80) return isalpha(c) != 0;
+    if (!strncmp(p, "\303\227", 2) || !strncmp(p, "\303\267", 2)) return false; /* times, over */
+    return (c >= 0xc3 && c <= 0xca) || !strncmp(p, "\302\265", 2) || !strncmp(p, "\316\274", 2);
+}
+
+/* Whether the rest of a word is "second", in a European language, or short for it. */
+static bool is_second(const char *rest) {
+    static const char *const whole[] = {"s",       "sec",     "secs",     "sek",
+                                        "seg",     "segs",    "second",   "seconds",
+                                        "seconde", "secondi", "secondes", "seconden"};
+    static const char *const stems[] = {"sekund", "sekunt", "sekunn", "secund", "segund", "segon"};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        size_t n = strlen(whole[i]);
+        bool same = n > 1 ? !strncasecmp(rest, whole[i], n) : *rest == *whole[i];
+        if (same && !is_letter(rest + n)) return true;
+    }
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
+        if (!strncasecmp(rest, stems[i], strlen(stems[i]))) return true;
+    return false;
+}
+
+/* The unit of time that the word at `at` is, in ms; 0: it is none. What begins with "millis" is
+ * milliseconds in each language, and misspelt. */
+static double word_unit_ms(const char *at) {
     static const struct {
         const char *text;
         double ms;
-    } units[] = {{"ms", 1},       {"milli", 1},  {"us", 1e-3},   {"\302\265s", 1e-3},
-                 {"micro", 1e-3}, {"ns", 1e-6},  {"nano", 1e-6}, {"sec", 1000},
-                 {"sek", 1000},   {"seg", 1000}, {"s", 1000}};
+    } parts[] = {{"milli", 1},   {"mili", 1}, {"micro", 1e-3},    {"mikro", 1e-3},
+                 {"nano", 1e-6}, {"m", 1},    {"\302\265", 1e-3}, {"\316\274", 1e-3},
+                 {"u", 1e-3},    {"n", 1e-6}, {"", 1000}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t n = strlen(parts[i].text);
+        bool word = n > 2;
+        if ((word ? strncasecmp : strncmp)(at, parts[i].text, n) != 0) continue;
+        bool any = parts[i].ms == 1 && word && tolower((unsigned char)at[n]) == 's';
+        if (any || is_second(at + n) || (word && !is_letter(at + n))) return parts[i].ms;
+    }
+    return 0;
+}
+
+double lab01_unit_ms(const char *at) {
     while (strchr(" -", *at) || !strncmp(at, "\302\240", 2) || !strncmp(at, "\342\200\257", 3)) {
         if (!*at) return 0;
         at += *at == '\302' ? 2 : *at == '\342' ? 3 : 1; /* blanks that keep a line together */
     }
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t n = strlen(units[i].text);
-        bool word = n > 2, whole = word || !(at[n] >= 'a' && at[n] <= 'z');
-        if (whole && !(word ? strncasecmp : strncmp)(at, units[i].text, n)) return units[i].ms;
+    return word_unit_ms(at);
+}
+
+/* Goes to the next character of UTF-8. */
+static void step(const char **at) {
+    do ++*at;
+    while (((unsigned char)**at & 0xc0) == 0x80);
+}
+
+double lab01_next_unit_ms(const char *text, const char **at) {
+    while (**at) {
+        const char *word = *at;
+        /* it's, with either apostrophe; 800ms */
+        bool joined = (word > text && strchr("'0123456789", word[-1])) ||
+                      (word - text >= 3 && !strncmp(word - 3, "\342\200\231", 3));
+        if (!is_letter(word)) {
+            step(at);
+            continue;
+        }
+        while (is_letter(*at)) step(at);
+        double unit = joined ? 0 : word_unit_ms(word);
+        if (unit != 0) return unit;
     }
     return 0;
 }

@@ -144,30 +144,41 @@ static void check_limits(const cJSON *doc, struct evidence *out) {
         lab01_lost(out, "objective.json: measured: what the memo doesn't say stays null");
 }
 
-/* A reason has two numbers. Whether this text contains `n` ms as a separate number, in its own unit
- * or without one. */
-static bool holds_number(const char *text, double n) {
-    while ((text = strpbrk(text, "0123456789"))) {
-        struct number_read number[2];
-        int readings = lab01_read_number(&text, number);
-        double unit = lab01_unit_ms(text);
-        for (int i = 0; i < readings; i++) {
-            double v = number[i].value;
-            if (unit != 0 ? fabs(v * unit - n) < 1e-6
-                          : fabs(v - n) < 1e-9 || fabs(v * 1000 - n) < 1e-6)
-                return true;
-        }
-    }
+/* Whether a number of the text has the unit ms or s, also in words ("800 milliseconds") and in
+ * another script, there also in brackets. */
+static bool has_unit(const char *text) {
+    struct number_read number[2];
+    const char *p = text;
+    while (lab01_next_number(text, &p, number) > 0)
+        if (lab01_unit_ms(p) >= 1 || lab01_other_script(p)) return true;
+    for (p = text; (p = strpbrk(p, "([")); p++)
+        if (lab01_other_script(p + 1)) return true;
     return false;
 }
 
-/* Whether a number of the text has the unit ms or s, also in words ("800 milliseconds") and in
- * another script. */
-static bool has_unit(const char *text) {
-    while ((text = strpbrk(text, "0123456789"))) {
-        struct number_read number[2];
-        lab01_read_number(&text, number);
-        if (lab01_unit_ms(text) >= 1 || lab01_other_script(text)) return true;
+/* Whether v is n ms in ms or s. Where no number has a unit after it, the unit stands elsewhere in
+ * the text, as in "1400 > 800 (ms)" and "both in s". */
+static bool is_ms(const char *text, double v, double n) {
+    const char *p = text;
+    double unit;
+    if (has_unit(text)) return fabs(v - n) < 1e-9 || fabs(v * 1000 - n) < 1e-6;
+    while ((unit = lab01_next_unit_ms(text, &p)) != 0)
+        if (unit >= 1 && fabs(v * unit - n) < 1e-6) return true;
+    return false;
+}
+
+/* A reason has two numbers. Whether this text contains `n` ms as a separate number, in its own unit
+ * or in the text's. */
+static bool holds_number(const char *text, double n) {
+    struct number_read number[2];
+    const char *p = text;
+    int readings;
+    while ((readings = lab01_next_number(text, &p, number)) > 0) {
+        double unit = lab01_unit_ms(p);
+        for (int i = 0; i < readings; i++) {
+            double v = number[i].value;
+            if (unit != 0 ? fabs(v * unit - n) < 1e-6 : is_ms(text, v, n)) return true;
+        }
     }
     return false;
 }
@@ -178,7 +189,7 @@ static bool holds_few_numbers(const char *text) {
     int n = 0;
     for (const char *p = text; *p;) {
         size_t digits = strspn(p, "0123456789.,");
-        n += *p >= '0' && *p <= '9';
+        n += strcspn(p, "0123456789") < digits;
         p += digits ? digits : 1;
     }
     return n <= MOST;
@@ -203,8 +214,7 @@ static void check_latency_verdicts(const cJSON *verdict, struct evidence *out) {
                 memo[i].interval);
         else if (!cJSON_IsString(reason) ||
                  !holds_number(reason->valuestring, memo[i].measured_ms) ||
-                 !holds_number(reason->valuestring, memo[i].below_ms) ||
-                 !has_unit(reason->valuestring))
+                 !holds_number(reason->valuestring, memo[i].below_ms))
             lab01_lost(
                 out,
                 "objective.json: verdict.latency: the reason for %s must hold the two numbers that "

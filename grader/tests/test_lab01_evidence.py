@@ -111,6 +111,32 @@ def slow_in_microseconds(record):
         e["t_ns"] //= 1000
 
 
+def embedded(edit):
+    """A record of the embedded model, with this edit."""
+    def both(record):
+        record["workload"]["model"] = "servelab-tiny"
+        edit(record)
+    return both
+
+
+def in_unit_of(ns):
+    def edit(record):
+        for e in record["events"]:
+            e["t_ns"] //= ns
+    return edit
+
+
+def cached_start(record):
+    """0.2 ms to the first token, 1 s in all, 2,032 of the prompt's tokens cached."""
+    client_s(0.00025, 0.0002, 1)(record)
+    record["workload"]["cached_prompt_tokens"] = 2032
+
+
+def fast_tiny(record):
+    """20 us to the first token, 14 us a token."""
+    client_s(0.00008, 0.00002, 0.0026)(record)
+
+
 def tokens(came, most):
     return lambda record: record["workload"].update(output_tokens=came, max_output_tokens=most)
 
@@ -186,6 +212,33 @@ CASES = [
     ("record", "record_annotated", server_api("asyncio loop.time"), None),
     ("record", "record_annotated", server_api("esp_timer_get_time"), None),
     ("record", "record_annotated", server_api("unix timestamp"), "no call that reads a monotonic clock"),
+    ("record", "record_plausible", cached_start, None),
+    ("record", "record_plausible", client_s(0.00025, 0.0002, 1), "5.5e11 operations"),
+    ("record", "record_plausible", embedded(lambda r: None), None),
+    ("record", "record_plausible", embedded(fast_tiny), None),
+    ("record", "record_plausible", fast_tiny, "5.5e11 operations"),
+    ("record", "record_plausible", embedded(client_s(0.003, 0.002, 0.006)), None),
+    ("record", "record_plausible", client_s(0.003, 0.002, 0.006), "30 layers"),
+    ("record", "record_plausible", embedded(client_s(0.003, 0.002, 0.0033)), "4 layers"),
+    ("record", "record_plausible", embedded(in_unit_of(1000000)), "are these milliseconds or microseconds?"),
+    ("record", "record_plausible", embedded(client_s(0.3, 0.29, 1)), None),
+    ("record", "record_plausible", embedded(lambda r: (client_s(0.3, 0.29, 1)(r), in_unit_of(1000)(r))), "microseconds"),
+    ("record", "record_plausible", embedded(lambda r: (client_s(0.3, 0.29, 1)(r), in_unit_of(1000000)(r))), "milliseconds"),
+    ("record", "record_statement", statement("After client_ttft the words came at a steady 31 ms each."), None),
+    ("record", "record_statement", statement("The e2e of this answer was 45.8 ms for each of its tokens."), None),
+    ("record", "record_statement", statement("The client_ttft is 15 ms for each token that then came."), None),
+    ("record", "record_statement", statement("Of client_ttft no more than 4.33 ms were on the way."), None),
+    ("record", "record_statement", statement("In e2e all but 5584 ms were the server's first token."), None),
+    ("record", "record_statement", statement("The e2e ended at 13.4179 s on the clock of the page."), None),
+    ("record", "record_statement", statement("The e2e ended at 14 s on the clock of the page."), "a time that is none"),
+    ("record", "record_statement", statement("The e2e of this answer was 60 ms for each of its tokens."), "a time that is none"),
+    ("record", "record_statement", statement("The person read 7 sections after the client_ttft was over."), None),
+    ("record", "record_statement", statement("The e2e had 2 segments, 3 millions of thoughts, 5 secrets."), None),
+    ("record", "record_statement", statement("For 2 long secs. of client_ttft, so over 2 secs., nothing came."), None),
+    ("record", "record_statement", statement("After 270 millisecondes of client_ttft the words came."), "a time that is none"),
+    ("record", "record_statement", statement("Despu\u00e9s de 270 milisegundos de client_ttft hubo algo."), "a time that is none"),
+    ("record", "record_statement", statement("After 2717500 \u03bcs of client_ttft the words came."), None),
+    ("record", "record_statement", statement("The person waited client_ttft, and .3 s is not enough."), "a time that is none"),
     ("record", "record_statement", statement("With 2,048 tokens and 181 of output the person felt e2e."), None),
     ("objective", "objective_valid", lambda a: a.update(mesured=1), "mesured"),
     ("objective", "objective_valid", lambda a: a["measured"].update(tokens=1), "measured.tokens"),
@@ -208,6 +261,21 @@ CASES = [
     ("objective", "objective_verdict", reasons("1.400 ms statt 800 ms", "170 ms statt 80 ms"), None),
     ("objective", "objective_verdict", reasons("14 00 ms, limit 800 ms", "170 ms, 80 ms"), "with their units"),
     ("objective", "objective_verdict", reasons("1400 \u2265 800", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1.4 seconds, limit .8 seconds", ".17 s, not below .08 s"), None),
+    ("objective", "objective_verdict", reasons("1400 ms. Limit .8 s", "170 ms.80 is the limit"), None),
+    ("objective", "objective_verdict", reasons("missed.1400 ms, limit 800", "\"missed\".170 milisegundos, 80 millisecods"), None),
+    ("objective", "objective_verdict", reasons("1400 > 800 (ms)", "170 > 80 (ms)"), None),
+    ("objective", "objective_verdict", reasons("1400 [ms], limit 800 [ms]", "170 [ms] > 0.08 [s]"), None),
+    ("objective", "objective_verdict", reasons("in ms: 1400 against 800", "170 and 80, both in milliseconds"), None),
+    ("objective", "objective_verdict", reasons("1400 against 800, both in ms", "0.17 against .08; in seconds"), None),
+    ("objective", "objective_verdict", reasons("1400 > 800 (\u043c\u0441)", "170 > 80 [\u6beb\u79d2]"), None),
+    ("objective", "objective_verdict", reasons("1400 against 800, both in s", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1.4 > 0.8 (ms)", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1400 > 800 (us)", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("it's 1400 > 800 in all systems", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1400 > 800, 7 sections", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1400 ms, " + " ".join(f".{i}" for i in range(1, 13)) + " .8 s", "170 ms, 80 ms"),
+     "more than 12 numbers"),
     ("objective", "objective_verdict", overall("xxxxxxxxxxxxxxxx"), "no sentence"),
     ("objective", "objective_verdict", overall("zzzz zzzz zzzz zzzz"), "no sentence"),
     ("objective", "objective_verdict", one_more_verdict, "one entry for each"),
