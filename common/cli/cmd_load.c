@@ -361,9 +361,8 @@ static int ask_all(struct load *l, struct err *e) {
  * observers, its intervals and what the person experienced are for the reader to find. */
 static int print_records(struct load *l) {
     if (l->o.annotate && !l->o.json && l->o.requests == 1 && l->incomplete == 0) {
-        printf("%s has the record. Replace each \"TODO\" in it; then `servelab record check %s` "
-               "prints its "
-               "intervals.\n",
+        printf("%s has the record. Replace each \"TODO\" in it; then "
+               "`servelab record check %s` prints its intervals.\n",
                l->o.annotate, l->o.annotate);
         return CLI_DONE;
     }

@@ -277,9 +277,7 @@ def refused_clients_that_come_again_do_not_hold_up_the_end():
                     try:
                         s.complete(max_tokens=1, headers={"X-Request-Id": f"c{number}-{len(sent)}"})
                         sent.append(number)
-                    except OSError:
-                        return
-                    except http.client.HTTPException:
+                    except (OSError, http.client.HTTPException):
                         return
             clients = [threading.Thread(target=client, args=(k,)) for k in range(2)]
             for c in clients:
@@ -391,7 +389,8 @@ TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_
          precision_is_stated, kv_bytes_hold_twice_as_many_halves, page_from_a_folder,
          more_connections_than_the_usual_limit, any_name_finds_its_model, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          the_end_counts_what_is_not_answered,
-         clients_half_still_comes_while_draining, refused_clients_that_come_again_do_not_hold_up_the_end, second_signal_ends_at_once, drain_timeout_ends_at_once,
+         clients_half_still_comes_while_draining, refused_clients_that_come_again_do_not_hold_up_the_end,
+         second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]
 
 if __name__ == "__main__":
