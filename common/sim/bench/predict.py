@@ -3,13 +3,18 @@
 
     python3 common/sim/bench/predict.py paced|native [REPEATS] [parts]      (default 1)
 
-Calibrates the cost model to runs of one server under `continuous` (their own seeds and rates), then for each policy and rate:
-`servelab load` measures, `servelab sim run --cost` predicts, both with the same seed and flags, which give the same arrivals and
+Calibrates the cost model to runs of a server under `continuous` (their own seeds and rates). Then for each policy and rate:
+`servelab sim run --cost` predicts, `servelab load` measures, both with the same seed and flags, which give the same arrivals and
 lengths. Both sides are computed from request records by the same lines below: TTFT from the scheduled send to the first token
 (measured: the first byte at the client), TPOT as (last token - first) / (tokens - 1). The simulator knows steps only. What lies
 around them (the client's lag, HTTP, tokenizing, waking threads) is one of two constants: its median over the calibration's requests
-that found the server idle, whose processor had to be woken, and over those that did not. It is added to the predicted TTFT. Prints mean and p99 (nearest rank) of both, and predicted / measured - 1; with `parts` as last word also where the
-time of the mean TTFT went. Requests of the first 2 s (at most a quarter of the run) are left out of both.
+that found the server idle, whose processor had to be woken, and over those that did not. It is added to the predicted TTFT. Prints
+mean and p99 (nearest rank) of both, and predicted / measured - 1; with `parts` as last word also where the time of the mean TTFT
+went. Requests of the first 2 s (at most a quarter of the run) are left out of both.
+
+A shared machine changes its speed within minutes. Each run is therefore calibrated just before it, and the next calibration
+checks it: where the two predict means of the lowest rate that differ by more than 5 %, the machine that was measured wasn't the
+one that was calibrated. Such a row says so and is measured again, at most twice. All rows are printed.
 
 Each server first answers requests that are not measured, until every block of its KV cache was used once: the system gives
 memory when it is touched, 2 MiB at a time, and on a virtual machine that takes up to 25 ms in the middle of a step. Its
@@ -139,63 +144,99 @@ def around_steps(rows):
             for busy in (False, True)}
 
 
-def calibrate(server, rates, lengths, log, work):
-    """Measures each of the rates; the cost model is fitted to the steps of all of them. Returns what is around the steps."""
+def calibrate(case, work, number):
+    """Measures a server at each of the case's rates; the cost model is fitted to the steps of all of them. Returns the path of the
+    cost file, what is around the steps, and the fit's own words."""
+    flags, lengths, _, _, rates = CASES[case]
+    log, cost = os.path.join(work, f"steps-{number}.jsonl"), os.path.join(work, f"cost-{number}")
     rows, spans = [], []
-    for i, rate in enumerate(rates):
-        out = os.path.join(work, f"calibration-{i}")
-        measure(server.url, out, arrivals(rate, 120, lengths, SEED + 1 + 2 * i))
-        rows += rows_of(out + "/records.jsonl")
-        spans.append((min(row["sent"] for row in rows_of(out + "/records.jsonl")), max(row["end"] for row in rows)))
-    server.process.terminate()
-    server.process.wait()
+    with Server((*flags, "--policy", "continuous"), log) as server:
+        for i, rate in enumerate(rates):
+            out = os.path.join(work, "calibration")
+            measure(server.url, out, arrivals(rate, 120, lengths, SEED + 1 + 2 * i))
+            one = rows_of(out + "/records.jsonl")
+            rows += one
+            spans.append((min(row["sent"] for row in one), max(row["end"] for row in one)))
     with open(log) as f, open(log + ".measured", "w") as out:  # without the steps before the runs
         out.write(f.readline())
         out.writelines(line for line in f if any(begin <= json.loads(line)["start_ns"] <= end for begin, end in spans))
-    print(subprocess.run([SERVELAB, "sim", "calibrate", log + ".measured", "--out", os.path.join(work, "cost")], check=True,
-                         capture_output=True, text=True).stdout)
-    return around_steps(rows)
+    fit = subprocess.run([SERVELAB, "sim", "calibrate", log + ".measured", "--out", cost], check=True, capture_output=True, text=True)
+    return cost, around_steps(rows), fit.stdout
 
 
-def compare(case, policy, rate, work, around, show_parts):
-    flags, lengths, _, requests, _ = CASES[case]
-    load = arrivals(rate, requests, lengths, SEED)
-    out, simulated = os.path.join(work, "run"), os.path.join(work, "sim.jsonl")
-    with Server((*flags, "--policy", policy), os.path.join(work, "steps.jsonl")) as server:
-        for _ in range(3):  # a run whose client was late is no measurement
-            note = measure(server.url, out, load)
-            if not note:
-                break
-    subprocess.run([SERVELAB, "sim", "run", *load, "--policy", policy, "--cost", os.path.join(work, "cost"), "--records", simulated],
-                   check=True, stdout=subprocess.DEVNULL)
-    got, want, cells = rows_of(out + "/records.jsonl"), rows_of(simulated), []
-    for figure, added in (("ttft", around), ("tpot", (0, 0))):
+def predict(calibration, load, policy, work):
+    """The simulator's rows for this load, each TTFT with what is around the steps."""
+    cost, around, _ = calibration
+    simulated = os.path.join(work, "sim.jsonl")
+    subprocess.run([SERVELAB, "sim", "run", *load, "--policy", policy, "--cost", cost, "--records", simulated], check=True,
+                   stdout=subprocess.DEVNULL)
+    rows = rows_of(simulated)
+    for row in rows:
+        row["ttft"] += around[row["busy"]]
+    return rows
+
+
+def mean(rows, figure):
+    return statistics.mean(row[figure] for row in rows)
+
+
+def change(case, before, after, work):
+    """The largest relative difference of what two calibrations predict of the means of the lowest rate, where nothing queues."""
+    _, lengths, rates, requests, _ = CASES[case]
+    load = arrivals(rates[0], requests, lengths, SEED)
+    one, other = (predict(calibration, load, "continuous", work) for calibration in (before, after))
+    return max(abs(mean(other, figure) / mean(one, figure) - 1) for figure in ("ttft", "tpot"))
+
+
+def print_row(policy, rate, got, want, note, show_parts):
+    cells = []
+    for figure in ("ttft", "tpot"):
         for of in (statistics.mean, p99):
-            a, b = of([row[figure] for row in got]), of([row[figure] + added[row["busy"]] for row in want])
+            a, b = of([row[figure] for row in got]), of([row[figure] for row in want])
             cells.append(f"{a:.2f} / {b:.2f} ({100 * (b / a - 1):+.1f} %)")
     print(f"| {policy} | {rate} | " + " | ".join(cells) + " |" + note, flush=True)
     if show_parts:
-        print("  mean TTFT, measured / predicted in ms: " + ", ".join(
-            f"{part} {statistics.mean(row[part] for row in got):.3f} / {statistics.mean(row[part] for row in want):.3f}"
-            for part in PARTS), flush=True)
+        print("  mean TTFT, measured / predicted in ms: " + ", ".join(f"{part} {mean(got, part):.3f} / {mean(want, part):.3f}"
+                                                                     for part in PARTS), flush=True)
+
+
+def compare(case, policy, rate, work, before, number, show_parts):
+    """One run between two calibrations. Returns the later calibration, and whether the row counts."""
+    flags, lengths, _, requests, _ = CASES[case]
+    load, out = arrivals(rate, requests, lengths, SEED), os.path.join(work, "run")
+    want = predict(before, load, policy, work)
+    with Server((*flags, "--policy", policy), os.path.join(work, "run-steps.jsonl")) as server:
+        note = measure(server.url, out, load)  # a run whose client was late is no measurement
+    after = calibrate(case, work, number)
+    changed = change(case, before, after, work)
+    if changed > 0.05:
+        note += f"  (not counted: the next calibration's means differ by {100 * changed:.0f} %)"
+    print_row(policy, rate, rows_of(out + "/records.jsonl"), want, note, show_parts)
+    return after, not note
 
 
 def main():
     case, repeats = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
     show_parts = sys.argv[-1] == "parts"
-    flags, lengths, rates, _, calibrated = CASES[case]
+    number, uncounted = 0, 0
     with tempfile.TemporaryDirectory() as work:
-        log = os.path.join(work, "calibration.jsonl")
-        with Server((*flags, "--policy", "continuous"), log) as server:
-            around = calibrate(server, calibrated, lengths, log, work)
+        calibration = calibrate(case, work, number)
+        _, around, fit = calibration
+        print(fit)
         print(f"around the steps of a request: {around[False]:.3f} ms when it finds the server idle, {around[True]:.3f} ms when "
-              "not, added to each predicted TTFT\n")
+              "not, added to each predicted TTFT (of the first calibration)\n")
         print("measured / predicted in ms\n\n| policy | requests/s | mean TTFT | p99 TTFT | mean TPOT | p99 TPOT |\n"
               "|---|---|---|---|---|---|")
         for _ in range(repeats):
             for policy in POLICIES:
-                for rate in rates:
-                    compare(case, policy, rate, work, around, show_parts)
+                for rate in CASES[case][2]:
+                    for _ in range(3):
+                        number += 1
+                        calibration, counts = compare(case, policy, rate, work, calibration, number, show_parts)
+                        uncounted += not counts
+                        if counts:
+                            break
+        print(f"\n{number} runs, {uncounted} not counted")
 
 
 if __name__ == "__main__":
