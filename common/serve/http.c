@@ -122,9 +122,11 @@ static enum MHD_Result take_call(void *cls, struct MHD_Connection *c, const char
     if (!x) {
         *ctx = x = header_read(cls, c, method, path);
         if (!x) return MHD_NO;
-        if (announces_too_much(x)) refuse_too_large(x);
-        /* Behind a "100 Continue" for no body the library takes the next request for one. */
-        if (!announced(x) && !request_header(x, "Transfer-Encoding")) send_no_continue(x);
+        if (!x->replied && announces_too_much(x)) refuse_too_large(x);
+        /* The library would send it behind the gate's answer. And behind one for no body it takes
+         * the next request for one. */
+        if (x->replied || (!announced(x) && !request_header(x, "Transfer-Encoding")))
+            send_no_continue(x);
         return MHD_YES;
     }
     if (*n > 0) {
@@ -217,7 +219,7 @@ static struct exchange *header_read(struct http *h, struct MHD_Connection *c, co
     route_find(x, method, path);
     if (x->route && x->route->begin) x->route->begin(x);
     gate_exchange_begins(x, !strcmp(method, "HEAD"));
-    watch_enter(h->watch, x->watched, WATCH_BODY, h->o.body_s);
+    if (!x->replied) watch_enter(h->watch, x->watched, WATCH_BODY, h->o.body_s);
     return x;
 }
 
@@ -242,7 +244,6 @@ static void send_no_continue(const struct exchange *x) {
 /* Says 413 before the body is there. */
 static void refuse_too_large(struct exchange *x) {
     char text[80];
-    send_no_continue(x); /* the library would do it behind the refusal */
     snprintf(text, sizeof text, "the body may have at most %zu bytes", x->route->max_body);
     gate_refuse(x, 413, text);
     buffer_release(&x->body);

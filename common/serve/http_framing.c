@@ -54,6 +54,7 @@ static bool has_control(const struct buffer *line, size_t before) {
 
 struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n, int *complete,
                                   size_t *good) {
+    bool in_body = f->part >= FRAMING_BODY;
     *complete = 0;
     *good = 0;
     for (size_t at = 0; at < n;) {
@@ -67,7 +68,8 @@ struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n
             if (bad.status) return bad;
             at += more;
         }
-        if (f->part == FRAMING_START) *good = at;
+        if (f->part == FRAMING_START || (f->part >= FRAMING_BODY && !in_body)) *good = at;
+        in_body = f->part >= FRAMING_BODY;
     }
     return none;
 }

@@ -34,7 +34,7 @@ enum {
 enum framing_part {
     FRAMING_START, /* before a request line */
     FRAMING_HEADER,
-    FRAMING_BODY,
+    FRAMING_BODY, /* from here on the header is complete */
     FRAMING_CHUNK_SIZE,
     FRAMING_CHUNK_DATA,
     FRAMING_CHUNK_END,
@@ -63,7 +63,8 @@ struct framing_fault {
 };
 
 /* Reads the connection's next n bytes. *complete: how many requests end in them. *good: after a
- * fault, how many of them belong to those requests. After a fault it must not be called again. */
+ * fault, how many of them belong to those requests, or to the header before a body at fault. After
+ * a fault it must not be called again. */
 struct framing_fault framing_read(struct framing *f, const char *bytes, size_t n, int *complete,
                                   size_t *good);
 void framing_release(struct framing *f);

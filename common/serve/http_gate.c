@@ -14,6 +14,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
+/* How a connection ends: `fault` is found; it is `ended` when the requests before it are over and,
+ * if it is in a body, its own has begun. `answered` comes with it, unless the client reads no more
+ * (framing.last), or without a fault (gate_refuse, gate_late_body). A copy is `ended` from its
+ * beginning, with neither. After `answered` or `ended` all bytes are discarded. `gone` can come at
+ * any time, and no copy lingers after it or `answered`. */
 struct gate {
     struct http *h;
     int fd;
@@ -23,6 +28,7 @@ struct gate {
     int64_t passed; /* requests of which the library has every byte */
     int64_t over;   /* those of them that it has answered. Fewer than passed: a fault waits */
     struct framing_fault fault; /* found; no byte passes any more */
+    bool begins;                /* it waits until its request's exchange begins */
     bool ended;                 /* with that fault, because its turn has come; or it is a copy */
     bool gone;                  /* the client: it has closed, or was cut */
     atomic_int answered;        /* the status that was sent here, with which the connection ends */
@@ -102,7 +108,8 @@ static size_t pass(struct gate *g, const char *bytes, size_t n) {
     g->fault = framing_read(&g->framing, bytes, n, &complete, &good);
     g->passed += complete;
     if (!g->fault.status) return n;
-    if (g->passed > g->over) return good; /* gate_exchange_over goes on */
+    g->begins = g->framing.part >= FRAMING_BODY && (g->passed > g->over || !g->exchange);
+    if (g->begins || g->passed > g->over) return good; /* one of the next two functions goes on */
     end_with_fault(g);
     return 0;
 }
@@ -148,6 +155,10 @@ void gate_exchange_begins(struct exchange *x, bool head) {
     struct gate *g = gate_of(x->fd);
     g->exchange = x;
     g->head = head;
+    if (g->begins && g->passed == g->over) {
+        x->replied = true;
+        end_with_fault(g);
+    }
     if (!x->route || g->passed > g->over) return; /* the framing is behind this request already */
     g->framing.most_data = x->route->max_body;
     g->framing.too_much = g->too_much;
@@ -161,7 +172,7 @@ void gate_exchange_over(int fd, bool delivered) {
     if (!delivered) g->gone = true;
     g->exchange = NULL;
     g->over++;
-    if (g->fault.status && !g->ended && g->over >= g->passed) end_with_fault(g);
+    if (g->fault.status && !g->ended && !g->begins && g->over >= g->passed) end_with_fault(g);
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ void gate_remove(int fd, struct MHD_Connection *c);
 bool gate_has_read(int fd);
 /* The header was read, and its record is open: what the gate answers until gate_exchange_over is
  * for this request, and in its record at once. It refuses chunks of more than the route's max_body.
- */
+ * A fault of the body that has come with the header is answered now, and x->replied set. */
 void gate_exchange_begins(struct exchange *x, bool head);
 /* Answers it before its body is there; the connection lingers. The library must get no reply. */
 void gate_refuse(struct exchange *x, int status, const char *text);

@@ -120,6 +120,37 @@ def a_refusal_is_for_its_own_connection():
         equal(s.complete().status, 200)
 
 
+def a_bad_body_has_the_same_record_however_it_comes():
+    head = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: %s\r\n%sTransfer-Encoding: chunked\r\n\r\n"
+    get = "GET /version HTTP/1.1\r\nHost: x\r\n\r\n"
+    post = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
+    bodies = ("zz\r\n", "2\r\n{}x", "2\r\n{}\r\n;\r\n", "2;" + "x" * 1100, "f" * 17 + "\r\n", "2\r\n{}\r\n0\r\nX : y\r\n")
+    with FakeServer() as s:
+        for number, body in enumerate(bodies):
+            found = []
+            for before in ("", get, post + get):
+                for extra in ("", "Expect: 100-continue\r\n", "Connection: close\r\n"):
+                    name = f"b{number}-{len(found)}-"
+                    whole = [before + head % (name + "whole", extra) + body]
+                    halves = [before, head % (name + "halves", extra), body]
+                    bytewise = before + head % (name + "bytes", extra) + body
+                    for parts in (whole, halves, bytewise):
+                        sock = s.connect()
+                        for part in parts:
+                            sock.sendall(part.encode())
+                        reply = read_to_end(sock)
+                        sock.close()
+                        request_id = name + ("whole" if parts is whole else "halves" if parts is halves else "bytes")
+                        assert b"\r\nX-Request-Id: %s\r\n" % request_id.encode() in reply, (parts, reply)
+                        equal(reply.count(b"HTTP/1.1 200 "), before.count("HTTP/1.1"), (parts, reply))
+                        record = s.settled(request_id)
+                        found.append((names(record), record["outcome"]["http_status"], record["outcome"]["error"]))
+            equal(found, found[:1] * 27, body)
+            assert found[0][1] in (400, 413) and found[0][0][-1] == "request_rejected", found[0]
+        equal(s.complete().status, 200)
+        wait_until(lambda: s.counters()["active"] == 0, "no exchange is left behind")
+
+
 def what_came_before_is_answered_first():
     """Good requests and one at fault in one piece: each of the good ones has its reply, and then there is the error. A
     client that said "close", or spoke HTTP/1.0, gets none after that."""
@@ -278,7 +309,8 @@ def a_fault_in_a_body_is_in_the_record():
 
 
 TESTS = [every_shape_in_one_piece, every_shape_byte_by_byte, a_refusal_is_our_json_with_one_header,
-         a_refusal_is_for_its_own_connection, what_came_before_is_answered_first, lines_without_end, headers_of_every_length,
+         a_refusal_is_for_its_own_connection, a_bad_body_has_the_same_record_however_it_comes,
+         what_came_before_is_answered_first, lines_without_end, headers_of_every_length,
          the_library_answers_nothing_by_itself, a_head_at_fault_gets_no_body,
          a_descriptor_that_is_used_again_starts_clean, a_fault_in_a_body_is_in_the_record]
 
