@@ -28,7 +28,9 @@
 
 enum {
     DRAIN_GRACE_MS = 500, /* a client posts its half within milliseconds of its last byte */
-    DRAIN_LOG_MS = 1000   /* give up on a log that has taken no line for so long */
+    DRAIN_LOG_MS = 1000,  /* give up on a log that has taken no line for so long */
+    DRAIN_LAST_MS = 1500  /* the end waits no longer for what came after the signal: it was refused,
+                             or it lingers, for one second at most (http_drain) */
 };
 
 struct options {
@@ -384,11 +386,11 @@ static void drain(struct server *s) {
         if (clock_monotonic_ns() >= until || signalled(20)) return;
     records_hurry(s->records, DRAIN_GRACE_MS * NS_PER_MS);
     int64_t takes_lines_ns = clock_monotonic_ns();
-    int64_t due = takes_lines_ns + DRAIN_GRACE_MS * NS_PER_MS; /* what comes later was refused */
-    for (int left; (left = records_flush(s->records, false, &e)) != 0;) {
+    int64_t due = takes_lines_ns + DRAIN_LAST_MS * NS_PER_MS;
+    for (int left; (left = records_flush(s->records, false, &e)) != 0 || http_lingers(s->http);) {
         int64_t now = clock_monotonic_ns();
-        if (left > 0) takes_lines_ns = now;
-        if (left > 0 && now >= due) return;
+        if (left >= 0) takes_lines_ns = now;
+        if (left >= 0 && now >= due) return;
         if (now >= until || now >= takes_lines_ns + DRAIN_LOG_MS * NS_PER_MS || signalled(20))
             return;
     }

@@ -98,7 +98,8 @@ void completion_begin(struct exchange *x) {
     stamp_accepted(&x->live->record, &x->h->o.clock);
     pthread_mutex_unlock(&x->live->lock);
     pthread_mutex_lock(&x->h->lock);
-    x->h->active++;
+    x->unanswered = x->active;
+    x->h->unanswered += x->unanswered;
     pthread_mutex_unlock(&x->h->lock);
 }
 

@@ -320,12 +320,16 @@ static bool has_ending(const struct record *r) {
            record_event(r, EV_REQUEST_FAILED);
 }
 
+static void count_answered(struct exchange *x) {
+    pthread_mutex_lock(&x->h->lock);
+    x->h->unanswered -= x->unanswered;
+    x->unanswered = false;
+    pthread_mutex_unlock(&x->h->lock);
+}
+
 void completion_refused(struct exchange *x, int status, const char *why) {
     struct record *r = &x->live->record;
-    pthread_mutex_lock(&x->h->lock);
-    x->h->refused += !x->refused;
-    x->refused = true;
-    pthread_mutex_unlock(&x->h->lock);
+    count_answered(x);
     pthread_mutex_lock(&x->live->lock);
     r->outcome.http_status = status;
     if (!has_ending(r)) {
@@ -381,8 +385,5 @@ void completion_end(struct exchange *x, bool ok) {
     free(x->choices);
     cJSON_Delete(x->tools);
     live_end(h->o.records, x->live);
-    pthread_mutex_lock(&h->lock);
-    h->active--;
-    h->refused -= x->refused;
-    pthread_mutex_unlock(&h->lock);
+    count_answered(x);
 }

@@ -34,7 +34,9 @@ struct http {
     struct preset presets[PRESETS_KEPT]; /* the library's thread only, as is the next */
     int next_preset;
     pthread_mutex_t lock; /* guards all below */
-    int active, refused;  /* refused: by the gate, and their connections linger */
+    int active;     /* exchanges that are not over, but for those that began while it drains */
+    int unanswered; /* of these the completions, but for those that the gate has refused: their
+                       connections linger */
     bool draining, stopping;
 };
 
@@ -91,12 +93,12 @@ struct exchange {
     struct err fault;              /* what route->read found */
     int fault_status;              /* 0: 400 */
     int status;                    /* of the reply; 0: none was queued */
+    bool active, unanswered;       /* counted in http's; its lock guards both */
 
     /* completions only (completion.c) */
     struct live_record *live;
     char refusal[160], refusal_field[32]; /* decided while the header was read; "" for none */
     int refusal_status;
-    bool refused;                  /* counted in http.refused; the lock of http guards it */
     struct openai_request request; /* after completion_read without a fault */
     struct prompt *prompts; /* (request.n_prompts); owned. NULL: x->fault, or another model */
     struct choice *choices; /* (n_choices), prompt by prompt; owned */

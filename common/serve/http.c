@@ -63,11 +63,11 @@ int http_port(const struct http *h) {
 }
 
 void http_drain(struct http *h) {
+    engine_drain(h->o.engine); /* first: what the engine takes is counted in active */
     pthread_mutex_lock(&h->lock);
     h->draining = true;
     pthread_mutex_unlock(&h->lock);
     watch_hurry(h->watch, DRAIN_BODY_S);
-    engine_drain(h->o.engine);
 }
 
 int http_active(struct http *h) {
@@ -79,9 +79,13 @@ int http_active(struct http *h) {
 
 int http_unanswered(struct http *h) {
     pthread_mutex_lock(&h->lock);
-    int unanswered = h->active - h->refused;
+    int unanswered = h->unanswered;
     pthread_mutex_unlock(&h->lock);
     return unanswered;
+}
+
+bool http_lingers(struct http *h) {
+    return watch_lingers(h->watch);
 }
 
 void http_stop(struct http *h) {
@@ -157,6 +161,9 @@ static void completed(void *cls, struct MHD_Connection *c, void **ctx,
     buffer_release(&x->body);
     buffer_release(&x->out);
     buffer_release(&x->answer);
+    pthread_mutex_lock(&h->lock);
+    h->active -= x->active;
+    pthread_mutex_unlock(&h->lock);
     free(x);
 }
 
@@ -216,6 +223,10 @@ static struct exchange *header_read(struct http *h, struct MHD_Connection *c, co
     x->connection = c;
     x->fd = fd;
     x->watched = watched_of(c);
+    pthread_mutex_lock(&h->lock);
+    x->active = !h->draining;
+    h->active += x->active;
+    pthread_mutex_unlock(&h->lock);
     route_find(x, method, path);
     if (x->route && x->route->begin) x->route->begin(x);
     gate_exchange_begins(x, !strcmp(method, "HEAD"));

@@ -81,10 +81,13 @@ int http_port(const struct http *h);
  * has one second for the rest, and so has a connection that lingers. Records can be posted and read
  * until http_stop. */
 void http_drain(struct http *h);
-/* How many completions are not over yet. */
+/* How many requests that began before http_drain are not over yet. */
 int http_active(struct http *h);
-/* How many of them are not refused: the connection of one that is may linger (http_gate.h). */
+/* How many of them are completions that are not refused: the connection of one that is may linger
+ * (http_gate.h). */
 int http_unanswered(struct http *h);
+/* Does any connection linger? */
+bool http_lingers(struct http *h);
 
 /* Closes every connection and frees *h; NULL is allowed. The engine must have been stopped before,
  * which closes every stream. */

@@ -5,7 +5,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -149,4 +148,12 @@ void watch_hurry(struct watch *w, int seconds) {
         if (hurries(c->phase) && c->deadline_ns > latest && c->deadline_ns != INT64_MAX)
             c->deadline_ns = latest;
     pthread_mutex_unlock(&w->lock);
+}
+
+bool watch_lingers(struct watch *w) {
+    pthread_mutex_lock(&w->lock);
+    const struct watched *c = w->first;
+    while (c && c->phase != WATCH_LINGER) c = c->next;
+    pthread_mutex_unlock(&w->lock);
+    return c != NULL;
 }

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct watch;
@@ -36,5 +37,7 @@ void watch_enter(struct watch *w, struct watched *c, enum watch_phase phase, int
 /* For a server that stops: from now on each body and each lingering connection has at most so many
  * seconds, also one that has begun. */
 void watch_hurry(struct watch *w, int seconds);
+/* Does any connection linger? */
+bool watch_lingers(struct watch *w);
 
 #endif

@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -15,7 +16,8 @@ import time
 from urllib.parse import quote
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import (MODEL_FILE, SERVELAB, RealServer, equal, names, read_to_end, read_until, run_tests, wait_until)  # noqa: E402
+from harness import (MODEL_FILE, SERVELAB, RealServer, equal, names, read_to_end, read_until, readable, run_tests,
+                     wait_until)  # noqa: E402
 
 LONG = {"stream": True, "ignore_eos": True, "temperature": 0}
 
@@ -265,7 +267,27 @@ def clients_half_still_comes_while_draining():
         assert "request_submitted" in names(by_id(log)["running"])
 
 
+def fast_client(s, request_id):
+    s.complete(max_tokens=1, headers={"X-Request-Id": request_id})
+
+
+def slow_client(s, request_id):
+    """Its body is as slow as it may be while the server drains."""
+    sock = s.connect()
+    sock.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Request-Id: %s\r\nContent-Length: 9\r\n\r\n"
+                 % request_id.encode())
+    readable(sock, 0.8)
+    sock.sendall(b" " * 9)
+    read_to_end(sock)
+    sock.close()
+
+
 def refused_clients_that_come_again_do_not_hold_up_the_end():
+    for client in (fast_client, slow_client):
+        refused_clients_that_come_again(client)
+
+
+def refused_clients_that_come_again(one):
     """Each refusal has a record, which waits for its client's half."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
@@ -275,18 +297,47 @@ def refused_clients_that_come_again_do_not_hold_up_the_end():
             def client(number):
                 while True:
                     try:
-                        s.complete(max_tokens=1, headers={"X-Request-Id": f"c{number}-{len(sent)}"})
+                        one(s, f"c{number}-{len(sent)}")
                         sent.append(number)
                     except (OSError, http.client.HTTPException):
                         return
             clients = [threading.Thread(target=client, args=(k,)) for k in range(2)]
             for c in clients:
                 c.start()
-            wait_until(lambda: len(sent) > 10, "the clients are there")
+            wait_until(lambda: len(sent) > (10 if one is fast_client else 1), "the clients are there")
             equal(s.stop(), 0)
             for c in clients:
                 c.join()
         assert any(names(r)[-1] == "request_rejected" for r in by_id(log).values())
+
+
+def what_is_being_sent_at_the_end_arrives_whole():
+    """An answer of any route whose client has read its beginning only; and answers to clients that send on."""
+    get = b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    large = b"POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 5242880\r\n\r\n"
+    with RealServer("--drain-timeout-s", "600") as s:
+        slow = socket.socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.settimeout(60)
+        slow.connect(("127.0.0.1", s.port))
+        body = json.dumps({"model": s.model, "prompt": "~" * 1900000, "return_token_strs": True}).encode()
+        slow.sendall(b"POST /tokenize HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        head, _, got = read_until(slow, b"\r\n\r\n").partition(b"\r\n\r\n")
+        senders = [(s.connect(), head) for head in (get, large) * 3]
+        for sock, first in senders:
+            sock.sendall(first + b" " * 65536)
+            assert readable(sock, 60), "it is answered"
+        s.process.send_signal(signal.SIGTERM)
+        for sock, first in senders:
+            sock.sendall(b" " * 2000000)
+        for sock, first in senders:
+            sock.shutdown(socket.SHUT_WR)
+            reply = read_to_end(sock)
+            assert reply.startswith(b"HTTP/1.1 200 " if first is get else b"HTTP/1.1 413 ") and reply.endswith(b"}\n"), reply
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024 * 1024)
+        got += read_to_end(slow)
+        equal(len(got), int(re.search(rb"Content-Length: (\d+)", head)[1]))
+        equal(s.process.wait(timeout=60), 0)
 
 
 def ended_early(extra, second_signal):
@@ -390,6 +441,7 @@ TESTS = [bad_flags_are_named, limits_that_cannot_be_are_refused_under_the_flags_
          more_connections_than_the_usual_limit, any_name_finds_its_model, sigterm_drains, an_unfinished_upload_does_not_hold_up_the_end,
          the_end_counts_what_is_not_answered,
          clients_half_still_comes_while_draining, refused_clients_that_come_again_do_not_hold_up_the_end,
+         what_is_being_sent_at_the_end_arrives_whole,
          second_signal_ends_at_once, drain_timeout_ends_at_once,
          kill_9_leaves_whole_lines, a_log_that_cannot_grow_is_counted_and_fails, two_thousand_and_forty_eight_tokens_exactly]
 
