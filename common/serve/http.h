@@ -45,7 +45,10 @@ enum {
                            connection that trickles (slow loris) or idles */
     HTTP_BODY_S = 30,   /* from the header to the end of the body: then 408 */
     HTTP_STALL_S = 40,  /* a client that reads nothing for so long is gone. The library closes then,
-                           so that it is longer than HTTP_BODY_S, whose end has an answer */
+                           so that it is longer than HTTP_BODY_S, whose end has an answer. It sees
+                           that a client reads when a third of the kernel's buffer, of up to 4 MB,
+                           is free: an answer larger than that, read at less than 35 kB/s, is cut. A
+                           smaller buffer would cut clients that pause: it has all of their answer */
     HTTP_LINGER_S = 10, /* after a refusal before the end of the body, so much is still read */
     HTTP_LINGER_BYTES = 16 * 1024 * 1024 /* (http_gate.h) */
 };

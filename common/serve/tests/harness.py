@@ -169,7 +169,9 @@ class FakeServer(Client):
     model = "fake"
 
     def __init__(self, max_waiting=256, header_s=0, log=None, say="hello", positions=1, cors="", linger_s=0):
-        args = [os.path.join(OBJ, "common/serve/tests/test_http"), "--serve", str(max_waiting), str(header_s)]
+        program = os.path.join(OBJ, "common/serve/tests/test_http")
+        assert os.path.exists(program), f"build it first: make {os.path.relpath(program, TOP)}"
+        args = [program, "--serve", str(max_waiting), str(header_s)]
         self.process = subprocess.Popen(args + ([log] if log else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=dict(os.environ, FAKE_POSITIONS=str(positions), FAKE_CORS=cors, FAKE_LINGER=str(linger_s)))
         line = self.process.stdout.readline()

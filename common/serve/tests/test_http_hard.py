@@ -184,6 +184,17 @@ def client_that_reads_a_byte_at_a_time():
         equal(names(s.settled("sip"))[-1], "response_finished")
 
 
+def a_long_answer_is_sent_while_its_client_pauses():
+    """A client may take a minute for each part: all of it is in the kernel's buffers, and no time-out is for them."""
+    with FakeServer(say="x" * 200) as s:
+        sock = s.connect()
+        s.send_completion(sock, stream=True, max_tokens=200, n=32, headers=["Connection: close"])
+        assert readable(sock, PATIENCE_S)
+        wait_until(lambda: s.counters()["active"] == 0, "the answer is sent")
+        reply = read_to_end(sock)
+        assert len(reply) > 300000 and b"[DONE]" in reply, len(reply)
+
+
 def body_that_stops_half_way_at_every_route():
     with FakeServer(header_s=1) as s:
         socks = []
@@ -439,7 +450,7 @@ def the_log_has_every_record_and_the_half_that_came():
 TESTS = [slow_loris_header, slow_body, a_body_of_one_byte_a_turn, a_late_body_gets_no_second_answer,
          idle_connection_is_closed_but_a_waiting_one_is_not,
          reset_while_queued_and_while_decoding, half_closed_client_counts_as_gone, client_that_never_reads,
-         client_that_reads_a_byte_at_a_time, body_that_stops_half_way_at_every_route,
+         client_that_reads_a_byte_at_a_time, a_long_answer_is_sent_while_its_client_pauses, body_that_stops_half_way_at_every_route,
          client_leaves_after_its_header, two_hundred_clients_on_one_position, full_queue_is_429_with_a_record,
          connections_come_and_go, malformed_http_is_refused_and_survived,
          a_body_that_ends_in_two_places_is_refused_and_closed, mutated_requests_are_survived,
