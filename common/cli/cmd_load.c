@@ -251,6 +251,7 @@ static int prepare(struct load *l, const char **input, struct err *e) {
                                        .seed = o->seed,
                                        .ignore_eos = o->ignore_eos,
                                        .attempt = 1,
+                                       .keep_chunks = true,
                                        .echo = o->json || o->requests > 1 ? NULL : stdout,
                                        .progress = isatty(STDERR_FILENO)};
     if (load_base_url(o->url, l->url, sizeof l->url, e)) return -1;

@@ -104,6 +104,8 @@ static void print_doubts(const struct load_report *r, const struct load_counts *
     if (c->resent)
         printf("  %" PRId64 " requests met a kept connection that broke; none was sent again\n",
                c->resent);
+    if (s->in_one_piece)
+        printf("  %" PRId64 " answers came in one piece: they have no TPOT\n", s->in_one_piece);
     if (o->forgotten || o->refused)
         printf("  %" PRId64
                " records hold the client's half alone: the server had forgotten %" PRId64
@@ -292,6 +294,7 @@ static void add_figures(cJSON *root, const struct load_summary *s) {
     }
     cJSON_AddBoolToObject(root, "stable", s->stable);
     json_add_int(root, "client_half_only", s->client_only);
+    json_add_int(root, "in_one_piece_without_tpot", s->in_one_piece);
     json_add_int(root, "prompt_tokens", s->prompt_tokens);
     if (s->cached_prompt_tokens >= 0)
         json_add_int(root, "cached_prompt_tokens", s->cached_prompt_tokens);

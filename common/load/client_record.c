@@ -14,15 +14,15 @@ enum { SETTLE_TRIES = 100, SETTLE_PAUSE_MS = 20 }; /* two seconds for the server
 
 /* The meaning of the client's intervals for this answer; fits into a record's statement. */
 static void write_statement(char *to, size_t cap, const struct load_seen *seen) {
-    const char *end = seen->final_ns < 0 ? "; its end never came" : ", e2e for all of it";
+    const char *end = seen->final_ns < 0 ? "; its end never came"
+                      : seen->output_tokens > 1 && seen->last_ns == seen->first_ns
+                          ? ", e2e for all of it; its text came in one piece, so it has no tpot"
+                          : ", e2e for all of it";
     double answer_ms = (double)(seen->answer_ns - seen->submitted_ns) / 1e6;
     if (seen->first_ns < 0)
         snprintf(to, cap, "the answer never began for the client; the failure is what counts");
     else if (seen->reasoning_chunks == 0)
-        snprintf(to, cap, "client_ttft is what the client waited for the answer to begin%s%s", end,
-                 seen->content_chunks == 1 && seen->output_tokens > 1 && !seen->keeps_records
-                     ? "; its text came in one piece, so tpot says nothing about the pace"
-                     : "");
+        snprintf(to, cap, "client_ttft is what the client waited for the answer to begin%s", end);
     else if (seen->answer_ns < 0)
         snprintf(to, cap,
                  "client_ttft is what the client waited for the model's reasoning to begin%s; no "

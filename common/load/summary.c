@@ -31,16 +31,6 @@ static bool clients_only(const struct record *rec) {
     return record_event(rec, EV_REQUEST_ACCEPTED) == NULL;
 }
 
-/* TPOT as the client saw it: from text to text. A text in one piece has no pace. */
-static void client_tpot(const struct load_row *row, struct intervals *iv) {
-    iv->tpot = (struct interval){.status = INTERVAL_ABSENT};
-    iv->tpot_boundary = TPOT_NONE;
-    if (row->usage_output_tokens < 2 || row->chunks < 2) return;
-    iv->tpot.status = INTERVAL_OK;
-    iv->tpot.ns = interval_divide(row->last_ns - row->first_ns, row->usage_output_tokens - 1);
-    iv->tpot_boundary = TPOT_BROWSER_BYTES;
-}
-
 static int make_room(struct load_summary *s, size_t more, struct err *e) {
     if (s->n_itl + more <= s->cap_itl) return 0;
     size_t cap = s->cap_itl ? s->cap_itl : 4096;
@@ -105,7 +95,8 @@ static int add_record(struct load_summary *s, const struct load_results *r, stru
         sums->tokens_in += rec->workload.output_tokens > 0 ? rec->workload.output_tokens : 0;
     }
     if (!load_window_has(&sums->window, row->scheduled_ns)) return 0;
-    if (clients_only(rec)) client_tpot(row, &iv);
+    intervals_of_client(rec, &iv);
+    s->in_one_piece += record_in_one_piece(rec);
     as_sent = iv;
     int64_t lag_ns = row->submitted_ns - row->scheduled_ns;
     if (iv.client_ttft.status == INTERVAL_OK) iv.client_ttft.ns += lag_ns;

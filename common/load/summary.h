@@ -6,8 +6,7 @@
  *   TTFT   first text - scheduled send       and the same from the actual send
  *   e2e    end of the answer - scheduled send   likewise
  *   TPOT   joined records: (last - first token_sent) / (output tokens - 1); records of the client
- *          alone: (last - first text) / (output tokens - 1), absent where all text came in one
- *          chunk. What follows the last text (usage, [DONE]) extends neither.
+ *          alone: intervals_of_client (record/intervals.h), absent where the text came in a piece.
  *   ITL    joined records: gaps between token_sent events, a token each, pooled. Records of the
  *          client alone: gaps between chunks with text, which are gaps between tokens only where
  *          the server sends one token a chunk.
@@ -37,6 +36,7 @@ struct load_summary {
     size_t n_itl, cap_itl;
     bool itl_of_chunks;                          /* of chunks, not of tokens */
     int64_t client_only;                         /* records without the server's half */
+    int64_t in_one_piece;                        /* of these, without a TPOT for this reason */
     int64_t prompt_tokens, cached_prompt_tokens; /* sums over the window; cached: -1, not stated */
     char paced[96];                              /* "llama-2-7b on h100": the records say so; "" */
 };

@@ -101,6 +101,20 @@ const struct interval *interval_get(const struct intervals *iv, enum interval_id
  * because tools differ in what they call TTFT or TPOT. That of tpot depends on its boundary. */
 const char *interval_formula(const struct intervals *iv, enum interval_id id);
 
+/* Given (record/client_text.c). A record that holds the client's half alone may have a member
+ * "client" (load/client.h) with "answer_chunks", "reasoning_chunks" and "chunk_gaps_ns".
+ *
+ * record_in_one_piece: true if it is such a record of at least two output tokens, and its text came
+ * in one chunk, or in several that one read brought. Such a text has no pace, and so it has no
+ * TPOT.
+ *
+ * intervals_of_client: call it after intervals_compute. It makes tpot absent if
+ * record_in_one_piece; otherwise, if the gaps are stated, tpot is their sum / (output_tokens - 1):
+ * from the first text to the last one, without the usage and [DONE] that follow it. Other records
+ * and intervals are left as they are. */
+bool record_in_one_piece(const struct record *r);
+void intervals_of_client(const struct record *r, struct intervals *iv);
+
 /* Could these events have happened (record/plausible.c)? true if the events of each clock are in
  * causal order, client_ttft >= server_ttft, and e2e >= client_ttft; false if one of the three is
  * absent or in error. `why` (cap bytes) gets one sentence either way. This finds, for example, a

@@ -57,6 +57,11 @@ static void say_tpot(cJSON *list, const struct report_run *run) {
             "%s: TPOT of %lld requests is between bytes at the client, since the server noted no "
             "two tokens of them; of %lld it is between tokens at the server.",
             run->name, n[TPOT_BROWSER_BYTES], n[TPOT_TOKEN_SENT]);
+    if (run->in_one_piece)
+        say(list,
+            "%s: the text of %lld answers came in one piece. It has no pace, so they have no TPOT, "
+            "and no limit on it applies to them.",
+            run->name, (long long)run->in_one_piece);
 }
 
 static void say_of_run(cJSON *list, const struct objective *o, const struct report_run *run,

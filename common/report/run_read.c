@@ -221,6 +221,8 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
     if (report_attempt(r, scheduled_ns, truncation, a, &why))
         return err_at(e, line, why.field, "%s, in the record of request '%s'", why.text,
                       r->request_id);
+    intervals_of_client(r, &a->iv);
+    run->in_one_piece += record_in_one_piece(r);
     if (ended_ns >= 0 && ended_ns < submitted->t_ns)
         return err_at(e, line, "events.request_submitted.ended_t_ns",
                       "request '%s' ended before it was submitted", r->request_id);

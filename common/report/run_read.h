@@ -60,6 +60,7 @@ struct report_run {
     bool at_server;        /* arrivals are on the server's clock */
     int64_t left_out;      /* records without the client's half */
     int64_t torn;          /* lines that were cut off and skipped */
+    int64_t in_one_piece;  /* records without a TPOT: their text came in one piece */
     int64_t first_missing; /* requests with a later attempt and without the first */
     bool closed_loop;      /* arrivals waited for completions */
     cJSON *run_file;       /* NULL: none */

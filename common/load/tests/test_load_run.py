@@ -606,11 +606,26 @@ def each_latency_of_the_table_has_its_formula():
 
 
 def a_text_in_one_piece_has_no_pace():
-    """Three tokens in one chunk: the time a token is not 0, it is not known."""
-    with MockServer(lambda r: answer(r, ["x y z"], tokens=3) if r.number else short(r)) as s:
-        run = Run(s.url, *AT_ONCE)
+    """Three tokens in one chunk, or in three that one read brings: the time a token is not 0, it is not known. The load, the
+    report and the check of a record say the same, of the answer with a pace, too."""
+    texts = [lambda r: answer(r, ["a", "b", "c"], gap_s=0.05), lambda r: answer(r, ["x y z"], after_s=0.1, tokens=3),
+             lambda r: [b"".join(part for part in answer(r, ["x", "y", "z"]) if isinstance(part, bytes))]]
+    with MockServer(lambda r: texts[r.number](r)) as s, tempfile.TemporaryDirectory() as folder:
+        run = Run(s.url, *AT_ONCE, folder=folder)
         tpot = run.summary["latency"]["tpot"]["p50_completed"]
-        equal(tpot["n"], 1)
+        equal((tpot["n"], run.summary["in_one_piece_without_tpot"]), (1, 2))
+        what = os.path.join(folder, "objective.json")
+        with open(what, "w") as f:
+            json.dump({"schema": "servelab.objective.v1", "name": "o", "kind": "serving", "latency": [
+                {"interval": "tpot", "percentile": 50, "below_ms": 1000, "scope": "population"}]}, f)
+        r = subprocess.run([SERVELAB, "report", folder, "--objective", what, "--json"], capture_output=True, text=True, timeout=60)
+        report = json.loads(r.stdout)
+        of_report = report["points"][0]["latency"]["tpot"]["p50"]
+        equal((of_report["of_completed_ns"], of_report["n"]), (tpot["ns"], 1))
+        assert any("the text of 2 answers came in one piece" in line for line in report["cannot_say"]), report["cannot_say"]
+        r = subprocess.run([SERVELAB, "record", "check", "--json", os.path.join(folder, "records.jsonl")], capture_output=True, text=True)
+        equal(sum(record["tpot_ns"] is None for record in json.loads(r.stdout)["records"]), 2, r.stderr)
+        equal(sum("has no tpot" in record["statement"] for record in run.records), 2)
 
 
 def verdicts_come_with_the_records():

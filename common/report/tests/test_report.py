@@ -520,6 +520,28 @@ def token_times_with_two_boundaries_are_told_apart():
     equal((said(steady()), said([sent(r) for r in steady()])), ([], []))
 
 
+def a_text_in_one_piece_has_no_tpot():
+    """Of a server that keeps no records. What the client noted of its chunks counts, where that is possible."""
+    def foreign(i, **client):
+        r = record(f"r-{i}", S + i * 100 * MS, 20 * MS, 83 * MS)
+        r["events"] = [e for e in r["events"] if e["clock"] == "browser"]
+        return {**r, "client": client}
+
+    def said(**client):
+        limit = {"interval": "tpot", "percentile": 50, "below_ms": 1, "scope": "population"}
+        made = tree([write_log(path("piece.jsonl"), [foreign(i, **client) for i in range(9)])], objective(latency=[limit]))
+        tpot, piece = made["points"][0]["latency"]["tpot"], [line for line in made["cannot_say"] if "in one piece" in line]
+        limit, = [part for part in made["points"][0]["parts"] if part["part"] == "tpot p50"]
+        return tpot and tpot["p50"]["ns"], len(piece), limit["answer"]
+
+    for one in ({"answer_chunks": 1, "reasoning_chunks": 0}, {"chunk_gaps_ns": [0, 0]}):
+        equal(said(**one), (None, 1, "not_computable"), one)
+    equal(said(answer_chunks=2, reasoning_chunks=0), (MS, 0, "missed"), "(83 - 20) / 63")
+    equal(said(chunk_gaps_ns=[6.3 * MS, 6.3 * MS]), (MS // 5, 0, "met"), "without the end after the last text")
+    for wrong in ([70 * MS], [-MS, 3 * MS], ["1"], "1", {"a": 1}):
+        equal(said(chunk_gaps_ns=wrong), (MS, 0, "missed"), wrong)
+
+
 def one_run_named_twice_is_one_point():
     folder = steady_run("twice", 30)
     refused([folder, folder + "/"], objective(), "twice/: has the same records as", "name each run once")
@@ -616,7 +638,7 @@ TESTS = [long_times_are_whole_and_a_reason_is_said_once, figures_equal_those_com
          a_predicted_curve_lies_under_the_measured_one, the_bands_of_the_curve_are_the_regions_of_its_points,
          points_at_one_load_are_marks_and_the_line_goes_through_their_median,
          an_overloaded_point_has_no_value_and_no_goodput, out_writes_all_three_and_says_where,
-         token_times_with_two_boundaries_are_told_apart, one_run_named_twice_is_one_point, a_name_does_not_steer_the_terminal, a_value_that_no_number_holds_has_a_reason,
+         token_times_with_two_boundaries_are_told_apart, a_text_in_one_piece_has_no_tpot, one_run_named_twice_is_one_point, a_name_does_not_steer_the_terminal, a_value_that_no_number_holds_has_a_reason,
          bad_input_is_refused_with_its_place, a_coarse_clock_of_a_browser_is_no_reason_to_refuse, a_torn_line_is_refused_or_counted, bad_run_files_are_refused,
          mutated_files_crash_nothing, a_served_run]
 status = run_tests(TESTS)
