@@ -333,12 +333,16 @@ static int ask_once(struct load *l, long long number, uint32_t run, struct err *
     l->incomplete += seen.problem[0] != '\0';
     int rc;
     cJSON *record = NULL;
-    if (seen.http_status == 0 && number == 1 && !seen.timed_out)
+    struct err why;
+    if (seen.http_status == 0 && number == 1 && !seen.timed_out) {
         rc = err_at(e, 0, "--url", "%.200s doesn't answer: %.150s", l->url, seen.problem);
-    else if ((record = load_record(&l->client, &l->request, &seen, e)) == NULL)
-        rc = -1;
-    else
+    } else {
+        record = load_record(&l->client, &l->request, &seen, &why);
+        if (why.text[0])
+            fprintf(stderr, "servelab load: %s: its record lacks the server's half: %s\n",
+                    l->request.request_id, why.text);
         rc = keep(l, record, number == 1, e);
+    }
     if (!rc && number == 1 && l->o.annotate) rc = keep_blank(l, record, e);
     cJSON_Delete(record);
     load_seen_release(&seen);

@@ -139,15 +139,16 @@ cJSON *load_half(const struct load_request *r, const struct load_seen *seen);
 cJSON *load_own_record(const struct load_request *r, const struct load_seen *seen,
                        const cJSON *half);
 
-/* Posts the client's half and fetches the joined record. NULL and *e on failure. A server that
- * keeps no records is not asked, and one that answered nothing may be gone: then the record holds
- * the client's half alone, is delivered when its three events are there and nothing went wrong, and
- * has a member "client" with "answer_ttft_ns" (request_submitted to the first text of the answer;
+/* Posts the client's half and fetches the joined record. A server that keeps no records is not
+ * asked. One that keeps them may be gone or hang by now, or refuse: then why->text says so in one
+ * sentence, otherwise it is "". Without the server's half, the record holds the client's half
+ * alone, is delivered when its three events are there and nothing went wrong, and has a member
+ * "client" with "answer_ttft_ns" (request_submitted to the first text of the answer;
  * null without one), "answer_chunks" and "reasoning_chunks", "problem" (null or a sentence; one
  * that isn't the server's own is no in-band error and therefore not in "outcome"), and where the
  * chunks were kept "chunk_gaps_ns", the times between one and the next. */
 cJSON *load_record(struct load_client *c, const struct load_request *r,
-                   const struct load_seen *seen, struct err *e);
+                   const struct load_seen *seen, struct err *why);
 
 /* Turns a record into an exercise: "TODO" for provenance, statement and the source of each event of
  * lab 01's six. Other events keep their sources. */

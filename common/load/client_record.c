@@ -210,31 +210,43 @@ static int wait_for_record(struct load_client *c, const char *path, cJSON **reco
     }
 }
 
-cJSON *load_record(struct load_client *c, const struct load_request *r,
-                   const struct load_seen *seen, struct err *e) {
+static bool is_record(const cJSON *tree) {
+    return cJSON_IsString(cJSON_GetObjectItemCaseSensitive(tree, "schema"));
+}
+
+/* Posts the client's half and fetches the joined record. NULL, and *e says why there is none. */
+static cJSON *join_halves(struct load_client *c, const struct load_request *r, const cJSON *half,
+                          struct err *e) {
     char path[160];
-    cJSON *half = load_half(r, seen), *reply = NULL, *record = NULL;
+    cJSON *reply = NULL, *record = NULL;
     snprintf(path, sizeof path, "/v1/records/%s/events", r->request_id);
-    bool asks = seen->keeps_records || seen->http_status == 0; /* 0: unknown, so it asks */
-    int status = asks ? load_json(c, path, half, &reply, e) : 404;
-    bool gone = status < 0 && seen->http_status == 0; /* it answered neither of the two */
-    if (status == 404 || status == 405 || gone) {
-        record = load_own_record(r, seen, half);
-    } else if (status >= 0 && status != 200) {
-        const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");
-        const cJSON *m = cJSON_GetObjectItemCaseSensitive(error, "message");
-        err_set(e, "the server doesn't take the client's half of %s (HTTP %d): %s", r->request_id,
-                status, cJSON_IsString(m) ? m->valuestring : "it doesn't say why");
-    } else if (status == 200) {
+    int status = load_json(c, path, half, &reply, e);
+    if (status == 200) {
         snprintf(path, sizeof path, "/v1/records/%s?attempt=%d", r->request_id, r->attempt);
         status = wait_for_record(c, path, &record, e);
-        if (status >= 0 && status != 200) err_set(e, "GET %s gives HTTP %d", path, status);
-        if (status != 200) {
-            cJSON_Delete(record);
-            record = NULL;
-        }
+        if (status == 200 && is_record(record)) goto out;
+        if (status >= 0) err_set(e, "GET %s gives HTTP %d and no record", path, status);
+    } else if (status >= 0) {
+        const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");
+        const cJSON *m = cJSON_GetObjectItemCaseSensitive(error, "message");
+        err_set(e, "the server doesn't take the client's half (HTTP %d): %.200s", status,
+                cJSON_IsString(m) ? m->valuestring : "it doesn't say why");
     }
-    cJSON_Delete(half);
+    cJSON_Delete(record);
+    record = NULL;
+out:
     cJSON_Delete(reply);
+    return record;
+}
+
+cJSON *load_record(struct load_client *c, const struct load_request *r,
+                   const struct load_seen *seen, struct err *why) {
+    cJSON *half = load_half(r, seen), *record = NULL;
+    *why = (struct err){0};
+    if (seen->keeps_records || seen->http_status == 0) /* 0: unknown, so it asks */
+        record = join_halves(c, r, half, why);
+    if (!record) record = load_own_record(r, seen, half);
+    if (!seen->keeps_records) *why = (struct err){0}; /* nothing else was to be expected */
+    cJSON_Delete(half);
     return record;
 }

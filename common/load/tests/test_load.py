@@ -41,12 +41,15 @@ class ScriptedServer:
                 sock = self.listener.accept()[0]
             except OSError:
                 return
-            request = b""
-            while b"\r\n\r\n" not in request:
+            request, most = b"", float("inf")
+            while len(request) < most:  # all of it: a close with something unread may lose the reply
                 part = sock.recv(65536)
                 if not part:
                     break
                 request += part
+                head, end, _ = request.lower().partition(b"\r\n\r\n")
+                if end:
+                    most = len(head) + 4 + int((head.partition(b"content-length:")[2] or b"0").split()[0])
             if b"/completions" in request.split(b"\r\n")[0]:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sock.sendall(self.head)
@@ -405,6 +408,24 @@ def a_server_that_hangs_or_goes_leaves_a_record():
             equal([json.loads(line)["outcome"]["delivered"] for line in f], [True, False, False])
 
 
+def a_server_that_keeps_records_and_goes_after_its_status_leaves_the_clients_half():
+    """Whatever becomes of the server's half: no record is lost, and it says how the answer ended."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Attempt: 1\r\nConnection: close\r\n\r\n"
+    half, whole = [chunk({"content": "a"})], [chunk({"content": "a"}), chunk(finish="stop"), DONE]
+    refuses = b"HTTP/1.1 500 No\r\nConnection: close\r\n\r\n" + b'{"error": {"message": "no room"}}'
+    for parts, other, reason, said in ((half, b"", "not_delivered", "broke off"), ([*half, 3], b"", "timed_out", "timed_out"),
+                                       (whole, b"", "delivered", "/events"), (whole, refuses, "delivered", "no room"),
+                                       (whole, b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", "delivered", "no record")):
+        with ScriptedServer(parts, head=head, other=other) as s, tempfile.TemporaryDirectory() as folder:
+            r = load(s.url, "--model", "m", "--prompt", "p", "--timeout-s", "1", "--out", folder)
+            with open(os.path.join(folder, "records.jsonl")) as f:
+                record = json.loads(f.read())
+            equal(r.returncode, 0 if reason == "delivered" else 1, r.stderr)
+            equal(checked(record)["completion_reason"], reason)
+            assert "a\n" in r.stdout and "completion" in r.stdout, r.stdout
+            assert said in r.stderr and "lacks the server's half" in r.stderr, r.stderr
+
+
 def what_a_server_says_when_asked_for_its_models():
     """None of it is a reason to wait for --timeout-s, 600 s by default."""
     ok = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
@@ -432,6 +453,7 @@ TESTS = [both_halves_are_joined_and_printed, the_clients_zero_is_not_the_servers
          a_nul_in_an_answer_is_text, errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
          error_within_the_stream, stream_without_an_end, an_answer_that_does_not_end, connection_that_breaks,
          every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, a_page_is_no_completion, a_server_that_hangs_or_goes_leaves_a_record,
+         a_server_that_keeps_records_and_goes_after_its_status_leaves_the_clients_half,
          what_a_server_says_when_asked_for_its_models, garbage]
 
 if __name__ == "__main__":
