@@ -235,7 +235,7 @@ static int find_model(struct load *l, struct err *e) {
     if (id) snprintf(l->model, sizeof l->model, "%s", id);
     cJSON_Delete(reply);
     if (status < 0) return -1;
-    if (!l->model[0]) return load_no_model(l->url, status, e);
+    if (!l->model[0]) return load_no_model(&l->client, status, e);
     l->request.model = l->model;
     return 0;
 }

@@ -94,7 +94,7 @@ static int find_model(struct session *s, struct err *e) {
     if (status < 0 && !(id && s->client.connected)) return -1;
     const cJSON *data = at(s->models, "data"), *first = cJSON_IsArray(data) ? data->child : NULL;
     if (!id && first) json_get_string(first, "data", "id", &id, NULL);
-    if (!id) return load_no_model(s->url, status, e);
+    if (!id) return load_no_model(&s->client, status, e);
     text_cut(s->model, sizeof s->model, id);
     const cJSON *paced = at(first, "paced");
     if (cJSON_IsString(paced)) text_cut(s->run.paced, sizeof s->run.paced, paced->valuestring);

@@ -15,6 +15,7 @@
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 struct load_transfer {
+    const struct load_client *client;
     const struct load_request *request;
     struct load_seen *seen;
     CURL *curl;
@@ -214,6 +215,10 @@ static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
+static const char *route_of(const struct load_request *r) {
+    return r->chat ? "/v1/chat/completions" : "/v1/completions";
+}
+
 static void write_body(struct buffer *b, const struct load_request *r) {
     buffer_puts(b, "{\"model\":");
     buffer_json_puts(b, r->model);
@@ -296,11 +301,28 @@ static const char *no_end(const struct load_transfer *r) {
                         "--url the address of a completion server?";
 }
 
-static void describe_status(CURL *curl, long status, char *text, size_t cap) {
+void load_redirect(const struct load_client *c, void *curl, const char *path, char *text,
+                   size_t cap) {
     char *to = NULL;
-    if (status >= 300 && status < 400) curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &to);
-    snprintf(text, cap, "the server answered HTTP %ld%s%.200s", status,
-             to ? "; give --url the address that it redirects to: " : "", to ? to : "");
+    text[0] = '\0';
+    if (curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &to) || !to) return;
+    size_t n = strlen(to), tail = strlen(path);
+    bool same_path = n > tail && !strcmp(to + n - tail, path);
+    if (same_path) n -= tail;
+    if (same_path && (n != strlen(c->url) || memcmp(to, c->url, n) != 0))
+        snprintf(text, cap, "; give --url the address that it redirects to: %.*s", (int)n, to);
+    else
+        snprintf(
+            text, cap,
+            "; it redirects to %.100s, which isn't %s of another address. Is --url the address "
+            "of a completion server?",
+            to, path);
+}
+
+static void describe_status(const struct load_transfer *r, long status, char *text, size_t cap) {
+    char redirect[260];
+    load_redirect(r->client, r->curl, route_of(r->request), redirect, sizeof redirect);
+    snprintf(text, cap, "the server answered HTTP %ld%.250s", status, redirect);
 }
 
 /* Decides how the answer ended, after libcurl has returned. */
@@ -325,7 +347,7 @@ static void conclude(struct load_transfer *r, CURLcode rc) {
     else if (!ok)
         snprintf(text, sizeof text, "the connection broke: %s", curl_easy_strerror(rc));
     else if (status != 200)
-        describe_status(r->curl, status, text, sizeof text);
+        describe_status(r, status, text, sizeof text);
     if (!ok && !seen->timed_out && !seen->problem[0]) seen->broken = true;
     if (!ok || status != 200) problem(seen, text);
     if (r->surrogates.high) take_content(r, "\xef\xbf\xbd", 3); /* half a character, U+FFFD */
@@ -352,11 +374,10 @@ struct load_transfer *load_transfer_open(const struct load_client *c, void *curl
                                .prompt_tokens = -1,
                                .output_tokens = -1};
     if (t) {
-        *t = (struct load_transfer){.request = r, .seen = seen, .curl = curl};
+        *t = (struct load_transfer){.client = c, .request = r, .seen = seen, .curl = curl};
         write_body(&t->sends, r);
         buffer_puts(&seen->text, "");
-        buffer_printf(&t->url, "%s%s", c->url,
-                      r->chat ? "/v1/chat/completions" : "/v1/completions");
+        buffer_printf(&t->url, "%s%s", c->url, route_of(r));
         t->headers = headers_of(r);
     }
     if (!t || t->sends.failed || t->url.failed || !t->headers) {

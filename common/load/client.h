@@ -40,8 +40,8 @@ enum {
                        after 5 s, and a request that meets that end is lost */
 };
 
-/* CLOCK_MONOTONIC reads so much less than the client's clock. The same in each process, so that the
- * records of several clients on one machine stay in order. */
+/* CLOCK_MONOTONIC reads so much less than the client's clock. The same in each process: clients on
+ * one machine have one clock. (A report is on one run all the same: report/run_read.h.) */
 #define LOAD_CLOCK_AHEAD_NS INT64_C(97531246801357)
 
 /* A time of CLOCK_MONOTONIC, on the client's clock. Every time that leaves load/ goes through it.
@@ -51,11 +51,12 @@ static inline int64_t load_clock_ns(int64_t monotonic_ns) {
 }
 
 struct load_client {
-    const char *url; /* "http://127.0.0.1:8080", no slash at its end */
-    int timeout_s;   /* for a whole request */
-    void *curl;      /* its connection is kept from request to request */
-    bool connected;  /* by the last load_json, whether or not an answer came */
-    bool late;       /* the last load_json waited load_ask_s for its answer in vain */
+    const char *url;  /* "http://127.0.0.1:8080", no slash at its end */
+    int timeout_s;    /* for a whole request */
+    void *curl;       /* its connection is kept from request to request */
+    bool connected;   /* by the last load_json, whether or not an answer came */
+    bool late;        /* the last load_json waited load_ask_s for its answer in vain */
+    char advice[260]; /* where the last load_json was redirected: load_redirect's; or "" */
 };
 
 /* How long load_json waits. */
@@ -160,8 +161,13 @@ void load_blank(cJSON *record);
 int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON **reply,
               struct err *e);
 
-/* -1, and *e: GET /v1/models of `url` gave this HTTP status, and no model. */
-int load_no_model(const char *url, int status, struct err *e);
+/* -1, and *e: the last load_json, GET /v1/models, gave this HTTP status, and no model. */
+int load_no_model(const struct load_client *c, int status, struct err *e);
+
+/* What to do about the redirect that `curl` met when it asked for `path`: "; give --url ..." where
+ * it leads to the same path of another address, otherwise where it leads; "" without one. */
+void load_redirect(const struct load_client *c, void *curl, const char *path, char *text,
+                   size_t cap);
 
 /* Sets the options of `curl` that every request of this client has; headers is libcurl's list,
  * which the caller keeps. load_prepare_ask: for what isn't a completion, LOAD_ASK_S at most. For

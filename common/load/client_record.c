@@ -101,6 +101,7 @@ int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON 
     long status = 0;
     curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
     rc = (int)status;
+    load_redirect(c, c->curl, path, c->advice, sizeof c->advice);
     if (reply && got.n > 0) *reply = json_parse(got.bytes, got.n, 1, NULL);
 out:
     curl_slist_free_all(headers);
@@ -110,14 +111,12 @@ out:
     return rc;
 }
 
-int load_no_model(const char *url, int status, struct err *e) {
+int load_no_model(const struct load_client *c, int status, struct err *e) {
     if (status == 200)
-        return err_at(e, 0, "--model", "%.200s doesn't say which model it has; name it", url);
-    return err_at(
-        e, 0, "--url",
-        "%.200s answers GET /v1/models with HTTP %d; if it is the right address, name the "
-        "model with --model",
-        url, status);
+        return err_at(e, 0, "--model", "%.200s doesn't say which model it has; name it", c->url);
+    return err_at(e, 0, "--url", "%.100s answers GET /v1/models with HTTP %d%.280s", c->url, status,
+                  c->advice[0] ? c->advice
+                               : "; if it is the right address, name the model with --model");
 }
 
 /* ---- the record ------------------------------------------------------------------------------ */

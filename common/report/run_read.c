@@ -172,10 +172,12 @@ static int check_same(struct reading *rd, const struct record *r, int line, stru
         return 0;
     if (!rd->sender[0]) memcpy(rd->sender, id, SENDER);
     if (!strncmp(rd->sender, id, SENDER)) return 0;
-    return err_at(e, line, "request_id",
-                  "'%s' is of another run of `servelab load` than '%s...' before it. Report on the "
-                  "two apart",
-                  id, rd->sender);
+    return err_at(
+        e, line, "request_id",
+        "'%.40s' is of another run of `servelab load` than '%s...' before it, and a point "
+        "is one run. Report on the two apart: `grep %s LOG > PART.jsonl` gives the "
+        "first. Of two loads at once, each part shows one, slowed by the other",
+        id, rd->sender, rd->sender);
 }
 
 /* A client can't have text before its server has a token; what differs less is a clock's step. */

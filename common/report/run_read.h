@@ -14,7 +14,9 @@
  * absent. Records without the client's half among others that have it are counted and left out.
  *
  * Errors name the file, the line and the field: two clocks in one run, two records of one attempt,
- * a torn line, a record of another run, a negative interval, no record at all.
+ * a torn line, a record of another run, a negative interval, no record at all. The records of two
+ * runs of `servelab load` are refused also where the two ran at the same time: nothing says which
+ * window and which offered load both have. The message says how to part them.
  */
 #ifndef SERVELAB_REPORT_RUN_READ_H
 #define SERVELAB_REPORT_RUN_READ_H

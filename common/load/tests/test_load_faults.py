@@ -26,9 +26,15 @@ def a_server_that_falls_silent_is_not_asked_about_every_record():
 
 
 def the_table_says_what_failed_first():
-    to = "http://127.0.0.1:1/v1/completions"
-    redirects = f"the server answered HTTP 302; give --url the address that it redirects to: {to}"
-    for reply, part in ((Reply(302, headers=[("Location", to)]), redirects),
+    def moved(to):
+        return Reply(307, headers=[("Location", to)])
+
+    for reply, part in ((moved("http://127.0.0.1:1/v1/chat/completions"),
+                         "the server answered HTTP 307; give --url the address that it redirects to: http://127.0.0.1:1"),
+                        (moved("https://a.b/c/v1/chat/completions"),
+                         "the server answered HTTP 307; give --url the address that it redirects to: https://a.b/c"),
+                        (moved("http://127.0.0.1:1/log-in"), "the server answered HTTP 307; it redirects to http://127.0.0.1:1/log-in, which "
+                         "isn't /v1/chat/completions of another address. Is --url the address of a completion server?"),
                         (Reply(500, b'{"error":{"message":"it broke"}}'), "the server says: it broke")):
         with MockServer(lambda r: [reply] if r.id.endswith("-2") else short(r)) as s:
             r = subprocess.run([SERVELAB, "load", "--url", s.url, *AT_ONCE], capture_output=True, text=True, timeout=60)
@@ -78,7 +84,16 @@ def a_model_that_is_named_needs_no_list_of_models():
     equal(r.returncode, 2, r.stdout)
 
 
-TESTS = [any_answer_after_the_run_shows_that_the_server_lives,
+def a_redirect_of_the_list_of_models_says_where_to():
+    for to, part in (("http://127.0.0.1:1/v1/models", "HTTP 301; give --url the address that it redirects to: http://127.0.0.1:1\n"),
+                     ("/log-in", "/log-in, which isn't /v1/models of another address."), ("/v1/models", "/v1/models, which isn't")):
+        with MockServer(short, models=Reply(301, headers=[("Location", to)])) as s:
+            for args in (AT_ONCE, ("--prompt", "p")):
+                r = subprocess.run([SERVELAB, "load", "--url", s.url, *args], capture_output=True, text=True, timeout=60)
+                equal((r.returncode, part in r.stderr), (2, True), r.stderr)
+
+
+TESTS = [a_redirect_of_the_list_of_models_says_where_to, any_answer_after_the_run_shows_that_the_server_lives,
          a_model_that_is_named_needs_no_list_of_models,
          a_server_that_falls_silent_is_not_asked_about_every_record,
          the_table_says_what_failed_first,

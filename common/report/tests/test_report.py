@@ -460,6 +460,10 @@ def bad_input_is_refused_with_its_place():
     refused([write_log(path("bad.jsonl"), mixed)], objective(), "bad.jsonl:21:", "workload.paced", "one pace")
     renamed = [{**r, "request_id": r["request_id"].replace("r-", f"load-0000000{i // 20}-")} for i, r in enumerate(good)]
     refused([write_log(path("bad.jsonl"), renamed)], objective(), "bad.jsonl:21:", "request_id", "another run of `servelab load`")
+    at_once = [{**r, "request_id": r["request_id"].replace("r-", f"load-0000000{i % 2}-")} for i, r in enumerate(good)]
+    refused([write_log(path("bad.jsonl"), at_once)], objective(), "bad.jsonl:2:", "`grep load-00000000- LOG > PART.jsonl`")
+    part = subprocess.run(["grep", "load-00000000-", path("bad.jsonl")], capture_output=True, text=True, check=True).stdout
+    equal(tree([write_log(path("part.jsonl"), map(json.loads, part.splitlines()))], objective())["points"][0]["counts"]["requests"], 20)
     refused([write_run(path("two-loads"), renamed, run_file(S, 5 * S, (S, 5 * S), 40))], objective(), "records.jsonl:21:", "request_id")
     others = [{**r, "workload": {**r["workload"], "model": f"m{i // 20}"}} for i, r in enumerate(good)]
     refused([write_log(path("bad.jsonl"), others)], objective(), "bad.jsonl:21:", "workload.model", "one run has one model")
