@@ -63,7 +63,8 @@ static const struct option_flag flags[] = {
     OPTION_REAL(T, l.check_share, "check-share", "X", 0, 1,
                 "share of the requests that ask a preset of the server, judged by its check (0)"),
     OPTION_INT(T, l.seed, "seed", "N", 0, JSON_MAX_INT, "of everything random (1)"),
-    OPTION_INT(T, l.timeout_s, "timeout-s", "N", 1, 86400, "for one request (600)"),
+    OPTION_INT(T, l.timeout_s, "timeout-s", "N", 1, 86400,
+               "for one request (600); to connect, at most 10 of them"),
     OPTION_SWITCH(T, l.json, "json", "print the loads and the highest one as JSON"),
     {0}};
 #undef T
@@ -79,7 +80,8 @@ const struct command load_sweep_command = {
         "Sends one load after the other, each higher than the one before, and judges each by "
         "the objective. Stops after two loads in a row that don't meet it, then bisects. A "
         "load at which the client itself can't keep up is tried again, twice; if that does not "
-        "help, the search ends below it. Ends with `servelab report` over all runs.",
+        "help, the search ends below it. A load so low that no request is due is passed over. "
+        "Ends with `servelab report` over all runs.",
     .flags = flags,
     .rules = rules,
     .exits = "0 a load meets the objective; 1 none does; 2 bad usage, or no server; 4 an output "
@@ -94,6 +96,7 @@ struct probe {
     char folder[PATH_ROOM];
     enum slo_answer verdict;
     bool valid;    /* the client kept up */
+    bool empty;    /* no request was due: the run is no point of the report */
     char why[160]; /* the first reason where it did not */
     double good_rps;
 };
@@ -123,12 +126,15 @@ static int judge(struct sweep *s, struct probe *p) {
     struct err e = {0};
     int bad = report_run_read(&run, p->folder, &s->o, false, file, &e);
     if (!bad) bad = report_measure(&s->o, run.requests, run.n_requests, &run.window, &point, &e);
+    p->empty = run.no_point;
+    if (p->empty) bad = 0;
     p->valid = !bad && run.valid;
     const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(run.run_file, "invalid_reasons");
     const cJSON *first = bad || run.valid ? NULL : cJSON_GetArrayItem(reasons, 0);
     if (cJSON_IsString(first)) text_cut(p->why, sizeof p->why, first->valuestring);
     report_run_release(&run);
     if (bad) return cli_input_error("load sweep", file, &e, s->f->l.json);
+    if (p->empty) return CLI_DONE;
     p->verdict = report_verdict(&s->o, &point);
     p->good_rps = point.counts.useful < 0 ? NAN : (double)point.good / point.counts.interval_s;
     return CLI_DONE;
@@ -170,6 +176,7 @@ static enum sweep_answer try_load(void *ctx, double rps) {
         if (stopped) s->status = CLI_INTERRUPTED;
         if (stopped || !try_once(s, rps, number)) return SWEEP_STOP;
         const struct probe *p = &s->probes[s->n - 1];
+        if (p->empty) return SWEEP_EMPTY; /* another try has the same schedule */
         if (p->valid) return p->verdict == SLO_MET ? SWEEP_MET : SWEEP_NOT_MET;
     }
     return SWEEP_NOT_MEASURED;
@@ -177,6 +184,7 @@ static enum sweep_answer try_load(void *ctx, double rps) {
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
+/* `folder` of the report; NULL: no run is a point of one. */
 static void print_json(const struct sweep *s, const struct sweep_result *r, const char *folder) {
     cJSON *root = cJSON_CreateObject();
     cJSON *list = cJSON_AddArrayToObject(root, "loads");
@@ -198,7 +206,10 @@ static void print_json(const struct sweep *s, const struct sweep_result *r, cons
     else
         cJSON_AddNullToObject(root, "highest_rps");
     cJSON_AddBoolToObject(root, "at_top", r->met_rps > 0 && !isfinite(r->missed_rps));
-    cJSON_AddStringToObject(root, "report", folder);
+    if (folder)
+        cJSON_AddStringToObject(root, "report", folder);
+    else
+        cJSON_AddNullToObject(root, "report");
     char *text = json_print(root);
     printf("%s\n", text ? text : "");
     cJSON_free(text);
@@ -220,7 +231,7 @@ static void print_text(const struct sweep *s, const struct sweep_result *r, cons
         printf("no load could be measured: every run is invalid\n");
     if (!report_states_limit(&s->o))
         printf("no limit stated: the objective is met wherever the queue keeps up\n");
-    printf("report: %s/report.html\n", folder);
+    if (folder) printf("report: %s/report.html\n", folder);
 }
 
 /* Runs `servelab report` over all runs, without its lines. */
@@ -233,21 +244,24 @@ static int write_report(const struct sweep *s, const char *folder) {
     argv[n++] = "--out";
     argv[n++] = (char *)folder;
     argv[n++] = "--quiet";
-    for (int i = 0; i < s->n; i++) argv[n++] = s->probes[i].folder;
+    for (int i = 0; i < s->n; i++)
+        if (!s->probes[i].empty) argv[n++] = s->probes[i].folder;
     argv[n] = NULL;
     return report_command.run(n, argv);
 }
 
 static int finish(const struct sweep *s, const struct sweep_result *r) {
     char folder[PATH_ROOM];
+    bool points = false;
     if (s->n == 0) return s->status;
+    for (int i = 0; i < s->n; i++) points |= !s->probes[i].empty;
     snprintf(folder, sizeof folder, "%.4000s/report", s->f->l.out);
-    int status = write_report(s, folder);
+    int status = points ? write_report(s, folder) : CLI_DONE;
     if (status != CLI_DONE && status != CLI_NO) return status;
     if (s->f->l.json)
-        print_json(s, r, folder);
+        print_json(s, r, points ? folder : NULL);
     else
-        print_text(s, r, folder);
+        print_text(s, r, points ? folder : NULL);
     return s->status != CLI_DONE ? s->status : r->met_rps > 0 ? CLI_DONE : CLI_NO;
 }
 
@@ -268,6 +282,8 @@ static int run(int argc, char **argv) {
     status = CLI_USAGE;
     if (f.from_rps > f.to_rps)
         cli_usage("load sweep", "--from-rps is above --to-rps: no load is left");
+    else if (f.l.warm_up_s + f.l.cool_down_s >= f.l.duration_s)
+        cli_usage("load sweep", "--warm-up-s and --cool-down-s leave nothing of --duration-s");
     else if (objective_read(&s.o, f.l.objective, &e))
         cli_input_error("load sweep", f.l.objective, &e, f.l.json);
     else if (mkdir(f.l.out, 0777) && errno != EEXIST) {

@@ -117,10 +117,15 @@ int load_invalid(const struct load_results *r, struct buffer *json) {
     int n = 0;
     load_count(r, &c);
     load_lag_of(r, &lag);
+    struct load_window w = load_window_of(r);
     buffer_puts(json, "[");
     if (r->failure[0]) say(json, &n, r->failure);
     if (r->interrupted) say(json, &n, "the load was interrupted");
     if (c.measured == 0) say(json, &n, "no request was scheduled in the measured window");
+    if (c.measured > 0 && w.to_ns <= w.from_ns)
+        say(json, &n,
+            "the measured window is one instant, so there are no rates; --duration-s gives it a "
+            "length");
     if (c.requests > 0 && c.whole == 0) say(json, &n, "no request was answered whole");
     if (lag.p99_ns > lag.limit_ns) {
         snprintf(text, sizeof text,

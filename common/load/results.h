@@ -17,7 +17,8 @@
  *   - its thread computed or waited for a core during more than 90 % of the time: an event that
  *     comes then is stamped late;
  *   - it was interrupted, nothing was completed, or the paced server was late at more than 1 % of
- *     its steps.
+ *     its steps;
+ *   - no request was scheduled in the window, or the window is one instant: there are no rates.
  */
 #ifndef SERVELAB_LOAD_RESULTS_H
 #define SERVELAB_LOAD_RESULTS_H

@@ -20,7 +20,7 @@ static enum sweep_answer ask(struct state *s, double rps) {
         s->stopped = true;
     else if (answer == SWEEP_MET)
         s->found.met_rps = fmax(s->found.met_rps, rps);
-    else
+    else if (answer != SWEEP_EMPTY)
         s->found.missed_rps = fmin(s->found.missed_rps, rps);
     return answer;
 }
@@ -31,7 +31,7 @@ static void walk(struct state *s, const struct sweep_search *search) {
     while (!s->stopped && misses < SWEEP_MISSES_TO_STOP && rps <= search->to_rps * (1 + 1e-9)) {
         enum sweep_answer answer = ask(s, rps);
         if (answer == SWEEP_NOT_MEASURED) return;
-        misses = answer == SWEEP_MET ? 0 : misses + 1;
+        if (answer != SWEEP_EMPTY) misses = answer == SWEEP_MET ? 0 : misses + 1;
         rps *= search->factor;
     }
 }
@@ -42,6 +42,6 @@ struct sweep_result sweep_find(const struct sweep_search *search, sweep_probe *p
     const struct sweep_result *f = &s.found;
     while (!s.stopped && f->met_rps > 0 && isfinite(f->missed_rps) &&
            f->missed_rps > f->met_rps * (1 + search->resolution))
-        ask(&s, sqrt(f->met_rps * f->missed_rps));
+        if (ask(&s, sqrt(f->met_rps * f->missed_rps)) == SWEEP_EMPTY) break;
     return s.found;
 }

@@ -2,7 +2,8 @@
  * between.
  *
  * A load that can't be measured (the client itself could not keep up) says nothing about the
- * server. The search treats it as a ceiling: it goes on below it and never above.
+ * server. The search treats it as a ceiling: it goes on below it and never above. A load without a
+ * request says nothing either: the search goes on above it.
  */
 #ifndef SERVELAB_LOAD_SWEEP_H
 #define SERVELAB_LOAD_SWEEP_H
@@ -11,7 +12,8 @@ enum sweep_answer {
     SWEEP_MET,
     SWEEP_NOT_MET, /* missed, or not computable */
     SWEEP_NOT_MEASURED,
-    SWEEP_STOP /* an error or a signal: no more probes */
+    SWEEP_EMPTY, /* so low a load that no request was due: a higher one may have some */
+    SWEEP_STOP   /* an error or a signal: no more probes */
 };
 
 /* Sends one load and judges it. */

@@ -28,21 +28,29 @@ struct stated {
     bool fixed_lengths;        /* answers without a check go on to the length that was asked for */
 };
 
-/* -1, and *e with the run file's own reason. */
-static int no_request(const struct report_run *run, struct err *e) {
+/* An invalid run without a request in its window, or with a window of no length: -1, and *e with
+ * the run file's own reason. */
+static int check_point(struct report_run *run, const cJSON *schedule, struct err *e) {
+    const cJSON *counts = cJSON_GetObjectItemCaseSensitive(run->run_file, "counts");
+    const cJSON *in_window = cJSON_GetObjectItemCaseSensitive(counts, "in_window");
+    double from =
+        cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(schedule, "window_from_t_ns"));
+    double to = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(schedule, "window_to_t_ns"));
+    bool none = cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(schedule, "last_t_ns")) ||
+                cJSON_GetNumberValue(in_window) == 0;
     const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(run->run_file, "invalid_reasons");
     const cJSON *first = cJSON_GetArrayItem(reasons, 0);
-    return err_at(e, 0, "schedule", "the run has no request, and is no point of a curve: %.200s",
+    if (run->valid || !(none || from >= to)) return 0;
+    run->no_point = true;
+    return err_at(e, 0, "schedule", "the run is no point of a curve: %.200s",
                   cJSON_IsString(first) ? first->valuestring : "it is invalid");
 }
 
 static int read_schedule(struct report_run *run, struct stated *s, struct err *e) {
     const cJSON *schedule;
     const char *path = "schedule";
-    if (json_get_object(run->run_file, "", path, &schedule, e)) return -1;
-    if (!run->valid && cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(schedule, "last_t_ns")))
-        return no_request(run, e);
-    if (json_get_int(schedule, path, "first_t_ns", 0, JSON_MAX_INT, &s->first_ns, e) ||
+    if (json_get_object(run->run_file, "", path, &schedule, e) || check_point(run, schedule, e) ||
+        json_get_int(schedule, path, "first_t_ns", 0, JSON_MAX_INT, &s->first_ns, e) ||
         json_get_int(schedule, path, "last_t_ns", 0, JSON_MAX_INT, &s->last_ns, e) ||
         json_get_int(schedule, path, "window_from_t_ns", 0, JSON_MAX_INT, &run->window.from_ns,
                      e) ||

@@ -66,7 +66,9 @@ struct report_run {
     int64_t first_missing; /* requests with a later attempt and without the first */
     bool closed_loop;      /* arrivals waited for completions */
     cJSON *run_file;       /* NULL: none */
-    bool valid;            /* false: the run file says that the client could not keep up, ... */
+    bool no_point; /* report_run_read gave an error because the run file says that no request
+                      was due in the window, or that the window has no length */
+    bool valid;    /* false: the run file says that the client could not keep up, ... */
     struct run_steps steps;
 };
 

@@ -73,6 +73,19 @@ def a_sweep_that_measures_nothing_says_so():
     assert "no load could be measured: every run is invalid" in done.stdout, done.stdout
 
 
+def a_load_without_a_request_is_passed_over():
+    with RealServer(*PACE) as s:
+        done = sweep(s.port, 10000, "--from-rps", "0.01", "--to-rps", "10", "--factor", "30", out="empty")
+        nothing = sweep(s.port, 10000, "--from-rps", "0.01", "--to-rps", "0.01", "--json", out="nothing")
+    first, *others = done.stdout.split("\n")
+    assert "0.01 requests/s: not counted, the run is invalid: no request was scheduled" in first, done.stdout
+    assert done.returncode in (0, 1) and any(line.lstrip().startswith("9 requests/s") for line in others), (done.stdout, done.stderr)
+    with open(path("empty", "report", "report.json")) as f:
+        assert path("empty", "0.01-rps") not in [p["run"] for p in json.load(f)["points"]]
+    found = json.loads(nothing.stdout)
+    equal((nothing.returncode, found["report"], found["highest_rps"], len(found["loads"])), (1, None, None, 1), nothing.stderr)
+
+
 def a_sweep_says_what_it_found_and_writes_over_nothing():
     with RealServer(*PACE) as s:
         done = sweep(s.port, 0.001, "--from-rps", "4", "--to-rps", "4", out="missed")
@@ -101,6 +114,7 @@ def an_interrupted_sweep_keeps_what_it_has():
 def bad_usage():
     with FakeServer() as s:
         for flags, part in ((("--from-rps", "9", "--to-rps", "4"), "--from-rps is above --to-rps"), (("--factor", "1"), "--factor"),
+                            (("--warm-up-s", "0.5", "--cool-down-s", "0.5"), "leave nothing of --duration-s"),
                             (("--arrivals", "closed"), "--arrivals")):
             done = sweep(s.port, 1, *flags, out="bad")
             equal((done.returncode, done.stdout), (2, ""), part)
@@ -126,7 +140,8 @@ def an_output_that_cant_be_written_is_named():
 
 work = tempfile.mkdtemp(prefix="servelab-sweep-")
 status = run_tests([a_sweep_keeps_every_run_and_reports_on_all, loads_that_lie_close_have_folders_of_their_own,
-                    a_sweep_that_measures_nothing_says_so, a_sweep_says_what_it_found_and_writes_over_nothing,
+                    a_sweep_that_measures_nothing_says_so, a_load_without_a_request_is_passed_over,
+                    a_sweep_says_what_it_found_and_writes_over_nothing,
                     an_interrupted_sweep_keeps_what_it_has, an_output_that_cant_be_written_is_named, bad_usage])
 subprocess.run(["rm", "-rf", work], check=True)
 sys.exit(status)

@@ -474,6 +474,10 @@ def bad_input_is_refused_with_its_place():
     refused([write_log(path("bad.jsonl"), good[:5] + [seconds])], objective(), "bad.jsonl:6:", "client_ttft", "before the server has a token")
     empty = run_file(S, None, (S, 2 * S), 0, valid=False, reasons=["no request was scheduled in the measured window"])
     refused([write_run(path("no-request"), [], empty)], objective(), "run.json:", "no request was scheduled in the measured window")
+    for name, window, in_window in (("early", (S, 2 * S), 0), ("instant", (S, S), 1)):
+        made = run_file(S, S, window, 1, valid=False, reasons=["the reason of the load"])
+        made["counts"]["in_window"] = in_window
+        refused([write_run(path(name), good[:1], made)], objective(), "run.json:", "is no point of a curve: the reason of the load")
     folder = write_run(path("more"), good, run_file(S, 5 * S, (S, 5 * S), 30))
     refused([folder], objective(), "records.jsonl:", "40 user requests", "30 were sent")
     backwards = record("r-b", S, 20 * MS, 80 * MS, lag=-30 * MS)
