@@ -28,8 +28,10 @@ int backend_choose_limits(struct backend_info *i, const struct backend_config *c
     if (c->kv_blocks) blocks = c->kv_blocks;
     if (c->kv_bytes && !c->kv_blocks && (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS))
         return err_at(e, 0, "kv_bytes",
-                      "gives a cache of %lld blocks of %d tokens; from 1 to %d are possible",
-                      (long long)blocks, KV_BLOCK_TOKENS, INT32_MAX / KV_BLOCK_TOKENS);
+                      "gives a cache of %lld blocks of %d tokens; from 1 to %d are possible, and a "
+                      "block takes %lld bytes",
+                      (long long)blocks, KV_BLOCK_TOKENS, INT32_MAX / KV_BLOCK_TOKENS,
+                      (long long)i->kv_bytes_per_token * KV_BLOCK_TOKENS);
     if (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS)
         return err_at(e, 0, "kv_blocks", "is %lld; it must lie between 1 and %d", (long long)blocks,
                       INT32_MAX / KV_BLOCK_TOKENS);

@@ -47,7 +47,8 @@ static const struct option_flag flags[] = {
         "the end token is an ordinary one: go on to the asked length (with a workload and a "
         "servelab server always)"),
     OPTION_SWITCH(T, completions, "completions", "text to /v1/completions, not the chat route"),
-    OPTION_INT(T, timeout_s, "timeout-s", "N", 1, 86400, "for one request (600)"),
+    OPTION_INT(T, timeout_s, "timeout-s", "N", 1, 86400,
+               "for one request (600); to connect, at most 10 of them"),
 
     OPTION_HEADING("ONE PROMPT, asked one time after the other"),
     OPTION_TEXT(T, prompt, "prompt", "TEXT", "one user message", .may_be_empty = true),

@@ -106,11 +106,12 @@ static void print_doubts(const struct load_report *r, const struct load_counts *
                c->resent);
     if (s->in_one_piece)
         printf("  %" PRId64 " answers came in one piece: they have no TPOT\n", s->in_one_piece);
-    if (o->forgotten || o->refused)
+    if (o->forgotten || o->refused || o->unasked)
         printf("  %" PRId64
                " records hold the client's half alone: the server had forgotten %" PRId64
-               " and did not take %" PRId64 "\n",
-               o->forgotten + o->refused, o->forgotten, o->refused);
+               ", did not take %" PRId64 ", and was not asked about %" PRId64
+               ", because it had fallen silent or the load was stopped\n",
+               o->forgotten + o->refused + o->unasked, o->forgotten, o->refused, o->unasked);
     if (s->cached_prompt_tokens > 0)
         printf("  %" PRId64 " of %" PRId64 " prompt tokens came out of the server's prefix cache\n",
                s->cached_prompt_tokens, s->prompt_tokens);

@@ -70,9 +70,10 @@ static int pace_limits(const struct machine_flags *f, const struct deployment *d
     if (!f->kv_blocks && !f->kv_bytes && (blocks = deployment_kv_blocks(d, e)) < 0) return -1;
     if (blocks < 1 || blocks > INT32_MAX / KV_BLOCK_TOKENS)
         return err_at(e, 0, "--kv-bytes",
-                      "gives a cache of %lld blocks of %d tokens; from 1 to %d "
-                      "are possible",
-                      (long long)blocks, KV_BLOCK_TOKENS, INT32_MAX / KV_BLOCK_TOKENS);
+                      "gives a cache of %lld blocks of %d tokens; from 1 to %d are possible, and a "
+                      "block takes %lld bytes",
+                      (long long)blocks, KV_BLOCK_TOKENS, INT32_MAX / KV_BLOCK_TOKENS,
+                      (long long)deployment_kv_bytes_per_token(d) * KV_BLOCK_TOKENS);
     l->kv_blocks = (int32_t)blocks;
     l->kv_bytes = 0;
     return 0;

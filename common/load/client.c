@@ -271,7 +271,7 @@ void load_prepare(const struct load_client *c, void *curl, const char *url, void
     curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* a proxy would be measured with the server */
     curl_easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)LOAD_CONNECT_S);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)load_ask_s(c));
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)c->timeout_s);
 }
 
@@ -342,7 +342,11 @@ static void conclude(struct load_transfer *r, CURLcode rc) {
     bool ok = rc == CURLE_OK;
     seen->ended_ns = now;
     seen->timed_out = rc == CURLE_OPERATION_TIMEDOUT;
-    if (seen->timed_out)
+    seen->no_connection = seen->timed_out && r->attempts == 0;
+    if (seen->no_connection)
+        snprintf(text, sizeof text, "timed_out: the server took no connection within %d s",
+                 load_ask_s(r->client));
+    else if (seen->timed_out)
         snprintf(text, sizeof text, "timed_out");
     else if (!ok)
         snprintf(text, sizeof text, "the connection broke: %s", curl_easy_strerror(rc));

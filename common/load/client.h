@@ -33,11 +33,10 @@
 
 enum {
     LOAD_MAX_REPLY = 64 * 1024 * 1024, /* of an answer's text, a record, an error */
-    LOAD_CONNECT_S = 10,
-    LOAD_ASK_S =
-        10, /* of what isn't a completion (models, health, records): it takes milliseconds */
-    LOAD_KEPT_S = 3 /* a connection idle for longer isn't used again: common servers close theirs
-                       after 5 s, and a request that meets that end is lost */
+    LOAD_ASK_S = 10, /* to connect, which --help states; and of what isn't a completion (models,
+                        health, records): it takes milliseconds */
+    LOAD_KEPT_S = 3  /* a connection idle for longer isn't used again: common servers close theirs
+                        after 5 s, and a request that meets that end is lost */
 };
 
 /* CLOCK_MONOTONIC reads so much less than the client's clock. The same in each process: clients on
@@ -59,7 +58,7 @@ struct load_client {
     char advice[260]; /* where the last load_json was redirected: load_redirect's; or "" */
 };
 
-/* How long load_json waits. */
+/* How long load_json waits, and a connection may take. */
 static inline int load_ask_s(const struct load_client *c) {
     return c->timeout_s < LOAD_ASK_S ? c->timeout_s : LOAD_ASK_S;
 }
@@ -93,7 +92,8 @@ struct load_seen {
     int32_t http_status; /* 0: no answer */
     bool keeps_records;  /* the reply has X-Attempt, as every servelab server's has */
     bool saw_finish, saw_done, cut_off, timed_out, resent;
-    bool broken; /* the problem is the connection's, not one that the server stated */
+    bool no_connection; /* it timed out before there was one */
+    bool broken;        /* the problem is the connection's, not one that the server stated */
     char finish_reason[16];
     int32_t prompt_tokens, output_tokens;     /* the server's usage, -1 when it gave none */
     int32_t content_chunks, reasoning_chunks; /* with text of the answer; with reasoning */

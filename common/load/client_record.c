@@ -90,6 +90,10 @@ int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON 
     if (code == CURLE_WRITE_ERROR)
         err_at(e, 0, "--url", "%s answers %s with more than %d MiB; is it a completion server?",
                c->url, path, LOAD_MAX_REPLY >> 20);
+    else if (c->late && !c->connected)
+        err_at(e, 0, "--url",
+               "%s takes no connection within %d s; is `servelab serve` running there?", c->url,
+               load_ask_s(c));
     else if (c->late)
         err_at(e, 0, "--url",
                "%s doesn't answer %s within %d s; is `servelab serve` running there?", c->url, path,
@@ -134,7 +138,9 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
     rec.outcome.http_status = seen->http_status;
     text_cut(rec.outcome.finish_reason, sizeof rec.outcome.finish_reason, seen->finish_reason);
     bool stated = !seen->broken || seen->http_status != 200; /* with 200 it would be in-band */
-    if (stated) text_cut(rec.outcome.error, sizeof rec.outcome.error, seen->problem);
+    if (stated)
+        text_cut(rec.outcome.error, sizeof rec.outcome.error,
+                 seen->no_connection ? "timed_out" : seen->problem); /* classify.h has the word */
     rec.outcome.delivered =
         seen->http_status == 200 && !seen->problem[0] && seen->first_ns >= 0 && seen->final_ns >= 0;
     write_statement(rec.statement, sizeof rec.statement, seen);

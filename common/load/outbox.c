@@ -228,6 +228,12 @@ static bool asks(const struct outbox *o, const struct flight *f) {
     return o->joins && (f->seen.keeps_records || f->seen.http_status == 0);
 }
 
+/* Of what a record counts as that is written without asking any more; NULL: nothing. */
+static int64_t *count_of(struct outbox *o, const struct flight *f) {
+    if (!asks(o, f)) return NULL;
+    return f->post ? &o->counts.refused : &o->counts.unasked;
+}
+
 int64_t outbox_step(struct outbox *o) {
     int code;
     CURL *curl;
@@ -252,7 +258,7 @@ int64_t outbox_step(struct outbox *o) {
         wrote = own;
         if (!own && !f->post) f->post = make_post(f);
         if (own)
-            end_own(o, f, asked ? &o->counts.refused : NULL);
+            end_own(o, f, count_of(o, f));
         else if (!f->post || !f->post->half || !f->post->headers || begin(o, f))
             end_own(o, f, &o->counts.refused);
     }
@@ -269,7 +275,7 @@ void outbox_give_up(struct outbox *o) {
     while (o->first) {
         struct flight *f = o->first;
         o->first = f->next;
-        end_own(o, f, asks(o, f) ? &o->counts.refused : NULL);
+        end_own(o, f, count_of(o, f));
     }
     o->last = &o->first;
     o->waiting = 0;

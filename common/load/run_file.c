@@ -197,6 +197,7 @@ static void add_records(cJSON *root, const struct run_file *f) {
     json_add_int(o, "joined", f->records->joined);
     json_add_int(o, "forgotten_by_server", f->records->forgotten);
     json_add_int(o, "not_taken_by_server", f->records->refused);
+    json_add_int(o, "server_not_asked", f->records->unasked);
 }
 
 void run_file_stamp(struct run_file *f) {

@@ -426,6 +426,29 @@ def a_server_that_keeps_records_and_goes_after_its_status_leaves_the_clients_hal
             assert said in r.stderr and "lacks the server's half" in r.stderr, r.stderr
 
 
+def a_server_that_takes_no_connection_is_told_from_one_that_is_slow():
+    """Its queue of connections is full. --timeout-s is 600 s, and a connection may take 10 of them."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        url, waiting = f"http://127.0.0.1:{listener.getsockname()[1]}", []
+        for _ in range(4):
+            waiting.append(socket.socket())
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(listener.getsockname())
+        with tempfile.TemporaryDirectory() as folder:
+            r = load(url, "--model", "m", "--prompt", "p", "--out", folder)
+            assert "timed_out: the server took no connection within 10 s" in r.stderr, r.stderr
+            with open(os.path.join(folder, "records.jsonl")) as f:
+                equal(checked(json.loads(f.read()))["completion_reason"], "timed_out")
+        r = load(url, "--prompt", "p", "--timeout-s", "1")
+        equal(r.returncode, 2)
+        assert "takes no connection within 1 s" in r.stderr, r.stderr
+        for sock in waiting:
+            sock.close()
+    assert "to connect, at most 10" in " ".join(subprocess.run([SERVELAB, "load", "--help"], capture_output=True, text=True).stdout.split())
+
+
 def what_a_server_says_when_asked_for_its_models():
     """None of it is a reason to wait for --timeout-s, 600 s by default."""
     ok = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
@@ -453,6 +476,7 @@ TESTS = [both_halves_are_joined_and_printed, the_clients_zero_is_not_the_servers
          a_nul_in_an_answer_is_text, errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
          error_within_the_stream, stream_without_an_end, an_answer_that_does_not_end, connection_that_breaks,
          every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, a_page_is_no_completion, a_server_that_hangs_or_goes_leaves_a_record,
+         a_server_that_takes_no_connection_is_told_from_one_that_is_slow,
          a_server_that_keeps_records_and_goes_after_its_status_leaves_the_clients_half,
          what_a_server_says_when_asked_for_its_models, garbage]
 

@@ -229,6 +229,7 @@ def the_achieved_length_divides():
         equal(run.summary["latency"]["tpot"]["p50"]["ns"], (gap + 1) // 2)
         equal(run.run["counts"]["shorter_than_asked"], 1)
         equal(run.summary["output_tokens_per_s"], None, "one instant is no window")
+        assert any("the measured window is one instant" in reason for reason in run.run["invalid_reasons"]), run.run
 
 
 def the_servers_usage_counts():
@@ -558,7 +559,8 @@ def both_halves_become_one_record():
     with RealServer("--backend", "none", "--context", "4096") as s:
         run = Run(f"http://127.0.0.1:{s.port}", "--arrivals", "poisson", "--rate-rps", "100", "--requests", "50",
                   "--prompt-tokens", "20:40", "--output-tokens", "4:9")
-        equal(run.run["records"], {"file": "records.jsonl", "joined": 50, "forgotten_by_server": 0, "not_taken_by_server": 0})
+        equal(run.run["records"], {"file": "records.jsonl", "joined": 50, "forgotten_by_server": 0, "not_taken_by_server": 0,
+                                    "server_not_asked": 0})
         equal((len(run.records), run.summary["completed"], run.summary["client_half_only"]), (50, 50, 0))
         for r in run.records:
             assert {"request_accepted", "first_token", "response_finished", "first_byte_received"} <= set(names(r)), names(r)

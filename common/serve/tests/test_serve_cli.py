@@ -57,6 +57,7 @@ def bad_flags_are_named():
 def limits_that_cannot_be_are_refused_under_the_flags_name():
     paced = ["--pace", "llama-2-7b:h100"]
     for args, flag, part in ((["--kv-bytes", "1"], "--kv-bytes", "0 blocks"), ([*paced, "--kv-bytes", "1"], "--kv-bytes", "0 blocks"),
+                             ([*paced, "--kv-bytes", "8388607"], "--kv-bytes", "a block takes 8388608 bytes"),
                              (["--kv-bytes", "100000", "--kv-blocks", "4"], "--kv-bytes", "--kv-blocks"),
                              (["--backend", "none", "--kv-bytes", "100000"], "--kv-bytes", "--backend none"),
                              (["--backend", "none", "--precision", "fast"], "--precision", "--backend none"),
