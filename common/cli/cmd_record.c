@@ -101,7 +101,8 @@ static void clear_progress(struct check *k) {
 /* Computes intervals and classification. An interval in error is an error of the record. */
 static int judge_record(const struct check *k, struct checked *c, struct err *e) {
     intervals_compute(c->record, &c->intervals);
-    if (record_in_one_piece(c->record)) intervals_of_client(c->record, &c->intervals);
+    if (record_in_one_piece(c->record) || record_counts_too_many(c->record))
+        intervals_of_client(c->record, &c->intervals);
     for (enum interval_id id = 0; id < IV_N; id++) {
         enum interval_status status = interval_get(&c->intervals, id)->status;
         if (status == INTERVAL_NEGATIVE)

@@ -101,6 +101,11 @@ static void print_doubts(const struct load_report *r, const struct load_counts *
         printf("  %" PRId64
                " answers came in more chunks with text than the server counts tokens\n",
                c->chunks_over_usage);
+    if (c->over_asked)
+        printf("  %" PRId64
+               " answers have more tokens, as the server counts, than were asked for at most: its "
+               "TPOT and tokens/s can't be right\n",
+               c->over_asked);
     if (c->resent)
         printf("  %" PRId64 " requests met a kept connection that broke; none was sent again\n",
                c->resent);

@@ -154,10 +154,12 @@ static int take_event(void *ctx, const char *data, size_t n) {
 
 /* ---- libcurl's calls ------------------------------------------------------------------------- */
 
-static bool is_stream(CURL *curl) {
+/* By its type, or where a server states another one or none, by its first bytes. */
+static bool is_stream(CURL *curl, const char *bytes, size_t n) {
     char *type = NULL;
     curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
-    return type && !strncasecmp(type, "text/event-stream", 17);
+    return (type && !strncasecmp(type, "text/event-stream", 17)) ||
+           (n >= 5 && !memcmp(bytes, "data:", 5));
 }
 
 static void clear_progress(struct load_transfer *r) {
@@ -172,7 +174,7 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *ctx) {
     n *= one;
     r->read_ns = now;
     clear_progress(r);
-    if (!r->begun) r->streamed = is_stream(r->curl);
+    if (!r->begun) r->streamed = is_stream(r->curl, bytes, n);
     r->begun = true;
     if (!r->streamed) buffer_add(&r->body, bytes, n);
     int rc = r->streamed ? sse_feed(&r->sse, bytes, n, take_event, r, &e) : 0;

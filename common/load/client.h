@@ -151,6 +151,12 @@ cJSON *load_own_record(const struct load_request *r, const struct load_seen *see
 cJSON *load_record(struct load_client *c, const struct load_request *r,
                    const struct load_seen *seen, struct err *why);
 
+/* Does a server's record have the client's half as it was posted: the same request, attempt and
+ * times? If not, its latencies aren't what the client measured. */
+struct record;
+bool load_has_half(const struct record *record, const struct load_request *r,
+                   const struct load_seen *seen);
+
 /* Turns a record into an exercise: "TODO" for provenance, statement and the source of each event of
  * lab 01's six. Other events keep their sources. */
 void load_blank(cJSON *record);

@@ -215,13 +215,36 @@ static int wait_for_record(struct load_client *c, const char *path, cJSON **reco
     }
 }
 
-static bool is_record(const cJSON *tree) {
-    return cJSON_IsString(cJSON_GetObjectItemCaseSensitive(tree, "schema"));
+bool load_has_half(const struct record *record, const struct load_request *r,
+                   const struct load_seen *seen) {
+    const struct {
+        enum event_kind kind;
+        int64_t t_ns;
+    } posted[] = {{EV_REQUEST_SUBMITTED, seen->submitted_ns},
+                  {EV_FIRST_BYTE_RECEIVED, seen->first_ns},
+                  {EV_FINAL_BYTE_RECEIVED, seen->final_ns}};
+    if (strcmp(record->request_id, r->request_id) != 0 || record->attempt != r->attempt)
+        return false;
+    for (size_t i = 0; i < sizeof posted / sizeof *posted; i++) {
+        const struct event *ev = record_event(record, posted[i].kind);
+        if ((posted[i].t_ns < 0) != !ev) return false;
+        if (ev && (ev->t_ns != load_clock_ns(posted[i].t_ns) || ev->extra)) return false;
+    }
+    return true;
+}
+
+static bool is_joined(const cJSON *tree, const struct load_request *r,
+                      const struct load_seen *seen) {
+    struct record record;
+    if (!tree || record_from_json(&record, tree, 1, NULL)) return false;
+    bool joined = load_has_half(&record, r, seen);
+    record_release(&record);
+    return joined;
 }
 
 /* Posts the client's half and fetches the joined record. NULL, and *e says why there is none. */
-static cJSON *join_halves(struct load_client *c, const struct load_request *r, const cJSON *half,
-                          struct err *e) {
+static cJSON *join_halves(struct load_client *c, const struct load_request *r,
+                          const struct load_seen *seen, const cJSON *half, struct err *e) {
     char path[160];
     cJSON *reply = NULL, *record = NULL;
     snprintf(path, sizeof path, "/v1/records/%s/events", r->request_id);
@@ -229,8 +252,10 @@ static cJSON *join_halves(struct load_client *c, const struct load_request *r, c
     if (status == 200) {
         snprintf(path, sizeof path, "/v1/records/%s?attempt=%d", r->request_id, r->attempt);
         status = wait_for_record(c, path, &record, e);
-        if (status == 200 && is_record(record)) goto out;
-        if (status >= 0) err_set(e, "GET %s gives HTTP %d and no record", path, status);
+        if (status == 200 && is_joined(record, r, seen)) goto out;
+        if (status >= 0)
+            err_set(e, "GET %s gives HTTP %d and no record with the half that was posted", path,
+                    status);
     } else if (status >= 0) {
         const cJSON *error = cJSON_GetObjectItemCaseSensitive(reply, "error");
         const cJSON *m = cJSON_GetObjectItemCaseSensitive(error, "message");
@@ -249,7 +274,7 @@ cJSON *load_record(struct load_client *c, const struct load_request *r,
     cJSON *half = load_half(r, seen), *record = NULL;
     *why = (struct err){0};
     if (seen->keeps_records || seen->http_status == 0) /* 0: unknown, so it asks */
-        record = join_halves(c, r, half, why);
+        record = join_halves(c, r, seen, half, why);
     if (!record) record = load_own_record(r, seen, half);
     if (!seen->keeps_records) *why = (struct err){0}; /* nothing else was to be expected */
     cJSON_Delete(half);

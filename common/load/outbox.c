@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "record/record.h"
+#include "record/record_internal.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
@@ -125,6 +125,20 @@ static bool is_line(const struct buffer *reply) {
            !memchr(reply->bytes, '\0', n);
 }
 
+/* A record of another half isn't what this client measured, and one that can't be read would spoil
+ * the file. */
+static bool is_joined(const struct flight *f) {
+    const struct buffer *reply = &f->post->reply;
+    struct record record;
+    record_init(&record);
+    bool read = record_fill_fast(&record, reply->bytes, reply->n);
+    if (!read) record_release(&record);
+    if (!read && record_parse(&record, reply->bytes, reply->n, 1, NULL)) return false;
+    bool joined = load_has_half(&record, &f->request, &f->seen);
+    record_release(&record);
+    return joined;
+}
+
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 static size_t keep_bytes(char *bytes, size_t one, size_t n, void *ctx) {
@@ -214,7 +228,7 @@ static void finish(struct outbox *o, struct flight *f, CURLcode code) {
         p->not_before_ns = 0;
     } else if (!settled(&p->reply) && p->tries++ < MAX_TRIES) {
         again(o, f);
-    } else if (!is_line(&p->reply)) {
+    } else if (!is_line(&p->reply) || !is_joined(f)) {
         end_own(o, f, &o->counts.refused);
     } else {
         write_joined(o, f);

@@ -40,7 +40,7 @@ void flight_free(struct flight *f);
 struct outbox_counts {
     int64_t joined;    /* records of both halves */
     int64_t forgotten; /* the server has no such record (any more) */
-    int64_t refused;   /* the server didn't take the client's half, or answered no record */
+    int64_t refused;   /* the server didn't take the client's half, or answered no record of it */
     int64_t unasked;   /* it had met silence, or the load was stopped: the server wasn't asked */
 };
 

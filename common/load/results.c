@@ -56,6 +56,7 @@ static void count_row(const struct load_row *row, const struct load_window *w,
     c->straddle_end += in && row->ended_ns > w->to_ns;
     int32_t got = row->usage_output_tokens;
     c->chunks_over_usage += got >= 0 && row->chunks > got;
+    c->over_asked += row->output_tokens > 0 && got > row->output_tokens;
     if (!row->whole || row->check) return;
     c->short_answers += got >= 0 && got < row->output_tokens;
     c->wrong_prompts +=

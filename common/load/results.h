@@ -88,6 +88,7 @@ struct load_counts {
     int64_t short_answers;     /* whole, but with fewer tokens than were asked for (no checks) */
     int64_t wrong_prompts;     /* the server counted other prompt tokens than were sent as ids */
     int64_t chunks_over_usage; /* more chunks with text than tokens: its usage can't be right */
+    int64_t over_asked;        /* more tokens by the usage than were asked for at most: the same */
     int64_t resent;
 };
 void load_count(const struct load_results *r, struct load_counts *out);

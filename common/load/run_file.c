@@ -123,6 +123,7 @@ static void add_counts(cJSON *root, const struct load_results *r) {
                {"shorter_than_asked", c.short_answers},
                {"prompt_tokens_differ", c.wrong_prompts},
                {"more_chunks_than_tokens", c.chunks_over_usage},
+               {"more_tokens_than_asked", c.over_asked},
                {"kept_connection_broke", c.resent}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) json_add_int(o, all[i].key, all[i].n);
 }

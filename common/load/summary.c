@@ -46,7 +46,7 @@ static int add_gaps(struct load_summary *s, const struct record *rec, struct err
     const cJSON *client = cJSON_GetObjectItemCaseSensitive(rec->extra, "client");
     const cJSON *gaps = cJSON_GetObjectItemCaseSensitive(client, "chunk_gaps_ns"), *gap;
     size_t n = clients_only(rec) ? 0 : intervals_itl(rec, NULL, 0);
-    if (cJSON_IsArray(gaps) && clients_only(rec)) {
+    if (cJSON_IsArray(gaps) && clients_only(rec) && !record_in_one_piece(rec)) {
         if (make_room(s, (size_t)cJSON_GetArraySize(gaps), e)) return -1;
         s->itl_of_chunks = true;
         cJSON_ArrayForEach(gap, gaps) s->itl_ns[s->n_itl++] = (int64_t)gap->valuedouble;

@@ -9,7 +9,7 @@
  *          alone: intervals_of_client (record/intervals.h), absent where the text came in a piece.
  *   ITL    joined records: gaps between token_sent events, a token each, pooled. Records of the
  *          client alone: gaps between chunks with text, which are gaps between tokens only where
- *          the server sends one token a chunk.
+ *          the server sends one token a chunk; none of a text in one piece.
  * An answer that was asked for at a fixed length (all but the checkable prompts) and ended with
  * finish reason "length" is complete.
  */

@@ -21,6 +21,11 @@ static double text_span_ns(const struct record *r) {
     return sum;
 }
 
+bool record_counts_too_many(const struct record *r) {
+    int32_t most = r->workload.max_output_tokens;
+    return record_client_only(r) && most >= 0 && r->workload.output_tokens > most;
+}
+
 bool record_in_one_piece(const struct record *r) {
     const cJSON *answer = of_client(r, "answer_chunks");
     const cJSON *reasoning = of_client(r, "reasoning_chunks");
@@ -33,7 +38,7 @@ void intervals_of_client(const struct record *r, struct intervals *iv) {
     if (!record_client_only(r) || iv->tpot.status != INTERVAL_OK) return;
     double span_ns = text_span_ns(r);
     int64_t steps = (int64_t)r->workload.output_tokens - 1;
-    if (record_in_one_piece(r)) {
+    if (record_in_one_piece(r) || record_counts_too_many(r)) {
         iv->tpot = (struct interval){.status = INTERVAL_ABSENT};
         iv->tpot_boundary = TPOT_NONE;
     } else if (span_ns > 0 && span_ns <= (double)(iv->tpot.ns + 1) * (double)steps) {

@@ -108,11 +108,15 @@ const char *interval_formula(const struct intervals *iv, enum interval_id id);
  * in one chunk, or in several that one read brought. Such a text has no pace, and so it has no
  * TPOT.
  *
- * intervals_of_client: call it after intervals_compute. It makes tpot absent if
- * record_in_one_piece; otherwise, if the gaps are stated, tpot is their sum / (output_tokens - 1):
- * from the first text to the last one, without the usage and [DONE] that follow it. Other records
- * and intervals are left as they are. */
+ * record_counts_too_many: true if it is such a record with more output tokens, by its server's
+ * count, than max_output_tokens. A time divided by such a count means nothing.
+ *
+ * intervals_of_client: call it after intervals_compute. It makes tpot absent if one of the two is
+ * true; otherwise, if the gaps are stated, tpot is their sum / (output_tokens - 1): from the first
+ * text to the last one, without the usage and [DONE] that follow it. Other records and intervals
+ * are left as they are. */
 bool record_in_one_piece(const struct record *r);
+bool record_counts_too_many(const struct record *r);
 void intervals_of_client(const struct record *r, struct intervals *iv);
 
 /* Could these events have happened (record/plausible.c)? true if the events of each clock are in

@@ -57,6 +57,11 @@ static void say_tpot(cJSON *list, const struct report_run *run) {
             "%s: TPOT of %lld requests is between bytes at the client, since the server noted no "
             "two tokens of them; of %lld it is between tokens at the server.",
             run->name, n[TPOT_BROWSER_BYTES], n[TPOT_TOKEN_SENT]);
+    if (run->too_many)
+        say(list,
+            "%s: of %lld answers the server counts more tokens than were asked for at most. The "
+            "count can't be right, so they have no TPOT, and tokens/s are too many.",
+            run->name, (long long)run->too_many);
     if (run->in_one_piece)
         say(list,
             "%s: the text of %lld answers came in one piece. It has no pace, so they have no TPOT, "
@@ -89,6 +94,12 @@ static void say_of_run(cJSON *list, const struct objective *o, const struct repo
             "%s: no run file. The window goes from the first arrival to the last and a mean gap "
             "beyond, and nothing says whether the client kept up.",
             run->name);
+    if (run->cut)
+        say(list,
+            "%s: %lld answers ended by the length that was asked for, and count as truncated. They "
+            "are complete if the objective says \"truncation\": \"fixed_length\", or the load has "
+            "--ignore-eos.",
+            run->name, (long long)run->cut);
     if (run->closed_loop)
         say(list,
             "%s: the loop was closed: a slow server was asked less often, so its queue can't grow "

@@ -233,6 +233,8 @@ static int add_record(struct reading *rd, const struct record *r, int line, stru
                       r->request_id);
     intervals_of_client(r, &a->iv);
     run->in_one_piece += record_in_one_piece(r);
+    run->too_many += record_counts_too_many(r);
+    run->cut += a->reason == REASON_TRUNCATED && !r->quality.check[0];
     if (ended_ns >= 0 && ended_ns < submitted->t_ns)
         return err_at(e, line, "events.request_submitted.ended_t_ns",
                       "request '%s' ended before it was submitted", r->request_id);

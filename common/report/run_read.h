@@ -63,6 +63,8 @@ struct report_run {
     int64_t left_out;      /* records without the client's half */
     int64_t torn;          /* lines that were cut off and skipped */
     int64_t in_one_piece;  /* records without a TPOT: their text came in one piece */
+    int64_t too_many;      /* the same: the server counts more tokens than were asked for */
+    int64_t cut;           /* records without a check that ended by their length, as truncated */
     int64_t first_missing; /* requests with a later attempt and without the first */
     bool closed_loop;      /* arrivals waited for completions */
     cJSON *run_file;       /* NULL: none */

@@ -5,7 +5,7 @@ test can say exactly between which two instants a stamp of the client must lie, 
   with MockServer(lambda request: answer(["a", "b"], first_s=0.1)) as s: ... s.url, s.requests
 A script is a list: bytes are sent, numbers are pauses in seconds, CLOSE ends the connection, Reply(status) is an answer that
 is no stream. It keeps no records, but says that it does when `records` is given: the bytes of each, or SILENT, which never
-answers about one. `models`, `health` and `presets` are JSON, Reply, SILENT, CLOSE or a function of the path that gives one.
+answers about one, or a function of the id and the half that was posted, which gives the bytes. `models`, `health` and `presets` are JSON, Reply, SILENT, CLOSE or a function of the path that gives one.
 """
 import asyncio
 import json
@@ -70,6 +70,7 @@ class MockServer:
                       "/health": health, "/v1/presets": presets, "/v1/records": records and {"data": []}}
         self.requests, self.gets, self.open_now, self.open_most = [], [], 0, 0
         self.connections = self.posts = 0
+        self.halves = {}  # as posted, by the id
         self.changed = threading.Condition()
         self.loop = asyncio.new_event_loop()
         self.ready = threading.Event()
@@ -125,6 +126,7 @@ class MockServer:
                     if self.records is SILENT:
                         await reader.read(1)  # until the client goes away
                         return
+                    self.halves[head[0].split("/")[3]] = json.loads(body)
                     await self.reply(writer, Reply(200, b"{}"))
                 elif not await self.complete(Request(len(self.requests), connection, head, body), reader, writer):
                     return
@@ -136,7 +138,9 @@ class MockServer:
     async def get(self, path, writer):
         self.gets.append(path)
         if self.records and path.startswith("/v1/records/"):
-            return await self.reply(writer, Reply(200, self.records))
+            number = path.split("?")[0].split("/")[-1]
+            records = self.records(number, self.halves[number]) if callable(self.records) else self.records
+            return await self.reply(writer, Reply(200, records))
         found = self.fixed.get(path.split("?")[0])
         found = found(path) if callable(found) else found
         if found is SILENT:

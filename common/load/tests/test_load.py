@@ -376,6 +376,13 @@ def a_server_that_does_not_stream():
     equal(status, 0, said)
 
 
+def a_stream_of_another_type_is_one():
+    for kind in (b"", b"Content-Type: application/json\r\n"):
+        status, record, said = against([chunk({"content": "a"}), chunk(finish="stop"), DONE],
+                                       head=b"HTTP/1.1 200 OK\r\n" + kind + b"Connection: close\r\n\r\n")
+        equal((status, record["outcome"]["delivered"]), (0, True), said)
+
+
 def a_page_is_no_completion():
     html = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n"
     for body in (b"<html>log in</html>", b"[1, 2]", b'{"object": "list"}'):
@@ -475,7 +482,7 @@ TESTS = [both_halves_are_joined_and_printed, the_clients_zero_is_not_the_servers
          pings_comments_and_blanks_are_no_text, every_form_of_done, a_character_split_over_two_chunks_is_joined,
          a_nul_in_an_answer_is_text, errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
          error_within_the_stream, stream_without_an_end, an_answer_that_does_not_end, connection_that_breaks,
-         every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, a_page_is_no_completion, a_server_that_hangs_or_goes_leaves_a_record,
+         every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, a_stream_of_another_type_is_one, a_page_is_no_completion, a_server_that_hangs_or_goes_leaves_a_record,
          a_server_that_takes_no_connection_is_told_from_one_that_is_slow,
          a_server_that_keeps_records_and_goes_after_its_status_leaves_the_clients_half,
          what_a_server_says_when_asked_for_its_models, garbage]

@@ -584,6 +584,48 @@ def a_reply_that_is_no_record_spoils_nothing():
         equal([len(r.records), [len(x["events"]) for x in r.records]], [3, [3, 3, 3]], repr(reply))
 
 
+def a_record_with_another_half_is_not_taken():
+    """A server that is measured can't say what its client saw."""
+    def joined(number, half, change):
+        events = json.loads(json.dumps(half["events"]))
+        server = [{"event": e, "clock": "server", "t_ns": i, "source": "server_log", "clock_api": "CLOCK_MONOTONIC"} for i, e in
+                  enumerate(("request_accepted", "request_admitted", "first_token", "response_finished"))]
+        record = {"schema": "servelab.request-record.v1", "request_id": number, "attempt": half["attempt"],
+                  "workload": {"model": "mock", "output_tokens": 3}, "events": server + events,
+                  "outcome": {"delivered": True, "http_status": 200, "finish_reason": "stop", "error": None}}
+        change(record, events)
+        return json.dumps(record, separators=(",", ":")).encode()
+
+    def earlier(record, events):
+        events[1]["t_ns"] -= 1
+        record["events"][5:6] = [events[1]]
+
+    changes = [lambda r, e: None, earlier, lambda r, e: r.update(request_id="other"), lambda r, e: r["events"].pop(),
+               lambda r, e: r.update(attempt=2), lambda r, e: e[0].update(scheduled_t_ns=5), lambda r, e: r.update(events=7),
+               lambda r, e: r["events"].append(e[1])]
+    for i, change in enumerate(changes):
+        with MockServer(lambda r: answer(r, ["a", "b", "c"], first_s=0.02), records=lambda n, half: joined(n, half, change)) as s:
+            run = Run(s.url, *AT_ONCE)
+            r = subprocess.run([SERVELAB, "load", "--url", s.url, "--prompt", "p"], capture_output=True, text=True, timeout=60)
+        counts = run.run["records"]
+        equal((i, counts["joined"], counts["not_taken_by_server"]), (i, *((0, 3) if i else (3, 0))))
+        equal((r.returncode, "no record with the half that was posted" in r.stderr), (0, i > 0), r.stderr)
+        equal(run.summary["completed"], 3)
+
+
+def a_usage_that_cant_be_gives_no_tpot():
+    """Three tokens were asked for at most, and the server counts 3,000: a TPOT of microseconds."""
+    with MockServer(lambda r: answer(r, ["a", "b", "c"], gap_s=0.02, tokens=3000)) as s, tempfile.TemporaryDirectory() as folder:
+        run = Run(s.url, *AT_ONCE, folder=folder)
+        equal((run.run["counts"]["more_tokens_than_asked"], run.summary["latency"]["tpot"]["p50_completed"]["n"]), (3, 0))
+        with open(os.path.join(folder, "o.json"), "w") as f:
+            json.dump({"schema": "servelab.objective.v1", "name": "o", "kind": "serving"}, f)
+        r = subprocess.run([SERVELAB, "report", folder, "--objective", f.name, "--json"], capture_output=True, text=True, timeout=60)
+        made = json.loads(r.stdout)
+        equal(made["points"][0]["latency"]["tpot"], None)
+        assert any("of 3 answers the server counts more tokens" in line for line in made["cannot_say"]), made["cannot_say"]
+
+
 def a_warm_cache_is_stated():
     """The same prompts twice: the second run is faster because of the first one, and says so."""
     with RealServer("--backend", "none") as s:
@@ -616,6 +658,7 @@ def a_text_in_one_piece_has_no_pace():
         run = Run(s.url, *AT_ONCE, folder=folder)
         tpot = run.summary["latency"]["tpot"]["p50_completed"]
         equal((tpot["n"], run.summary["in_one_piece_without_tpot"]), (1, 2))
+        equal(run.summary["latency"]["itl"]["p50"]["n"], 2, "gaps of 0 ns are no gaps between tokens")
         what = os.path.join(folder, "objective.json")
         with open(what, "w") as f:
             json.dump({"schema": "servelab.objective.v1", "name": "o", "kind": "serving", "latency": [
@@ -656,7 +699,8 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          the_live_line_says_when_all_is_sent, nothing_is_lost_when_it_is_stopped,
          a_server_that_ends_during_the_run, flags_of_the_other_kind,
          both_halves_become_one_record,
-         a_reply_that_is_no_record_spoils_nothing, a_warm_cache_is_stated,
+         a_reply_that_is_no_record_spoils_nothing, a_record_with_another_half_is_not_taken, a_usage_that_cant_be_gives_no_tpot,
+         a_warm_cache_is_stated,
          each_latency_of_the_table_has_its_formula, a_text_in_one_piece_has_no_pace, verdicts_come_with_the_records]
 
 if __name__ == "__main__":

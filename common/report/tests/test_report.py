@@ -163,7 +163,9 @@ def answers_without_a_check_follow_the_runs_fixed_length():
     cut = steady(outcome="truncated", check=None, verdict="not_evaluated")
     for ignore_eos, completed in ((True, 40), (False, 0)):
         folder = write_run(path("cut"), cut, run_file(S, 5 * S, (S, 5 * S), 40, ignore_eos=ignore_eos))
-        equal(tree([folder], objective())["points"][0]["counts"]["completed"], completed)
+        made = tree([folder], objective())
+        equal(made["points"][0]["counts"]["completed"], completed)
+        equal(sum("40 answers ended by the length" in line for line in made["cannot_say"]), completed == 0)
 
 
 def a_log_alone_goes_a_mean_gap_beyond_its_last_arrival():
