@@ -338,7 +338,11 @@ static bool turn(struct generator *g, int64_t give_up_ns) {
     int64_t end_ns = g->r->first_ns + g->job->duration_ns;
     if (g->job->duration_ns > 0 && !g->sent_all && end_ns < until_ns) until_ns = end_ns;
     int64_t look_ns = now_ns + 200 * NS_PER_MS; /* a signal that came between two looks */
-    wire_wait(&g->loop, until_ns < look_ns ? until_ns : look_ns, send_due, g);
+    if (look_ns < until_ns) until_ns = look_ns;
+    int64_t flying = g->in_flight;
+    wire_wait(&g->loop, until_ns, send_due, g);
+    int64_t due_again_ns = until_ns > now_ns ? until_ns : now_ns;
+    if (clock_monotonic_ns() - due_again_ns >= LOAD_STALL_NS) g->r->stalled += flying;
     return true;
 }
 

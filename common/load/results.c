@@ -144,6 +144,13 @@ int load_invalid(const struct load_results *r, struct buffer *json) {
                  lag.busy * 100);
         say(json, &n, text);
     }
+    if ((double)r->stalled > LOAD_STALLED_MOST * (double)c.requests) {
+        snprintf(text, sizeof text,
+                 "the client's thread stood still for 100 ms or more while %lld of %lld requests "
+                 "were in flight, above 1 %%",
+                 (long long)r->stalled, (long long)c.requests);
+        say(json, &n, text);
+    }
     if (r->pace_steps > 0 && (double)r->pace_late > LOAD_LATE_MOST * (double)r->pace_steps) {
         snprintf(text, sizeof text,
                  "the paced server was late at %lld of %lld steps, above 1 %%: its machine is too "

@@ -16,6 +16,8 @@
  *     above 10 ms (the pace of a fast server's tokens): the lag is part of what is reported;
  *   - its thread computed or waited for a core during more than 90 % of the time: an event that
  *     comes then is stamped late;
+ *   - its thread stood still for 100 ms or more (stopped, asleep, or busy in one turn) while more
+ *     than 1 % of the requests were in flight: what came in that time is stamped late;
  *   - it was interrupted, nothing was completed, or the paced server was late at more than 1 % of
  *     its steps;
  *   - no request was scheduled in the window, or the window is one instant: there are no rates.
@@ -34,6 +36,8 @@
 #define LOAD_LAG_MOST_NS  INT64_C(10000000)
 #define LOAD_BUSY_MOST    0.9
 #define LOAD_LATE_MOST    0.01
+#define LOAD_STALL_NS     INT64_C(100000000)
+#define LOAD_STALLED_MOST 0.01
 
 struct load_row {
     int64_t scheduled_ns, submitted_ns, first_ns, last_ns, ended_ns;
@@ -57,7 +61,8 @@ struct load_results {
     int64_t sending_end_ns;    /* when the last request had been sent, or the load was stopped */
     int64_t cpu_ns, waited_ns; /* of the thread while it sent: computing; runnable without a core */
     int64_t longest_turn_ns;   /* wire.h */
-    bool real_time;            /* the thread had a real-time priority */
+    int64_t stalled; /* requests in flight when the thread stood still; each stall counts */
+    bool real_time;  /* the thread had a real-time priority */
     bool interrupted;
     bool streams_full;             /* some send had to wait because no more streams can be open */
     int64_t pace_steps, pace_late; /* of a paced server during the run; -1: it doesn't say */

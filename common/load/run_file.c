@@ -172,6 +172,7 @@ static void add_client(cJSON *root, const struct run_file *f) {
     add_ns(o, "cpu_ns", r->cpu_ns);
     add_ns(o, "waited_for_a_core_ns", r->waited_ns);
     add_ns(o, "longest_turn_ns", r->longest_turn_ns);
+    json_add_int(o, "in_flight_while_it_stood_still", r->stalled);
     cJSON_AddNumberToObject(o, "max_streams", f->job->max_streams);
     cJSON_AddBoolToObject(o, "max_streams_reached", r->streams_full);
 }

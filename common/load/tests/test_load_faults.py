@@ -3,16 +3,19 @@
 it runs on. See test_load_run.py for loads that succeed, and for single failures among answers.
 """
 # servelab-test: waits
+import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../serve/tests"))
 from harness import SERVELAB, equal, run_tests  # noqa: E402
-from mock_openai import CLOSE, SILENT, MockServer, Reply  # noqa: E402
+from mock_openai import CLOSE, SILENT, MockServer, Reply, answer  # noqa: E402
 from test_load_run import AT_ONCE, Run, short  # noqa: E402
 
 
@@ -95,7 +98,20 @@ def a_redirect_of_the_list_of_models_says_where_to():
                 equal((r.returncode, part in r.stderr), (2, True), r.stderr)
 
 
-TESTS = [a_redirect_of_the_list_of_models_says_where_to, any_answer_after_the_run_shows_that_the_server_lives,
+def a_client_that_stands_still_after_its_last_send():
+    """Its lag is in order: all was sent in time. The answers that came meanwhile were stamped late."""
+    with MockServer(lambda r: answer(r, ["a", "b"], first_s=0.3), health={"status": "ok"}) as s:
+        load = subprocess.Popen([SERVELAB, "load", "--url", s.url, *AT_ONCE, "--json"], stdout=subprocess.PIPE)
+        s.wait_for(lambda: len(s.requests) == 3, "all requests")
+        load.send_signal(signal.SIGSTOP)
+        time.sleep(1)  # the fault itself: it looks for signals every 0.2 s
+        load.send_signal(signal.SIGCONT)
+        run = json.loads(load.communicate(timeout=60)[0])["run"]
+        equal((load.returncode, run["valid"], run["client"]["in_flight_while_it_stood_still"]), (1, False, 3))
+        assert any("stood still" in reason for reason in run["invalid_reasons"]), run["invalid_reasons"]
+
+
+TESTS = [a_client_that_stands_still_after_its_last_send, a_redirect_of_the_list_of_models_says_where_to, any_answer_after_the_run_shows_that_the_server_lives,
          a_model_that_is_named_needs_no_list_of_models,
          a_server_that_falls_silent_is_not_asked_about_every_record,
          the_table_says_what_failed_first,

@@ -141,6 +141,17 @@ START_TEST(a_busy_thread_makes_it_invalid) {
 }
 END_TEST
 
+START_TEST(standing_still_with_answers_in_flight_makes_it_invalid) {
+    begin(0, 0, 0);
+    for (int i = 0; i < 100; i++) add(i, 0, 1, 2);
+    results.stalled = 1; /* 1 % */
+    ck_assert(!invalid_for("stood still"));
+    results.stalled = 2;
+    ck_assert(invalid_for("while 2 of 100 requests"));
+    load_results_release(&results);
+}
+END_TEST
+
 START_TEST(other_reasons) {
     begin(0, 0, 0);
     ck_assert(invalid_for("no request was scheduled"));
@@ -191,6 +202,7 @@ int main(void) {
     tcase_add_test(t, lag_is_by_nearest_rank_within_the_window);
     tcase_add_test(t, the_lag_may_be_a_share_of_ttft_within_bounds);
     tcase_add_test(t, a_busy_thread_makes_it_invalid);
+    tcase_add_test(t, standing_still_with_answers_in_flight_makes_it_invalid);
     tcase_add_test(t, other_reasons);
     tcase_add_test(t, counts_of_what_is_doubtful);
     suite_add_tcase(s, t);
