@@ -38,6 +38,7 @@ struct session {
     struct load_results results;
     struct outbox_counts records;
     cJSON *models, *health_before, *health_after;
+    bool answers_health; /* before the run, with any status */
     struct check_prompt *checks;
     struct objective objective;
     bool has_objective;
@@ -131,7 +132,7 @@ static bool pace_of(const cJSON *health, int64_t *steps, int64_t *late) {
 
 static int know_server(struct session *s, struct err *e) {
     if (find_model(s, e)) return -1;
-    s->health_before = fetch(s, "/health");
+    s->answers_health = ask(s, "/health", &s->health_before) >= 0;
     const cJSON *label = at(at(s->health_before, "pace"), "label");
     if (cJSON_IsString(label)) text_cut(s->run.paced, sizeof s->run.paced, label->valuestring);
     cJSON *records = fetch(s, "/v1/records");
@@ -144,7 +145,7 @@ static int know_server(struct session *s, struct err *e) {
 static void ask_health(struct session *s, bool ended_well) {
     char *failure = s->results.failure;
     size_t cap = sizeof s->results.failure;
-    if (ask(s, "/health", &s->health_after) >= 0 || !ended_well || !s->health_before) return;
+    if (ask(s, "/health", &s->health_after) >= 0 || !ended_well || !s->answers_health) return;
     if (s->client.late)
         snprintf(failure, cap,
                  "the server answered GET /health before the run and did not answer within %d s "

@@ -57,9 +57,9 @@ def a_limit_of_descriptors_that_leaves_no_stream():
         assert "a limit of 24 open files" in r.stderr and "ulimit" in r.stderr, r.stderr
 
 
-def health_after(then):
-    """The reasons why a run is invalid whose server answers GET /health before it, and then with `then`."""
-    replies = iter([{"status": "ok"}, then])
+def health_after(then, before={"status": "ok"}):
+    """The reasons why a run is invalid whose server answers GET /health with `before`, and then with `then`."""
+    replies = iter([before, then])
     with MockServer(short, health=lambda path: next(replies)) as s:
         run = Run(s.url, *AT_ONCE, "--timeout-s", "1").run
         return [reason for reason in run["invalid_reasons"] if "GET /health" in reason]
@@ -72,6 +72,9 @@ def any_answer_after_the_run_shows_that_the_server_lives():
     assert "did not answer within 1 s after the run" in reason, reason
     reason, = health_after(CLOSE)
     assert reason.endswith("not after it: it broke the connection off"), reason
+    for before in (Reply(200), Reply(200, b"OK"), Reply(404)):  # nor does it need a body or the route
+        equal(len(health_after(CLOSE, before)), 1)
+    equal(health_after(CLOSE, CLOSE), [], "of a server that never answered it nothing is known")
 
 
 def a_model_that_is_named_needs_no_list_of_models():
