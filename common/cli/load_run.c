@@ -88,12 +88,19 @@ static const cJSON *at(const cJSON *o, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(o, key);
 }
 
+static bool is_string(const cJSON *value, const char *text) {
+    return cJSON_IsString(value) && !strcmp(value->valuestring, text);
+}
+
 /* With --model it may fail, where a server is there at all. */
 static int find_model(struct session *s, struct err *e) {
     const char *id = s->f->model;
     int status = load_json(&s->client, "/v1/models", NULL, &s->models, e);
     if (status < 0 && !(id && s->client.connected)) return -1;
     const cJSON *data = at(s->models, "data"), *first = cJSON_IsArray(data) ? data->child : NULL;
+    const cJSON *named = first; /* the one of --model, where the list has it */
+    while (id && named && !is_string(at(named, "id"), id)) named = named->next;
+    if (named) first = named;
     if (!id && first) json_get_string(first, "data", "id", &id, NULL);
     if (!id) return load_no_model(&s->client, status, e);
     text_cut(s->model, sizeof s->model, id);

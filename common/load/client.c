@@ -32,7 +32,9 @@ struct load_transfer {
 };
 
 static void problem(struct load_seen *seen, const char *text) {
-    if (!seen->problem[0]) text_cut(seen->problem, sizeof seen->problem, text);
+    if (seen->problem[0]) return;
+    text_cut(seen->problem, sizeof seen->problem, text);
+    err_clean(seen->problem);
 }
 
 /* A text may hold NUL: a model with tokens for single bytes answers so. */
@@ -115,7 +117,9 @@ static void take_object(struct load_transfer *r, const cJSON *obj) {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(obj, "error");
     const char *object = string_of(obj, "object");
     if (object && !strcmp(object, "error")) error = obj; /* vLLM's older form */
-    if (error && !cJSON_IsNull(error)) take_error(r->seen, error);
+    bool none = !error || cJSON_IsNull(error) || cJSON_IsFalse(error) ||
+                (cJSON_IsString(error) && !error->valuestring[0]);
+    if (!none) take_error(r->seen, error);
     const cJSON *choices = cJSON_GetObjectItemCaseSensitive(obj, "choices");
     if (cJSON_IsArray(choices) && choices->child) take_choice(r, choices->child);
     take_usage(r->seen, obj);

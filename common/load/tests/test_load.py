@@ -310,6 +310,18 @@ def errors_in_every_form():
 # ---- with servers that misbehave -------------------------------------------------------------------------------------
 
 
+def no_error_in_every_form():
+    for none in (None, False, ""):
+        status, record, said = against([chunk({"content": "a"}, error=none), chunk(finish="stop", error=none), DONE])
+        equal((status, record["outcome"]["delivered"]), (0, True), said)
+
+
+def a_servers_words_do_not_steer_the_terminal():
+    status, record, said = against([b'data: {"error": {"message": "a\\u001b[31mb\\u202ec\\u009bd \xe6\x97\xa5"}}\n\n'])
+    equal((status, "load" in said, "a?[31mb?c?d \u65e5" in said), (1, True, True), said)
+    assert not set("\x1b\u202e\x9b") & set(said), repr(said)
+
+
 def role_and_empty_chunks_are_no_first_content():
     status, record, said = against([chunk({"role": "assistant"}), chunk({"content": ""}), 0.3, chunk({"content": "late"}),
                                     chunk(finish="stop"), DONE])
@@ -480,7 +492,8 @@ TESTS = [both_halves_are_joined_and_printed, the_clients_zero_is_not_the_servers
          several_requests, prompts_of_three_kinds, refusals_and_faults_are_records,
          bad_usage_is_named, a_foreign_answer_is_delivered_by_the_clients_events, reasoning_is_told_apart_from_the_answer,
          pings_comments_and_blanks_are_no_text, every_form_of_done, a_character_split_over_two_chunks_is_joined,
-         a_nul_in_an_answer_is_text, errors_in_every_form, role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
+         a_nul_in_an_answer_is_text, errors_in_every_form, no_error_in_every_form, a_servers_words_do_not_steer_the_terminal,
+         role_and_empty_chunks_are_no_first_content, empty_answer_has_no_first_byte,
          error_within_the_stream, stream_without_an_end, an_answer_that_does_not_end, connection_that_breaks,
          every_byte_in_a_read_by_itself, usage_is_taken_from_the_server, a_server_that_does_not_stream, a_stream_of_another_type_is_one, a_page_is_no_completion, a_server_that_hangs_or_goes_leaves_a_record,
          a_server_that_takes_no_connection_is_told_from_one_that_is_slow,

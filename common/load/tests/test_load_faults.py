@@ -82,6 +82,11 @@ def a_model_that_is_named_needs_no_list_of_models():
         with MockServer(short, models=models) as s:
             run = Run(s.url, *AT_ONCE, "--model", "m7", "--timeout-s", "1").run
             equal((run["server"]["model"], run["server"]["models"], run["counts"]["answered_whole"]), ("m7", None, 3))
+    listed = {"data": [{"id": "other", "paced": "x on y", "vocab_size": 9}, {"id": "m7", "paced": "z on y", "vocab_size": 7}]}
+    with MockServer(short, models=listed) as s:
+        for args, pace, vocab in (((), "x on y", 9), (("--model", "m7"), "z on y", 7)):
+            run = Run(s.url, *AT_ONCE, *args, "--prompt-form", "ids").run
+            equal((run["paced"], run["workload"]["prompt_ids_below"]), (pace, vocab), "of the model that is asked")
     with MockServer(short, models=SILENT) as s:
         command = [SERVELAB, "load", "--url", s.url, *AT_ONCE, "--timeout-s", "1"]
         r = subprocess.run(command, capture_output=True, text=True, timeout=60)
