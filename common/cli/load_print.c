@@ -109,6 +109,11 @@ static void print_doubts(const struct load_report *r, const struct load_counts *
     if (c->resent)
         printf("  %" PRId64 " requests met a kept connection that broke; none was sent again\n",
                c->resent);
+    if (s->uncounted)
+        printf(
+            "  %" PRId64
+            " answers came without usage: their tokens, and so TPOT and tokens/s, aren't known\n",
+            s->uncounted);
     if (s->in_one_piece)
         printf("  %" PRId64 " answers came in one piece: they have no TPOT\n", s->in_one_piece);
     if (o->forgotten || o->refused || o->unasked)

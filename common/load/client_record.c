@@ -92,8 +92,8 @@ int load_json(struct load_client *c, const char *path, const cJSON *body, cJSON 
                c->url, path, LOAD_MAX_REPLY >> 20);
     else if (c->late && !c->connected)
         err_at(e, 0, "--url",
-               "%s takes no connection within %d s; is `servelab serve` running there?", c->url,
-               load_ask_s(c));
+               "%s takes no connection within %d s%s; is `servelab serve` running there?", c->url,
+               load_ask_s(c), strncmp(c->url, "https:", 6) ? "" : ", with TLS");
     else if (c->late)
         err_at(e, 0, "--url",
                "%s doesn't answer %s within %d s; is `servelab serve` running there?", c->url, path,

@@ -77,6 +77,7 @@ static bool within_limits(const struct load_summary *s, const struct classificat
 struct sums {
     struct load_window window;
     int64_t ended_in, tokens_in, good;
+    int64_t uncounted; /* of ended_in: the server doesn't say how many tokens they have */
 };
 
 static int add_record(struct load_summary *s, const struct load_results *r, struct sums *sums,
@@ -93,10 +94,12 @@ static int add_record(struct load_summary *s, const struct load_results *r, stru
     if (c.completed && load_window_has(&sums->window, row->ended_ns)) {
         sums->ended_in++;
         sums->tokens_in += rec->workload.output_tokens > 0 ? rec->workload.output_tokens : 0;
+        sums->uncounted += rec->workload.output_tokens < 0;
     }
     if (!load_window_has(&sums->window, row->scheduled_ns)) return 0;
     intervals_of_client(rec, &iv);
     s->in_one_piece += record_in_one_piece(rec);
+    s->uncounted += c.completed && rec->workload.output_tokens < 0;
     as_sent = iv;
     int64_t lag_ns = row->submitted_ns - row->scheduled_ns;
     if (iv.client_ttft.status == INTERVAL_OK) iv.client_ttft.ns += lag_ns;
@@ -146,7 +149,7 @@ static int finish(struct load_summary *s, const struct load_results *r, const st
     s->window_s = (double)(w->to_ns - w->from_ns) / 1e9;
     s->offered_rps = (double)s->counts.requests / s->window_s;
     s->achieved_rps = (double)sums->ended_in / s->window_s;
-    s->output_tps = (double)sums->tokens_in / s->window_s;
+    if (sums->uncounted == 0) s->output_tps = (double)sums->tokens_in / s->window_s;
     if (s->objective) s->good_rps = (double)sums->good / s->window_s;
     return find_stable(s, r, w, e);
 }

@@ -29,7 +29,7 @@ struct load_summary {
     double window_s;       /* NaN where the window has no length */
     double offered_rps;    /* scheduled in the window / its length */
     double achieved_rps;   /* completed whose end is in the window / its length */
-    double output_tps;     /* output tokens of these / its length */
+    double output_tps;     /* output tokens of these / its length; NaN where one's aren't known */
     double good_rps;       /* NaN without an objective */
     bool stable;           /* objective/point.h; false where the window has no length */
     int64_t *itl_ns;       /* pooled, of completed requests of the window: (n_itl) */
@@ -37,6 +37,7 @@ struct load_summary {
     bool itl_of_chunks;                          /* of chunks, not of tokens */
     int64_t client_only;                         /* records without the server's half */
     int64_t in_one_piece;                        /* of these, without a TPOT for this reason */
+    int64_t uncounted;                           /* completed, and no usage says their tokens */
     int64_t prompt_tokens, cached_prompt_tokens; /* sums over the window; cached: -1, not stated */
     char paced[96];                              /* "llama-2-7b on h100": the records say so; "" */
 };

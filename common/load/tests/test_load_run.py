@@ -613,6 +613,16 @@ def a_record_with_another_half_is_not_taken():
         equal(run.summary["completed"], 3)
 
 
+def without_usage_no_tokens_are_claimed():
+    def script(request):
+        return [part for part in answer(request, ["a", "b"], gap_s=0.01)[:-1]] + [chunk(finish="stop") + b"data: [DONE]\n\n"]
+    with MockServer(script) as s:
+        run = Run(s.url, "--arrivals-ms", "0,100,200", "--duration-s", "1", "--prompt-tokens", "5", "--output-tokens", "3")
+        equal((run.summary["completed"], run.summary["achieved_rps"], run.summary["output_tokens_per_s"]), (3, 3, None), "not 0")
+        command = [SERVELAB, "load", "--url", s.url, *AT_ONCE]
+        assert "3 answers came without usage" in subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+
+
 def a_usage_that_cant_be_gives_no_tpot():
     """Three tokens were asked for at most, and the server counts 3,000: a TPOT of microseconds."""
     with MockServer(lambda r: answer(r, ["a", "b", "c"], gap_s=0.02, tokens=3000)) as s, tempfile.TemporaryDirectory() as folder:
@@ -700,6 +710,7 @@ TESTS = [the_schedule_is_the_simulators, a_longer_run_begins_like_a_shorter_one,
          a_server_that_ends_during_the_run, flags_of_the_other_kind,
          both_halves_become_one_record,
          a_reply_that_is_no_record_spoils_nothing, a_record_with_another_half_is_not_taken, a_usage_that_cant_be_gives_no_tpot,
+         without_usage_no_tokens_are_claimed,
          a_warm_cache_is_stated,
          each_latency_of_the_table_has_its_formula, a_text_in_one_piece_has_no_pace, verdicts_come_with_the_records]
 
