@@ -15,7 +15,8 @@ static double text_span_ns(const struct record *r) {
     double sum = 0;
     if (!cJSON_IsArray(gaps) || !gaps->child) return -1;
     cJSON_ArrayForEach(gap, gaps) {
-        if (!cJSON_IsNumber(gap) || !(gap->valuedouble >= 0)) return -1;
+        double ns = cJSON_IsNumber(gap) ? gap->valuedouble : -1;
+        if (!(ns >= 0) || ns != floor(ns)) return -1;
         sum += gap->valuedouble;
     }
     return sum;
@@ -30,7 +31,8 @@ bool record_in_one_piece(const struct record *r) {
     const cJSON *answer = of_client(r, "answer_chunks");
     const cJSON *reasoning = of_client(r, "reasoning_chunks");
     if (!record_client_only(r) || r->workload.output_tokens < 2) return false;
-    double chunks = cJSON_GetNumberValue(answer) + cJSON_GetNumberValue(reasoning);
+    double chunks =
+        cJSON_GetNumberValue(answer) + (reasoning ? cJSON_GetNumberValue(reasoning) : 0);
     return chunks == 1 || text_span_ns(r) == 0;
 }
 

@@ -544,11 +544,11 @@ def a_text_in_one_piece_has_no_tpot():
         limit, = [part for part in made["points"][0]["parts"] if part["part"] == "tpot p50"]
         return tpot and tpot["p50"]["ns"], len(piece), limit["answer"]
 
-    for one in ({"answer_chunks": 1, "reasoning_chunks": 0}, {"chunk_gaps_ns": [0, 0]}):
+    for one in ({"answer_chunks": 1, "reasoning_chunks": 0}, {"answer_chunks": 1}, {"chunk_gaps_ns": [0, 0]}):
         equal(said(**one), (None, 1, "not_computable"), one)
     equal(said(answer_chunks=2, reasoning_chunks=0), (MS, 0, "missed"), "(83 - 20) / 63")
     equal(said(chunk_gaps_ns=[6.3 * MS, 6.3 * MS]), (MS // 5, 0, "met"), "without the end after the last text")
-    for wrong in ([70 * MS], [-MS, 3 * MS], ["1"], "1", {"a": 1}):
+    for wrong in ([70 * MS], [-MS, 3 * MS], ["1"], [0.4], [1e308, 1e308], "1", {"a": 1}):
         equal(said(chunk_gaps_ns=wrong), (MS, 0, "missed"), wrong)
 
 
