@@ -145,7 +145,7 @@ static bool try_once(struct sweep *s, double rps, int number) {
     struct load_flags l = s->f->l;
     struct probe *p = &s->probes[s->n];
     char again[16] = "", label[40];
-    *p = (struct probe){.rps = rps, .good_rps = NAN};
+    *p = (struct probe){.rps = rps, .verdict = SLO_NOT_COMPUTABLE, .good_rps = NAN};
     if (number > 1) snprintf(again, sizeof again, "-try-%d", number);
     snprintf(p->folder, sizeof p->folder, "%.4000s/%.6g-rps%s", s->f->l.out, rps, again);
     l.w.rate_rps = rps;

@@ -17,7 +17,7 @@ static double text_span_ns(const struct record *r) {
     cJSON_ArrayForEach(gap, gaps) {
         double ns = cJSON_IsNumber(gap) ? gap->valuedouble : -1;
         if (!(ns >= 0) || ns != floor(ns)) return -1;
-        sum += gap->valuedouble;
+        sum += ns;
     }
     return sum;
 }

@@ -83,6 +83,7 @@ def a_load_without_a_request_is_passed_over():
     with open(path("empty", "report", "report.json")) as f:
         assert path("empty", "0.01-rps") not in [p["run"] for p in json.load(f)["points"]]
     found = json.loads(nothing.stdout)
+    equal(found["loads"][0]["verdict"], "not_computable")
     equal((nothing.returncode, found["report"], found["highest_rps"], len(found["loads"])), (1, None, None, 1), nothing.stderr)
 
 
