@@ -58,6 +58,9 @@ static const struct option_flag flags[] = {
     OPTION_REAL(T, l.cool_down_s, "cool-down-s", "S", 0, 1e6, "the same of the last S seconds (0)"),
     OPTION_TEXT(T, l.w.prompt_tokens, "prompt-tokens", "N|LO:HI", "length of prompts (512)"),
     OPTION_TEXT(T, l.w.output_tokens, "output-tokens", "N|LO:HI", "length of answers (128)"),
+    OPTION_SWITCH(
+        T, l.ignore_eos, "ignore-eos",
+        "go on to the asked length, which is complete then (with a servelab server always)"),
     OPTION_INT(T, l.shared_prefix, "shared-prefix", "N", 0, 100000000,
                "the first N tokens of all prompts are the same (0)"),
     OPTION_REAL(T, l.check_share, "check-share", "X", 0, 1,

@@ -9,8 +9,11 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../serve/tests"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "../../serve/tests"))
 from harness import PATIENCE_S, SERVELAB, FakeServer, RealServer, equal, run_tests  # noqa: E402
+from mock_openai import MockServer, answer  # noqa: E402
 
 PACE = ("--pace", "llama-2-7b:a100", "--policy", "chunked", "--max-batch", "2")
 
@@ -87,6 +90,18 @@ def a_load_without_a_request_is_passed_over():
     equal((nothing.returncode, found["report"], found["highest_rps"], len(found["loads"])), (1, None, None, 1), nothing.stderr)
 
 
+def answers_of_the_asked_length_are_complete_with_ignore_eos():
+    """Of another maker's server, which ends them by their length."""
+    with MockServer(lambda r: answer(r, ["a", "b"], finish="length")) as s:
+        for flags, verdict in (((), "missed"), (("--ignore-eos",), "met")):
+            done = sweep(s.url.split(":")[2], 10000, "--from-rps", "20", "--to-rps", "20", "--json", *flags, out=f"eos{verdict}")
+            load = json.loads(done.stdout)["loads"][-1]
+            assert load["verdict"] == verdict or not load["run_valid"], (done.stdout, done.stderr)  # a busy machine
+            with open(path(f"eos{verdict}", "report", "report.json")) as f:
+                counts = json.load(f)["points"][-1]["counts"]
+            equal(counts["completed"], counts["requests"] if flags else 0)
+
+
 def a_sweep_says_what_it_found_and_writes_over_nothing():
     with RealServer(*PACE) as s:
         done = sweep(s.port, 0.001, "--from-rps", "4", "--to-rps", "4", out="missed")
@@ -142,6 +157,7 @@ def an_output_that_cant_be_written_is_named():
 work = tempfile.mkdtemp(prefix="servelab-sweep-")
 status = run_tests([a_sweep_keeps_every_run_and_reports_on_all, loads_that_lie_close_have_folders_of_their_own,
                     a_sweep_that_measures_nothing_says_so, a_load_without_a_request_is_passed_over,
+                    answers_of_the_asked_length_are_complete_with_ignore_eos,
                     a_sweep_says_what_it_found_and_writes_over_nothing,
                     an_interrupted_sweep_keeps_what_it_has, an_output_that_cant_be_written_is_named, bad_usage])
 subprocess.run(["rm", "-rf", work], check=True)
