@@ -29,6 +29,7 @@ static const struct condition CONDITIONS[] = {
     {"bf16", {.weights = WEIGHTS_BF16}, false},
     {"int8", {.weights = WEIGHTS_INT8}, false},
     {"int4", {.weights = WEIGHTS_INT4}, false},
+    {"fp8", {.weights = WEIGHTS_FP8}, false},
     {"f32-kv-f16", {.weights = WEIGHTS_F32, .kv = KV_F16}, false},
     {"f32-kv-int8", {.weights = WEIGHTS_F32, .kv = KV_INT8}, false},
     {"bf16-fast", {.weights = WEIGHTS_BF16, .precision = PRECISION_FAST}, false},
@@ -57,7 +58,7 @@ static const char *const WORDING_NAMES[] = {"auto", "grammar", "plain", NULL};
 /* In the order of enum quality_backend. */
 static const char *const BACKENDS[] = {"cpu", "simt", "cuda", NULL};
 /* In the order of enum backend_weights. */
-static const char *const WEIGHTS[] = {"as-stored", "f32", "bf16", "int8", "int4", NULL};
+static const char *const WEIGHTS[] = {"as-stored", "f32", "bf16", "int8", "int4", "fp8", NULL};
 
 struct quality_args {
     const char *model, *reference, *write_reference;
@@ -86,7 +87,7 @@ static const struct option_flag flags[] = {
     OPTION_CHOICE(T, backend, "backend", "NAME", BACKENDS,
                   "cpu (default), cuda, or simt: the CUDA source on the CPU"),
     OPTION_CHOICE(T, weights, "weights", "NAME", WEIGHTS,
-                  "as-stored (default), f32, bf16, int8 or int4: weights are rounded again on "
+                  "as-stored (default), f32, bf16, int8, int4 or fp8: weights are rounded again on "
                   "loading"),
     OPTION_CHOICE(T, precision, "precision", "exact|fast|bf16", machine_precisions,
                   MACHINE_PRECISION_HELP),
@@ -139,16 +140,16 @@ static int run_condition(const struct quality_args *a, const struct model *m,
     plan.lose_block = c->lose_block;
     plan.progress = stderr;
     plan.redraws = isatty(STDERR_FILENO);
+    static const enum cuda_weights on_cuda[] = {[WEIGHTS_INT8] = CUDA_WEIGHTS_INT8,
+                                                [WEIGHTS_INT4] = CUDA_WEIGHTS_INT4,
+                                                [WEIGHTS_FP8] = CUDA_WEIGHTS_FP8};
     struct backend_config config = {.model = m,
                                     .threads = (int32_t)a->threads,
                                     .kv_blocks = EVALUATION_KV_BLOCKS,
                                     .max_seqs = EVALUATION_MAX_SEQS};
     struct backend_cuda_options cuda = {.machine = a->backend == ON_SIMT ? CUDA_SIMT : CUDA_GPU,
                                         .precision = a->cuda,
-                                        .weights = a->weights == WEIGHTS_INT8 ? CUDA_WEIGHTS_INT8
-                                                   : a->weights == WEIGHTS_INT4
-                                                       ? CUDA_WEIGHTS_INT4
-                                                       : CUDA_WEIGHTS_STORED,
+                                        .weights = on_cuda[a->weights],
                                         .kv = a->kv_type == KV_INT8 ? CUDA_KV_INT8 : CUDA_KV_BF16};
     struct backend *b = a->backend == ON_CPU ? backend_cpu_create_with(&config, &c->options, e)
                                              : backend_cuda_create(&config, &cuda, e);
@@ -344,10 +345,11 @@ static int check_backend(const struct quality_args *a, struct err *e) {
     if (a->kv_type == KV_F16)
         return err_at(e, 0, "--kv-type", "f16 is of --backend cpu; cuda and simt have int8");
     if (a->weights == WEIGHTS_F32 || a->weights == WEIGHTS_BF16)
-        return err_at(e, 0, "--weights", "%s is of --backend cpu; cuda and simt have int8 and int4",
+        return err_at(e, 0, "--weights",
+                      "%s is of --backend cpu; cuda and simt have int8, int4 and fp8",
                       WEIGHTS[a->weights]);
     if (a->precision == MACHINE_EXACT && (a->weights || a->kv_type))
-        return err_at(e, 0, "--precision", "exact has no int8 and int4; leave it out");
+        return err_at(e, 0, "--precision", "exact has no int8, int4 and fp8; leave it out");
     return 0;
 }
 

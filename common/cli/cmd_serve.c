@@ -92,9 +92,11 @@ static const struct option_flag flags[] = {
                   "and answers are filler (auto: the GPU, or the CPU where there is none)"),
     OPTION_CHOICE(T, machine.precision, "precision", "exact|fast|bf16", machine_precisions,
                   MACHINE_PRECISION_HELP),
-    OPTION_CHOICE(T, machine.weights, "weights", "NAME", machine_weights,
-                  "of cuda and simt: as-stored, int8 or int4: rounded on loading, in groups of 32; "
-                  "matrices that the file has in Q8_0, Q4_0 or Q4_1 stay so (as-stored)"),
+    OPTION_CHOICE(
+        T, machine.weights, "weights", "NAME", machine_weights,
+        "of cuda and simt: as-stored; int8 or int4: rounded on loading, in groups of 32; or "
+        "fp8: numbers with an exponent (E4M3), a power of two a row; matrices that the file has in "
+        "Q8_0, Q4_0 or Q4_1 stay so (as-stored)"),
     OPTION_CHOICE(T, machine.kv_type, "kv-type", "f32|f16|int8", machine_kv_types,
                   MACHINE_KV_TYPE_HELP),
     OPTION_INT(T, machine.threads, "threads", "N", 1, 1024,

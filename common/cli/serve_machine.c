@@ -27,7 +27,7 @@ enum {
 const char *const machine_backends[] = {"auto", "cpu", "cuda", "simt", "none", NULL};
 const char *const machine_precisions[] = {"exact", "fast", "bf16", NULL};
 const char *const machine_kv_types[] = {"f32", "f16", "int8", NULL};
-const char *const machine_weights[] = {"as-stored", "int8", "int4", NULL};
+const char *const machine_weights[] = {"as-stored", "int8", "int4", "fp8", NULL};
 
 /* What the flags and the deployment make of the limits; 0: the backend's own default. */
 struct limits {

@@ -40,7 +40,7 @@ static int choose_limits(struct cpu_backend *b, const struct backend_config *c, 
 static int check_options(const struct cpu_backend *b, struct err *e) {
     const struct backend_cpu_options *o = &b->options;
     const struct model_config *m = &b->config;
-    if (o->weights > WEIGHTS_INT4) return err_at(e, 0, "weights", "there is no such precision");
+    if (o->weights > WEIGHTS_FP8) return err_at(e, 0, "weights", "there is no such precision");
     if (o->kv > KV_INT8) return err_at(e, 0, "kv", "is neither f32, f16 nor int8");
     if (o->precision > PRECISION_FAST)
         return err_at(e, 0, "precision", "is neither exact nor fast");

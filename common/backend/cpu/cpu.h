@@ -24,7 +24,9 @@ enum backend_weights {
     WEIGHTS_F32,       /* widened once: the same numbers, four bytes each */
     WEIGHTS_BF16,      /* rounded to 8 significant bits */
     WEIGHTS_INT8,      /* groups of 32 along a row, half-precision scale: the format Q8_0 */
-    WEIGHTS_INT4       /* groups of 32, half-precision scale, codes -8..7: the format Q4_0 */
+    WEIGHTS_INT4,      /* groups of 32, half-precision scale, codes -8..7: the format Q4_0 */
+    WEIGHTS_FP8        /* as floats, the values of fp8_from_row (fp8.h), which the CUDA backend
+                          keeps in 8 bits: for quality, it saves no bytes */
 };
 
 /* FAST rounds the activations of every product: with matrices of type Q8_0, Q4_0 and Q4_1 to 8 bits

@@ -4,8 +4,8 @@
 #include "backend/cpu/vec.h"
 
 const char *backend_weights_name(enum backend_weights w) {
-    static const char *const names[] = {"as-stored", "f32", "bf16", "int8", "int4"};
-    return w >= WEIGHTS_AS_STORED && w <= WEIGHTS_INT4 ? names[w] : "?";
+    static const char *const names[] = {"as-stored", "f32", "bf16", "int8", "int4", "fp8"};
+    return w >= WEIGHTS_AS_STORED && w <= WEIGHTS_FP8 ? names[w] : "?";
 }
 
 const char *backend_precision_name(enum backend_precision p) {

@@ -4,6 +4,7 @@
 #include "backend/cpu/state.h"
 
 #include "backend/cpu/dequant.h"
+#include "backend/cpu/fp8.h"
 #include "backend/cpu/packed.h"
 #include "model/gguf.h"
 
@@ -12,10 +13,8 @@
 #include <sys/mman.h>
 
 static const enum dtype stored_as[] = {
-    [WEIGHTS_F32] = DTYPE_F32,
-    [WEIGHTS_BF16] = DTYPE_BF16,
-    [WEIGHTS_INT8] = DTYPE_Q8_0,
-    [WEIGHTS_INT4] = DTYPE_Q4_0,
+    [WEIGHTS_F32] = DTYPE_F32,   [WEIGHTS_BF16] = DTYPE_BF16, [WEIGHTS_INT8] = DTYPE_Q8_0,
+    [WEIGHTS_INT4] = DTYPE_Q4_0, [WEIGHTS_FP8] = DTYPE_F32,
 };
 
 enum { SLAB_BYTES = 32 << 20 };
@@ -69,6 +68,22 @@ static void *rows_in(struct cpu_weights *w, const struct tensor *from, const str
     return data;
 }
 
+/* The values of FP8, as floats. */
+static void *fp8_rows(struct cpu_weights *w, const struct tensor *from, float *row, struct err *e) {
+    size_t cols = (size_t)from->cols;
+    float *data = own(w, cols * (size_t)from->rows * sizeof *data, e), scale;
+    uint8_t *codes = malloc(cols);
+    if (data && !codes) err_set(e, "out of memory for one row of weights");
+    for (int32_t r = 0; data && codes && r < from->rows; r++) {
+        dequant_row(from, r, row);
+        fp8_from_row(row, from->cols, &scale, codes);
+        for (size_t i = 0; i < cols; i++) data[(size_t)r * cols + i] = scale * fp8_to_f32(codes[i]);
+    }
+    void *made = codes ? data : NULL;
+    free(codes);
+    return made;
+}
+
 static void *pack(struct cpu_weights *w, const struct tensor *from, const struct tensor *to,
                   float *row, struct err *e) {
     size_t group = packed_group_bytes(to->dtype, to->cols),
@@ -102,14 +117,15 @@ static int matrix(struct cpu_weights *w, const struct backend_cpu_options *o,
                        "multiple of 32",
                        backend_weights_name(o->weights), from->cols);
     bool fast = o->precision == PRECISION_FAST, packed = fast && packed_has(t->dtype);
-    bool copied = (fast || t->dtype != from->dtype) && !packed;
+    bool fp8 = o->weights == WEIGHTS_FP8;
+    bool copied = (fast || t->dtype != from->dtype || fp8) && !packed;
     float *row = malloc(((size_t)from->cols + QBLOCK) * sizeof *row);
     if (!row) return err_set(e, "out of memory for one row of weights");
     if (packed) {
         to->packed = pack(w, from, t, row, e);
         t->data = NULL;
     }
-    if (copied) t->data = rows_in(w, from, t, row, e);
+    if (copied) t->data = fp8 ? fp8_rows(w, from, row, e) : rows_in(w, from, t, row, e);
     free(row);
     w->bytes += (int64_t)row_bytes * t->rows;
     return (packed && !to->packed) || (copied && !t->data) ? -1 : 0;

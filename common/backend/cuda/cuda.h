@@ -12,7 +12,8 @@
  * or quantised (enum cuda_weights). Activations are float. A product of several rows rounds them to
  * bf16 first; all sums are taken in float. Quantised weights are widened where they are used: in
  * float for up to 8 rows, whose activations are not rounded; else to bf16, a piece of the matrix at
- * a time, for cuBLAS.
+ * a time, for cuBLAS. So weights of type FP8 need no tensor cores that multiply FP8 (sm_89 and
+ * later), which would ask for activations in FP8: they run on every device that the rest runs on.
  *
  * CUDA_EXACT follows the native backend, with products that tensor cores can do. A number is split
  * into bf16 pieces: its rounded value, the rounded value of what that leaves, and so on. An
@@ -49,8 +50,9 @@
 enum cuda_machine { CUDA_GPU, CUDA_SIMT };
 enum cuda_precision { CUDA_BF16, CUDA_EXACT };
 /* What CUDA_BF16 makes of matrices: those of the types Q8_0, Q4_0 and Q4_1 stay as they are stored,
- * others become bf16; or all are rounded to Q8_0 or Q4_0 (groups of 32). */
-enum cuda_weights { CUDA_WEIGHTS_STORED, CUDA_WEIGHTS_INT8, CUDA_WEIGHTS_INT4 };
+ * others become bf16; or all are rounded to Q8_0 or Q4_0 (groups of 32), or to codes of 8 bits with
+ * an exponent, E4M3, and a power of two for each row. */
+enum cuda_weights { CUDA_WEIGHTS_STORED, CUDA_WEIGHTS_INT8, CUDA_WEIGHTS_INT4, CUDA_WEIGHTS_FP8 };
 
 /* The cache of CUDA_BF16. INT8: codes of 8 bits and a float scale for each head's key and value of
  * each token; half the bytes. Decode then has a kernel without tensor cores (paged.cuh). */

@@ -185,17 +185,16 @@ static int product_rows(struct cuda_backend *b, const struct step *s, const stru
  * of rows at a time. */
 static int product_quantised(struct cuda_backend *b, const struct step *s, const struct matrix *w,
                              float *y, struct err *e) {
-    const __half *scales = (const __half *)w->scales;
     if (s->rows <= QUANT_ROWS) {
-        START_FLAT(gemv_quant, ((int64_t)w->rows + 3) / 4 * 32, y, w->data, scales, s->x, s->rows,
-                   w->rows, w->cols, w->type);
+        START_FLAT(gemv_quant, ((int64_t)w->rows + 3) / 4 * 32, y, w->data, w->scales, s->x,
+                   s->rows, w->rows, w->cols, w->type);
         return 0;
     }
     int32_t most = (int32_t)(b->tile_values / w->cols);
     for (int32_t first = 0; first < w->rows; first += most) {
         int32_t rows = w->rows - first < most ? w->rows - first : most;
-        START_FLAT(widen_tile, (int64_t)rows * w->cols / 4, b->tile, w->data, scales, first, rows,
-                   w->cols, w->type);
+        START_FLAT(widen_tile, (int64_t)rows * w->cols / 4, b->tile, w->data, w->scales, first,
+                   rows, w->cols, w->type);
         TRY(product_rows(b, s, w, b->tile, first, rows, y, e));
     }
     return 0;
@@ -226,7 +225,7 @@ static int embed(struct cuda_backend *b, const struct step *s, struct err *e) {
     int32_t d = b->config.d_model;
     if (is_quantised(&b->embedding))
         START_FLAT(embedding_quant, (int64_t)s->rows * d / 4, b->residual, b->embedding.data,
-                   (const __half *)b->embedding.scales, b->in.token, s->rows, d, b->embedding.type);
+                   b->embedding.scales, b->in.token, s->rows, d, b->embedding.type);
     else
         START(embedding, b->residual, (const bf16 *)b->embedding.data, b->in.token, s->rows, d);
     if (b->embedding.pieces > 1) /* the first two pieces: 16 bits */

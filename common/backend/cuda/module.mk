@@ -8,7 +8,7 @@ CUDA_SRC := $(wildcard common/backend/cuda/*.cu) \
   $(foreach k,$(CUDA_KERNELS),$(if $(filter $(k),$(CUDA_MINE)),labs,solutions)/03_kernels/$(k).cu)
 # what the plug-in shares with the program, compiled once more for a shared object
 CUDA_SHARED := $(wildcard common/base/*.c) common/backend/cuda/launch_json.c common/backend/limits.c common/backend/launch.c \
-  common/model/tensor.c common/backend/kernel_spec.c common/backend/kernel_table.c common/backend/cpu/dequant.c common/backend/cpu/ops.c
+  common/model/tensor.c common/backend/kernel_spec.c common/backend/kernel_table.c common/backend/cpu/dequant.c common/backend/cpu/fp8.c common/backend/cpu/ops.c
 CUDA_PIC := $(OBJ)/pic$(MINE:%=-mine%)
 CUDA_SHARED_LIB := $(CUDA_PIC)/libshared.a
 # what both sides see of each other's structs (plugin.h)

@@ -9,8 +9,8 @@ struct scale {
     float d, m;
 };
 
-static __device__ scale scale_of(const __half *scales, int32_t type, size_t group) {
-    if (type != DTYPE_Q4_1) return {__half2float(scales[group]), 0};
+static __device__ scale scale_of(const void *scales, int32_t type, size_t group) {
+    if (type != DTYPE_Q4_1) return {__half2float(((const __half *)scales)[group]), 0};
     __half2 both = reinterpret_cast<const __half2 *>(scales)[group];
     return {__low2float(both), __high2float(both)};
 }
@@ -31,9 +31,22 @@ static __device__ float4 bytes(scale s, char4 four) {
     return scaled(s, four.x, four.y, four.z, four.w);
 }
 
+/* The value of a code, whose exponent and mantissa are those of a float 2^120 times smaller: also
+ * where the exponent is 0. NaN has no such float. */
+static __device__ float fp8(unsigned code) {
+    float small = __uint_as_float((code & 0x80) << 24 | (code & 0x7f) << 20);
+    return (code & 0x7f) == 0x7f ? __uint_as_float(0x7fc00000) : small * 0x1p120f;
+}
+static __device__ float4 four_fp8(float d, unsigned four) {
+    return make_float4(d * fp8(four), d * fp8(four >> 8), d * fp8(four >> 16), d * fp8(four >> 24));
+}
+
 /* Values c .. c + 3 of a row; c % 4 == 0. */
-static __device__ float4 four_of(const void *codes, const __half *scales, int32_t type, size_t row,
+static __device__ float4 four_of(const void *codes, const void *scales, int32_t type, size_t row,
                                  int32_t c, int32_t cols) {
+    if (type == QUANT_FP8)
+        return four_fp8(((const float *)scales)[row],
+                        *reinterpret_cast<const unsigned *>((const char *)codes + row * cols + c));
     scale s = scale_of(scales, type, row * (cols / GROUP) + c / GROUP);
     if (type == DTYPE_Q8_0)
         return bytes(s, *reinterpret_cast<const char4 *>((const char *)codes + row * cols + c));
@@ -51,7 +64,7 @@ static __device__ float warp_sum(float v) {
 }
 
 /* A lane has four neighbours of each 128 values. */
-KERNEL gemv_quant(float *y, const void *codes, const __half *scales, const float *x, int32_t n,
+KERNEL gemv_quant(float *y, const void *codes, const void *scales, const float *x, int32_t n,
                   int32_t rows, int32_t cols, int32_t type) {
     int32_t first = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x) / 32 * WARP_ROWS;
     int32_t lane = (int32_t)threadIdx.x % 32;
@@ -89,7 +102,7 @@ static __device__ unsigned two(float low, float high) {
            (unsigned)__bfloat16_as_ushort(__float2bfloat16(high)) << 16;
 }
 
-KERNEL widen_tile(bf16 *out, const void *codes, const __half *scales, int32_t first, int32_t rows,
+KERNEL widen_tile(bf16 *out, const void *codes, const void *scales, int32_t first, int32_t rows,
                   int32_t cols, int32_t type) {
     int64_t i = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * 4;
     if (i >= (int64_t)rows * cols) return;
@@ -97,7 +110,7 @@ KERNEL widen_tile(bf16 *out, const void *codes, const __half *scales, int32_t fi
     *reinterpret_cast<uint2 *>(out + i) = make_uint2(two(v.x, v.y), two(v.z, v.w));
 }
 
-KERNEL embedding_quant(float *out, const void *codes, const __half *scales, const int32_t *id,
+KERNEL embedding_quant(float *out, const void *codes, const void *scales, const int32_t *id,
                        int32_t tokens, int32_t cols, int32_t type) {
     int64_t i = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * 4;
     if (i >= (int64_t)tokens * cols) return;

@@ -54,7 +54,7 @@ enum { MOST_PIECES = 3 };
 struct matrix {          /* (rows, cols); of BF16 (pieces, rows, cols), which add up to it */
     void *data, *scales; /* scales: of a quantised type (quant.cuh) */
     int32_t rows, cols, pieces;
-    enum dtype type; /* BF16, Q8_0, Q4_0 or Q4_1 */
+    int32_t type; /* DTYPE_BF16, _Q8_0, _Q4_0, _Q4_1 or QUANT_FP8 */
 };
 
 static inline bool is_quantised(const struct matrix *m) {

@@ -1,8 +1,10 @@
 /* weights.cu: the model's weights on the device, in the kernels' layout. Not here: what a stored
  * value means (cpu/rows.h). */
+#include "backend/cuda/quant.cuh"
 #include "backend/cuda/state.cuh"
 
 extern "C" {
+#include "backend/cpu/fp8.h"
 #include "backend/cpu/ops.h"
 #include "backend/cpu/rows.h"
 #include "base/clock.h"
@@ -13,20 +15,21 @@ extern "C" {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-enum { GROUP = 32 }; /* values of a quantised type's scale */
+enum { GROUP = 32 }; /* values of a quantised type's scale; QUANT_FP8: a row */
 
-static int64_t code_bytes(enum dtype t, int64_t cols) {
-    return t == DTYPE_BF16 ? 2 * cols : t == DTYPE_Q8_0 ? cols : cols / 2;
+static int64_t code_bytes(int32_t t, int64_t cols) {
+    return t == DTYPE_BF16 ? 2 * cols : t == DTYPE_Q8_0 || t == QUANT_FP8 ? cols : cols / 2;
 }
-static int64_t scale_bytes(enum dtype t, int64_t cols) {
+static int64_t scale_bytes(int32_t t, int64_t cols) {
+    if (t == QUANT_FP8) return sizeof(float);
     return (t == DTYPE_Q4_1 ? 4 : 2) * (cols / GROUP);
 }
 
 /* The type on the device of a matrix that is stored as `from`, whose columns may be put in another
  * order (turned). */
-static enum dtype kept_type(const struct cuda_backend *b, enum dtype from, int32_t cols,
-                            bool turned) {
+static int32_t kept_type(const struct cuda_backend *b, enum dtype from, int32_t cols, bool turned) {
     static const enum dtype of_weights[] = {DTYPE_BF16, DTYPE_Q8_0, DTYPE_Q4_0};
+    if (b->weights == CUDA_WEIGHTS_FP8) return QUANT_FP8;
     if (b->exact || cols % GROUP || turned) return DTYPE_BF16;
     if (b->weights != CUDA_WEIGHTS_STORED) return of_weights[b->weights];
     return from == DTYPE_Q8_0 || from == DTYPE_Q4_0 || from == DTYPE_Q4_1 ? from : DTYPE_BF16;
@@ -213,10 +216,10 @@ static int put_packed(struct loader *l, const struct matrix *m, int32_t r, const
                       struct err *e) {
     void *p;
     size_t head = m->type == DTYPE_Q4_1 ? 4 : 2, body = m->type == DTYPE_Q8_0 ? 32 : 16;
-    size_t groups = (size_t)(m->cols / GROUP);
-    TRY(room(l, groups * body, &p, e));
+    size_t groups = (size_t)(m->cols / GROUP), bytes = (size_t)code_bytes(m->type, m->cols);
+    TRY(room(l, bytes, &p, e));
     if (!row) {
-        memset(p, 0, groups * body);
+        memset(p, 0, bytes);
         return 0;
     }
     uint8_t *scales = l->scales + (size_t)r * groups * head, *codes = (uint8_t *)p;
@@ -224,6 +227,14 @@ static int put_packed(struct loader *l, const struct matrix *m, int32_t r, const
         memcpy(scales + g * head, row, head);
         memcpy(codes + g * body, row + head, body);
     }
+    return 0;
+}
+
+static int put_fp8(struct loader *l, const struct matrix *m, int32_t r, const float *row,
+                   struct err *e) {
+    void *codes;
+    TRY(room(l, (size_t)m->cols, &codes, e));
+    fp8_from_row(row, m->cols, (float *)l->scales + r, (uint8_t *)codes);
     return 0;
 }
 
@@ -255,7 +266,7 @@ static int put_row(struct loader *l, const struct matrix *m, const struct parts 
     int32_t from = of->order == ROWS_OF_HEADS ? source(h, of->pairing, r) : r;
     if (of->below && r >= t->rows) from -= (int32_t)t->rows, t = of->below;
     if (is_quantised(m) && from < 0) return put_packed(l, m, r, NULL, e);
-    if (is_quantised(m) && t->dtype == m->type)
+    if (is_quantised(m) && (int32_t)t->dtype == m->type)
         return put_packed(
             l, m, r, (const uint8_t *)t->data + (size_t)from * dtype_row_bytes(t->dtype, t->cols),
             e);
@@ -267,7 +278,9 @@ static int put_row(struct loader *l, const struct matrix *m, const struct parts 
         row = l->turned;
     }
     if (!is_quantised(m)) return put(l, row, m->cols, piece, e);
-    if (quant_row(m->type, row, m->cols, l->packed)) return err_set(e, "a row can't be quantised");
+    if (m->type == QUANT_FP8) return put_fp8(l, m, r, row, e);
+    if (quant_row((enum dtype)m->type, row, m->cols, l->packed))
+        return err_set(e, "a row can't be quantised");
     return put_packed(l, m, r, l->packed, e);
 }
 

@@ -61,8 +61,9 @@ START_TEST(widened_weights_give_the_same_bits) {
 END_TEST
 
 /* The same rounding, computed independently in double: to 8 significant bits, to 1/127 of a group's
- * greatest magnitude, to 1/8 of its greatest value. Scales are then cut to half precision, which
- * the test's scales avoid by being powers of two: each group's greatest value is set to one. */
+ * greatest magnitude, to 1/8 of its greatest value, to 4 significant bits of 448 times its part of
+ * a row's greatest magnitude. Scales are then cut to half precision, which the test's scales avoid
+ * by being powers of two: each group's greatest value is set to one. */
 static double rounded(double v, double greatest, enum backend_weights w) {
     int e;
     switch (w) {
@@ -75,6 +76,12 @@ static double rounded(double v, double greatest, enum backend_weights w) {
         double d = greatest / -8, q = nearbyint(v / d);
         return (q > 7 ? 7 : q) * d;
     }
+    case WEIGHTS_FP8: {
+        double d = greatest / 448, step = 0;
+        frexp(v / d, &e);
+        step = ldexp(1, e < -5 ? -9 : e - 4); /* below 2^-6 they have one step */
+        return nearbyint(v / d / step) * step * d;
+    }
     default:
         return v;
     }
@@ -86,7 +93,7 @@ static void round_matrix(struct tensor *t, enum backend_weights w) {
         double greatest = 0;
         for (int64_t j = i; j < i + 32; j++)
             if (fabs((double)p[j]) > fabs(greatest)) greatest = (double)p[j];
-        if (w == WEIGHTS_INT8) /* d = greatest / 127 with d a half-precision number */
+        if (w == WEIGHTS_INT8 || w == WEIGHTS_FP8) /* the scale isn't negative */
             greatest = fabs(greatest);
         for (int64_t j = i; j < i + 32; j++) p[j] = (float)rounded((double)p[j], greatest, w);
     }
@@ -96,7 +103,10 @@ static void round_matrix(struct tensor *t, enum backend_weights w) {
 static void level_matrix(struct tensor *t, enum backend_weights w) {
     float *p = (float *)t->data;
     for (int64_t i = 0; i < (int64_t)t->rows * t->cols; i += 32)
-        p[i + i / 32 % 32] = w == WEIGHTS_INT8 ? 127.0f / 512 : i % 64 ? 0.25f : -0.25f;
+        p[i + i / 32 % 32] = w == WEIGHTS_INT8  ? 127.0f / 512
+                             : w == WEIGHTS_FP8 ? 448.0f / 1024
+                             : i % 64           ? 0.25f
+                                                : -0.25f;
 }
 
 static void each_matrix(struct model *m, enum backend_weights w,
@@ -331,7 +341,7 @@ int main(void) {
     suite_add_tcase(s, t);
     tcase_add_loop_test(t, widened_weights_give_the_same_bits, 0, 6);
     tcase_add_loop_test(t, rounded_weights_are_rounded_as_documented, WEIGHTS_BF16,
-                        WEIGHTS_INT4 + 1);
+                        WEIGHTS_FP8 + 1);
     tcase_add_test(t, fault_lost_block);
     tcase_add_test(t, fault_rope);
     tcase_add_test(t, fault_head_map);

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum way { WAY_BF16, WAY_EXACT, WAY_INT8, WAY_INT4, WAY_KV_INT8, WAYS };
+enum way { WAY_BF16, WAY_EXACT, WAY_INT8, WAY_INT4, WAY_FP8, WAY_KV_INT8, WAYS };
 enum { PROMPT = 40, PIECE = 24, CONTEXT = 96 };
 
 /* ---- the checked process --------------------------------------------------------------------- */
@@ -30,11 +30,10 @@ static int request(enum way way, int decode) {
     if (!m) return 4;
     struct backend_config c = {
         .model = m, .max_seqs = 2, .max_step_tokens = 32, .max_seq_tokens = CONTEXT};
-    static const struct backend_cuda_options ways[] = {[WAY_BF16] = {.precision = CUDA_BF16},
-                                                       [WAY_EXACT] = {.precision = CUDA_EXACT},
-                                                       [WAY_INT8] = {.weights = CUDA_WEIGHTS_INT8},
-                                                       [WAY_INT4] = {.weights = CUDA_WEIGHTS_INT4},
-                                                       [WAY_KV_INT8] = {.kv = CUDA_KV_INT8}};
+    static const struct backend_cuda_options ways[] = {
+        [WAY_BF16] = {.precision = CUDA_BF16},       [WAY_EXACT] = {.precision = CUDA_EXACT},
+        [WAY_INT8] = {.weights = CUDA_WEIGHTS_INT8}, [WAY_INT4] = {.weights = CUDA_WEIGHTS_INT4},
+        [WAY_FP8] = {.weights = CUDA_WEIGHTS_FP8},   [WAY_KV_INT8] = {.kv = CUDA_KV_INT8}};
     struct backend_cuda_options o = ways[way];
     o.machine = CUDA_SIMT;
     struct backend *b = backend_cuda_create(&c, &o, &e);

@@ -120,11 +120,11 @@ def flags_of_another_backend_are_refused():
 def quantised_weights_and_an_8_bit_cache_serve():
     with RealServer("--backend", "simt") as s:
         plain = s.ready
-    with RealServer("--backend", "simt", "--weights", "int8", "--kv-type", "int8") as s:
-        equal((s.ready["precision"], s.ready["kv_type"]), ("bf16", "int8"))
-        equal(s.complete("12+30=", max_tokens=4).json()["choices"][0]["text"][:2], "42")
-        blocks = s.ready["kv_blocks"], plain["kv_blocks"]
-    equal(*blocks)
+    for weights in ("int8", "fp8"):
+        with RealServer("--backend", "simt", "--weights", weights, "--kv-type", "int8") as s:
+            equal((s.ready["precision"], s.ready["kv_type"]), ("bf16", "int8"))
+            equal(s.complete("12+30=", max_tokens=4).json()["choices"][0]["text"][:2], "42")
+            equal(s.ready["kv_blocks"], plain["kv_blocks"])
 
 
 def the_plan_of_memory_is_printed():

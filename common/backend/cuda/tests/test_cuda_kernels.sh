@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_cuda_prompt.sh: a prompt's attention on tensor cores against the kernels that it stands in for; and checked, where simt sees
-# every access, race and read of what was never written.
+# test_cuda_kernels.sh: this folder's kernels alone, against references: a prompt's attention on tensor cores, and products with
+# quantised matrices; and checked, where simt sees every access, race and read of what was never written.
 set -u
 cd "$(dirname "$0")/../../../.." || exit 4
 simtcc=$(dirname "${SERVELAB:-build/bin/servelab}")/simtcc
@@ -8,12 +8,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export SIMT_TIME_LIMIT_S=0 # a slow machine fails no test; the test runner ends a test that hangs
 here=common/backend/cuda
-files="$here/tests/prompt.cu $here/prompt.cu $here/paged.cu solutions/03_kernels/attention_prefill.cu"
+prompt="$here/tests/prompt.cu $here/prompt.cu $here/paged.cu solutions/03_kernels/attention_prefill.cu"
+quant="$here/tests/quant.cu $here/quant.cu"
 n=0 failed=0
-run() { # run NAME CASES FLAG..
-    local name=$1 cases=$2 seen=0
-    shift 2
-    "$simtcc" "$@" -std=c++17 -O2 -Icommon $files -o "$work/prompt" >"$work/err" 2>&1 && "$work/prompt" "$cases" >"$work/out" 2>>"$work/err"
+run() { # run NAME CASES FILES FLAG..
+    local name=$1 cases=$2 files=$3 seen=0
+    shift 3
+    "$simtcc" "$@" -std=c++17 -O2 -Icommon $files -o "$work/run" >"$work/err" 2>&1 && "$work/run" "$cases" >"$work/out" 2>>"$work/err"
     local status=$?
     while IFS= read -r line; do
         case $line in
@@ -30,7 +31,9 @@ run() { # run NAME CASES FLAG..
         tail -5 "$work/err" | sed 's/^/# /'
     fi
 }
-run "fast" 35
-run "checked" 8 --check
+run "prompt" 35 "$prompt"
+run "prompt, checked" 8 "$prompt" --check
+run "quantised" 24 "$quant"
+run "quantised, checked" 9 "$quant" --check
 echo "1..$n"
 exit $failed
