@@ -127,6 +127,45 @@ def quantised_weights_and_an_8_bit_cache_serve():
             equal(s.ready["kv_blocks"], plain["kv_blocks"])
 
 
+LOG = "07:32 warn disk read 120 ms\nkey K7Q2 4815\n11:05 info cache flush ok\n"
+QUESTIONS = ["add 12 and 30>", "larger of 71 and 17>", "? K7Q2"]
+
+
+def logprobs(*flags):
+    """Of every prompt token and of 6 greedy ones, with the 5 best of each place; of each question."""
+    with RealServer(*flags) as s:
+        answers = [s.complete(LOG + q, logprobs=5, echo=True, max_tokens=6, temperature=0) for q in QUESTIONS]
+        return [a.json()["choices"][0]["logprobs"] for a in answers]
+
+
+def best_5(top):
+    """The list has the token itself, too, where it is not among the best."""
+    return sorted(top, key=top.get, reverse=True)[:5]
+
+
+def logprobs_are_the_native_backend_s():
+    """Logits differ by at most 1e-2 of the greatest, with exact 1e-4 (test_cuda.c), which is 25 here at most. A log-probability
+    differs by twice as much: its logit's error, and that of the sum. Tokens that lie further apart than both their errors keep
+    their order."""
+    native, order_kept = logprobs("--backend", "cpu"), 0
+    for precision, bound in (("bf16", 2 * 1e-2 * 25), ("exact", 2 * 1e-4 * 25)):
+        for question, want, got in zip(QUESTIONS, native, logprobs("--backend", "simt", "--precision", precision)):
+            equal(got["tokens"], want["tokens"], precision)
+            assert len(want["tokens"]) > 40, want["tokens"]
+            for i, (w, g) in enumerate(zip(want["top_logprobs"], got["top_logprobs"])):
+                where = f"{precision}, {question}, place {i}: {w} and {g}"
+                both = w.keys() & g.keys()
+                assert all(abs(w[t] - g[t]) <= bound for t in both), where
+                assert abs(want["token_logprobs"][i] - got["token_logprobs"][i]) <= bound, where
+                first, *others = best_5(w)
+                if w[first] - w[others[0]] > 2 * bound:
+                    equal(best_5(g)[0], first, where)
+                sure = {t for t in best_5(w) if w[t] - w[others[-1]] > 2 * bound}
+                assert sure <= set(best_5(g)), where
+                order_kept += len(sure)
+    assert order_kept > 300, order_kept
+
+
 def the_plan_of_memory_is_printed():
     with RealServer("--backend", "simt", "--precision", "exact") as s:
         equal((s.ready["backend"], s.ready["precision"], s.ready["kv_type"]), ("simt", "exact", "bf16x2"))
@@ -220,7 +259,8 @@ TESTS = [a_plug_in_that_cannot_be_loaded_is_named, a_plug_in_that_would_stop_the
          a_plug_in_of_another_program_is_refused, a_plug_in_of_another_build_is_refused,
          without_proc_the_current_folder_is_not_searched,
          without_a_driver_or_a_device_there_is_one_line, auto_goes_on_with_the_cpu_and_says_so,
-         memory_that_does_not_fit_is_refused_with_its_numbers, flags_of_another_backend_are_refused, quantised_weights_and_an_8_bit_cache_serve, the_plan_of_memory_is_printed,
+         memory_that_does_not_fit_is_refused_with_its_numbers, flags_of_another_backend_are_refused, quantised_weights_and_an_8_bit_cache_serve,
+         logprobs_are_the_native_backend_s, the_plan_of_memory_is_printed,
          a_gpu_s_steps_are_ranges_of_the_record,
          a_call_that_fails_ends_the_requests_in_flight_and_no_others, a_lost_device_fails_every_request_and_shows_in_health,
          each_call_of_a_start_may_fail, each_call_of_a_decode_step_may_fail]
