@@ -45,38 +45,41 @@ static int read_golden() {
 struct drawn { /* a matrix, as the kernels take it and multiplied out */
     std::vector<uint8_t> codes, scales;
     std::vector<float> w;
+    float row_scale; /* of QUANT_FP8, while it is drawn */
 };
 
 template <class T> static void append(std::vector<uint8_t> &to, T v) {
     to.insert(to.end(), (uint8_t *)&v, (uint8_t *)&v + sizeof v);
 }
 
+/* A code drawn at random, none of NaN, and its value in steps of the scale. */
+static uint8_t draw_code(int32_t type, double *steps) {
+    uint8_t c = (uint8_t)below(type == DTYPE_Q4_0 || type == DTYPE_Q4_1 ? 16 : CODES);
+    if (type == QUANT_FP8 && (c & 0x7f) == 0x7f) c--;
+    *steps = type == DTYPE_Q8_0 ? (int8_t)c : type == DTYPE_Q4_0 ? c - 8 : c;
+    if (type == QUANT_FP8) *steps = value_of[c];
+    return c;
+}
+
 static drawn draw(int32_t type, int rows, int cols) {
     drawn m;
     bool halves = type == DTYPE_Q4_0 || type == DTYPE_Q4_1;
-    for (int r = 0; r < rows; r++) {
-        float row_scale = (1 + unit() / 2) / 512;
-        if (type == QUANT_FP8) append(m.scales, row_scale);
-        for (int g = 0; g < cols; g += 32) {
-            __half d = __float2half(unit() / 16), min = __float2half(unit());
-            if (type != QUANT_FP8) append(m.scales, d);
-            if (type == DTYPE_Q4_1) append(m.scales, min);
-            uint8_t in_group[32];
-            for (int i = 0; i < 32; i++) {
-                int c = below(halves ? 16 : CODES);
-                if (type == QUANT_FP8 && (c & 0x7f) == 0x7f) c--; /* no NaN here */
-                in_group[i] = (uint8_t)c;
-                double q = type == DTYPE_Q8_0   ? (double)(int8_t)c
-                           : type == DTYPE_Q4_0 ? c - 8.0
-                                                : (double)c;
-                m.w.push_back(type == QUANT_FP8
-                                  ? row_scale * value_of[c]
-                                  : (float)((double)__half2float(d) * q +
-                                            (type == DTYPE_Q4_1 ? (double)__half2float(min) : 0)));
-            }
-            for (int i = 0; i < (halves ? 16 : 32); i++)
-                m.codes.push_back((uint8_t)(in_group[i] | (halves ? in_group[i + 16] << 4 : 0)));
+    for (int group = 0; group < rows * cols / 32; group++) {
+        float scale = (1 + unit() / 2) / 512, least = 0;
+        if (type != QUANT_FP8) append(m.scales, __float2half(scale));
+        if (type != QUANT_FP8) scale = __half2float(__float2half(scale));
+        if (type == DTYPE_Q4_1) append(m.scales, __float2half(least = -8 * scale));
+        if (type == DTYPE_Q4_1) least = __half2float(__float2half(least));
+        if (type == QUANT_FP8 && group % (cols / 32) == 0) append(m.scales, m.row_scale = scale);
+        if (type == QUANT_FP8) scale = m.row_scale;
+        uint8_t code[32];
+        for (int i = 0; i < 32; i++) {
+            double steps;
+            code[i] = draw_code(type, &steps);
+            m.w.push_back((float)(scale * steps + least));
         }
+        for (int i = 0; i < (halves ? 16 : 32); i++)
+            m.codes.push_back((uint8_t)(code[i] | (halves ? code[i + 16] << 4 : 0)));
     }
     return m;
 }
@@ -85,9 +88,10 @@ static unsigned grid(int64_t threads) {
     return (unsigned)((threads + 255) / 256);
 }
 
-/* A float's rounding may differ where a multiplication and an addition are one operation. */
-static bool same_float(float a, float b) {
-    return fabs((double)a - b) <= 6e-8 * (1 + fabs((double)b));
+/* All are exact, but for Q4_1, where a multiplication and an addition may be one operation: then
+ * the last bit may differ, of a float and of a bf16. */
+static bool same(int32_t type, float a, float b, double last_bit) {
+    return type == DTYPE_Q4_1 ? fabs((double)a - b) <= last_bit * fabs((double)b) + 1e-9 : a == b;
 }
 
 static void compare(int i) {
@@ -127,13 +131,13 @@ static void compare(int i) {
         }
     bool rounded = true, looked_up = true;
     for (int64_t k = 0; k < (int64_t)tile_rows * cols; k++) {
-        float w = m.w[(size_t)first * cols + k];
-        rounded &= same_float(__bfloat162float(wide[k]), __bfloat162float(__float2bfloat16(w))) ||
-                   (type == DTYPE_Q4_1 && fabsf(__bfloat162float(wide[k]) - w) <= fabsf(w) / 256);
+        float w = __bfloat162float(__float2bfloat16(m.w[(size_t)first * cols + k]));
+        rounded &= same(type, __bfloat162float(wide[k]), w, 0x1p-7);
     }
     for (int t = 0; t < n; t++)
         for (int c = 0; c < cols; c++)
-            looked_up &= same_float(rows_of[(size_t)t * cols + c], m.w[(size_t)id[t] * cols + c]);
+            looked_up &=
+                same(type, rows_of[(size_t)t * cols + c], m.w[(size_t)id[t] * cols + c], 0x1p-20);
     TAP(far <= 1e-6 && rounded && looked_up,
         "%s, %d rows times (%d, %d): %.1e of the terms; rounded and looked up", names[i % TYPES], n,
         rows, cols, far);

@@ -11,7 +11,6 @@
 #include "backend/cpu/tests/golden.h"
 #include "backend/cuda/tests/machine.h"
 
-#include "base/home.h"
 #include "testing/check_main.h"
 
 #include <cjson/cJSON.h>
@@ -27,7 +26,8 @@ enum { GOLDEN_TOKENS = 40 };
 static struct backend *open_simt(const struct model *m, enum cuda_precision p, int32_t max_seqs,
                                  int32_t step) {
     return machine_open_with(
-        &(struct backend_config){.model = m, .max_seqs = max_seqs, .max_step_tokens = step}, p);
+        &(struct backend_config){.model = m, .max_seqs = max_seqs, .max_step_tokens = step},
+        (struct backend_cuda_options){.precision = p});
 }
 
 /* The golden logits of one position. */
@@ -75,8 +75,8 @@ END_TEST
 START_TEST(logits_of_native) {
     enum cuda_precision precision = _i ? CUDA_EXACT : CUDA_BF16;
     enum { TOKENS = 100, SEQS = 2, WANT = 3 };
-    char home[4096], text[200];
-    struct model *m = open_model(home_path(HOME_DEFAULT_MODEL, home, sizeof home));
+    char text[200];
+    struct model *m = machine_model();
     size_t vocab = (size_t)m->config.vocab_size;
     struct backend *of[] = {feed_backend(m, 2, WANT + 1, 64, NULL),
                             open_simt(m, precision, WANT + 1, 64)};

@@ -138,10 +138,7 @@ static double closed_form(const struct model_config *c, double keys, double spli
 }
 
 START_TEST(bytes_of_a_decode_step) {
-    char home[4096];
-    struct err e;
-    struct model *m = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
-    ck_assert_ptr_nonnull(m);
+    struct model *m = machine_model();
     cJSON *with = report_of(WAY_BF16, 2), *without = report_of(WAY_BF16, 1);
     double got = sum_of(with, "footprint_bytes") - sum_of(without, "footprint_bytes");
     double want = closed_form(&m->config, PROMPT + 2, 16);

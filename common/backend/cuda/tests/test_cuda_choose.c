@@ -23,14 +23,12 @@ static struct backend *open_backend(const struct model *m, int exact) {
                                .max_step_tokens = SEQS * TOKENS,
                                .max_seqs = SEQS,
                                .draft_tokens = DRAFTS};
-    return machine_open_with(&c, exact ? CUDA_EXACT : CUDA_BF16);
+    enum cuda_precision precision = exact ? CUDA_EXACT : CUDA_BF16;
+    return machine_open_with(&c, (struct backend_cuda_options){.precision = precision});
 }
 
 static void set_up(void) {
-    char home[4096];
-    struct err e;
-    model = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
-    ck_assert_msg(model != NULL, "%s", e.text);
+    model = machine_model();
 }
 
 static void tear_down(void) {

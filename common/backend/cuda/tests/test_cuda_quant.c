@@ -12,7 +12,6 @@
 #include "backend/cuda/tests/machine.h"
 
 #include "base/compare.h"
-#include "base/home.h"
 #include "model/tokenizer.h"
 #include "testing/check_main.h"
 
@@ -23,14 +22,6 @@ static const double TOLERANCE = 1e-2;
 static const enum dtype types[] = {DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q4_1};
 static const char *const names[] = {"Q8_0", "Q4_0", "Q4_1"};
 enum { TOKENS = 90, N_TYPES = 3, MATRICES = 7, OUTPUT = 12, PROMPTS = 12 };
-
-static struct model *open_embedded(void) {
-    char home[4096];
-    struct err e;
-    struct model *m = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
-    ck_assert_msg(m != NULL, "%s", m ? "" : e.text);
-    return m;
-}
 
 /* Puts the tensor in another type, into memory that is kept until the process ends: a test is one.
  */
@@ -52,7 +43,7 @@ static void store_as(struct tensor *t, enum dtype type) {
 }
 
 static struct model *open_stored_as(enum dtype type) {
-    struct model *m = open_embedded();
+    struct model *m = machine_model();
     bool tied = m->head.data == m->embedding.data;
     ck_assert(tied);
     store_as(&m->embedding, type);
@@ -67,13 +58,8 @@ static struct model *open_stored_as(enum dtype type) {
 }
 
 static struct backend *open_with(const struct model *m, struct backend_cuda_options o) {
-    struct err e;
     struct backend_config c = {.model = m, .max_seqs = 4, .max_step_tokens = 64};
-    o.machine = CUDA_SIMT;
-    machine_find();
-    struct backend *b = backend_cuda_create(&c, &o, &e);
-    ck_assert_msg(b != NULL, "%s %s", b ? "" : e.field, b ? "" : e.text);
-    return b;
+    return machine_open_with(&c, o);
 }
 
 static struct backend *open_cuda(const struct model *m, enum cuda_weights weights) {
@@ -132,7 +118,7 @@ static void compare(struct backend *native, struct backend *cuda, size_t vocab, 
 START_TEST(as_the_file_stores_them) {
     struct model *m = open_stored_as(types[_i]);
     struct backend *cuda = open_cuda(m, CUDA_WEIGHTS_STORED);
-    struct model *plain = open_embedded();
+    struct model *plain = machine_model();
     struct backend *bf16 = open_cuda(plain, CUDA_WEIGHTS_STORED);
     /* codes and scales; angles, norms and padding are the rest of it */
     double of_bf16 = (double)cuda->info.weight_bytes / (double)bf16->info.weight_bytes;
@@ -156,7 +142,7 @@ START_TEST(exact_in_every_type) {
                 {DTYPE_Q4_0, "Q4_0", 2},
                 {DTYPE_Q8_0, "Q8_0", 3},
                 {DTYPE_Q4_1, "Q4_1", 3}};
-    struct model *m = open_stored_as(each[_i].type), *plain = open_embedded();
+    struct model *m = open_stored_as(each[_i].type), *plain = machine_model();
     struct backend_cuda_options o = {.precision = CUDA_EXACT};
     struct backend *cuda = open_with(m, o), *whole = open_with(plain, o);
     double of_float = (double)cuda->info.weight_bytes / (double)whole->info.weight_bytes;
@@ -192,7 +178,7 @@ static double bits_of_weight(const struct model_config *c, const struct backend 
 }
 
 START_TEST(rounded_when_loaded) {
-    struct model *m = open_embedded();
+    struct model *m = machine_model();
     struct backend_cpu_options o = {.weights = rounded[_i].native};
     struct backend *cuda = open_cuda(m, rounded[_i].cuda),
                    *bf16 = open_cuda(m, CUDA_WEIGHTS_STORED);
@@ -210,7 +196,7 @@ END_TEST
  * side of a border between two codes. */
 START_TEST(rounded_when_loaded_token_by_token) {
     enum { STEPS = 60 };
-    struct model *m = open_embedded();
+    struct model *m = machine_model();
     size_t vocab = (size_t)m->config.vocab_size;
     struct backend_cpu_options o = {.weights = rounded[_i].native, .kv = KV_INT8};
     struct backend_cuda_options simt = {.weights = rounded[_i].cuda, .kv = CUDA_KV_INT8};
@@ -237,7 +223,7 @@ END_TEST
 
 /* A cache of 8 bits: its bytes, and what it computes. */
 START_TEST(cache_of_8_bits) {
-    struct model *m = open_embedded();
+    struct model *m = machine_model();
     struct backend *cuda = open_with(m, (struct backend_cuda_options){.kv = CUDA_KV_INT8});
     const struct model_config *c = &m->config;
     ck_assert_str_eq(cuda->info.kv_type, "int8");
@@ -251,7 +237,7 @@ END_TEST
 
 /* The embedded model with a window of 37 tokens in every other layer, in bf16 and in 8 bits. */
 START_TEST(sliding_window) {
-    struct model *m = open_embedded();
+    struct model *m = machine_model();
     m->config.window = 37;
     for (int32_t i = 0; i < m->config.n_layers; i += 2) m->layers[i].windowed = true;
     struct backend_cuda_options o = {.kv = _i ? CUDA_KV_INT8 : CUDA_KV_BF16};

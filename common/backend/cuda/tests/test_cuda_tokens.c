@@ -9,7 +9,6 @@
 
 #include "base/buffer.h"
 #include "base/compare.h"
-#include "base/home.h"
 #include "serve/engine.h"
 #include "serve/tests/chaos.h"
 #include "testing/check_main.h"
@@ -64,7 +63,9 @@ static struct backend *open_machine(enum machine machine, int32_t positions, int
                                .max_seqs = positions,
                                .draft_tokens = is_draft ? 0 : draft_tokens};
     if (machine != NATIVE)
-        return machine_open_with(&c, machine == SIMT_BF16 ? CUDA_BF16 : CUDA_EXACT);
+        return machine_open_with(&c, (struct backend_cuda_options){.precision = machine == SIMT_BF16
+                                                                                    ? CUDA_BF16
+                                                                                    : CUDA_EXACT});
     struct backend *b = backend_cpu_create(&c, &e);
     ck_assert_msg(b != NULL, "%s", b ? "" : e.text);
     return b;
@@ -176,10 +177,8 @@ static void make_prompt(int i, struct rng *r) {
 }
 
 static void set_up(void) {
-    char home[4096];
     struct err e;
-    model = model_open(home_path(HOME_DEFAULT_MODEL, home, sizeof home), &e);
-    ck_assert_msg(model != NULL, "%s", e.text);
+    model = machine_model();
     tokenizer = tokenizer_create(model->file, &e);
     ck_assert_ptr_nonnull(tokenizer);
     struct rng r;
