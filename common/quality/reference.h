@@ -16,8 +16,8 @@
 #include "quality/evaluate.h"
 #include "record/record.h"
 
-/* Above the shift of weights rounded to eight bits (0.67), below that of the smallest planted fault
- * (3.52, the missing softmax scale): the table in model/embedded/README.md. */
+/* Above the shift of weights in int8 (0.67), below that of the smallest planted fault (3.52, the
+ * missing softmax scale): the table in model/embedded/README.md. */
 #define NLL_TOLERANCE_NATS 2.0
 
 struct nll_reference {
