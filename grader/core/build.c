@@ -26,6 +26,8 @@ enum {
     COMPILE_CPU_S = 10, /* for each process; the reference takes a tenth of a second per file */
     COMPILE_WALL_MS = 60000, /* all files together; high, so that a busy machine costs no points:
                                 COMPILE_CPU_S ends a compiler bomb long before */
+    PREPROCESS_WALL_S = 20,  /* it takes 0.05 s. An include of a device that sends nothing costs no
+                                processor time, and must not hold up the other files */
     ATTEMPTS = 3
 };
 
@@ -49,7 +51,8 @@ int build_submission(const struct sandbox *sb, const struct lab *lab, struct wor
         return -1;
     examine(lab, w, trust_objects);
     if (link_plain(sb, lab, w, out, e)) return -1;
-    return sanitised && out->plain[0] ? link_sanitised(sb, lab, w, out, e) : 0;
+    if (sanitised && out->plain[0] && link_sanitised(sb, lab, w, out, e)) return -1;
+    return workplace_full(w, e);
 }
 
 /* ---- what is given: headers and the prebuilt child ------------------------------------------- */
@@ -206,12 +209,12 @@ static int compile_all(const struct sandbox *sb, const struct lab *lab, const st
         char s[64];
         if (!lab->files[i].code || w->file[i].state != FILE_OK) continue;
         stem(s, sizeof s, lab->files[i].name);
-        fits = append(
-            script,
-            "( %s -D_GNU_SOURCE -U_FORTIFY_SOURCE -I'%s' -MD -MF $O/%s.d -E -o $O/%s.i %s.c && "
-            "%s $F -O1 -fpreprocessed -S -o $O/%s.s $O/%s.i && gcc -c -o $O/%s.o $O/%s.s "
-            ") 2>$O/%s.err &\n",
-            cc, w->given, s, s, s, cc, s, s, s, s, s);
+        fits = append(script,
+                      "( timeout --foreground %d %s -D_GNU_SOURCE -U_FORTIFY_SOURCE -I'%s' -MD -MF "
+                      "$O/%s.d -E -o $O/%s.i %s.c && "
+                      "%s $F -O1 -fpreprocessed -S -o $O/%s.s $O/%s.i && gcc -c -o $O/%s.o $O/%s.s "
+                      ") 2>$O/%s.err &\n",
+                      PREPROCESS_WALL_S, cc, w->given, s, s, s, cc, s, s, s, s, s);
     }
     fits = fits && append(script, "wait\n");
     for (size_t i = 0; i < lab->n_files && sanitised; i++) {
@@ -280,13 +283,14 @@ static int check_assembly(const char *file, const char *text, size_t n, const st
     return object_check_assembly(file, text, n, e);
 }
 
-/* Runs a check over an intermediate file. 1 when the file does not exist. */
+/* Runs a check over an intermediate file. 1 when the file does not exist, or not all of it. */
 static int check_file(const struct workplace *w, const char *source, const char *suffix,
                       text_check *check, struct err *e) {
     size_t n = 0;
     char *text = intermediate(w, source, suffix, &n);
     if (!text) return 1;
-    int rc = check(source, text, n, w, e);
+    bool whole = n > 0 && text[n - 1] == '\n'; /* not cut off by the bound on the output */
+    int rc = whole ? check(source, text, n, w, e) : 1;
     free(text);
     return rc;
 }

@@ -22,6 +22,7 @@ struct built {
     char sanitised[320];         /* the same under ASan and UBSan, "" when there is none */
     char sanitised_problem[300]; /* why it isn't there, although the plain one is */
     bool sanitised_ours;         /* stand-ins alone can't be linked either: the machine's fault */
+    bool never_starts[2]; /* plain, sanitised: it didn't start, and stand-ins did (session.c) */
 };
 
 /* Compiles, examines, links. Files that fail become FILE_REFUSED in w->file, with the first error

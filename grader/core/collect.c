@@ -212,9 +212,11 @@ static int find_level(int dir, const struct lab *lab, struct err *e) {
     return found >= 0 ? found : dup(dir);
 }
 
-int collect(struct workplace *w, const struct lab *lab, const char *folder, struct err *e) {
+int collect(struct workplace *w, const struct lab *lab, const char *folder, bool *usage,
+            struct err *e) {
     INVARIANT(lab->n_files <= COLLECT_MAX_FILES);
     int top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *usage = true;
     if (top < 0)
         return err_set(e, "%s; name the folder that holds the lab's files",
                        errno == ENOTDIR ? "this is a file, not a folder" : strerror(errno));
@@ -222,6 +224,7 @@ int collect(struct workplace *w, const struct lab *lab, const char *folder, stru
     close(top);
     if (dir < 0) return -1;
     int rc = 0;
+    *usage = false; /* what fails from here on is the copy */
     for (size_t i = 0; i < lab->n_files && !rc; i++) {
         const char *beside = lab->folders ? lab->folders[i] : NULL;
         int from = beside ? openat(dir, beside, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : dup(dir);

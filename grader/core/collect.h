@@ -45,12 +45,17 @@ int workplace_create(struct workplace *w, bool drop, struct err *e);
 /* Removes the work folder with everything in it. */
 void workplace_remove(struct workplace *w);
 
+/* After something failed that may have needed room. -1 with *e: the disk is full, which is nobody's
+ * mistake. */
+int workplace_full(const struct workplace *w, struct err *e);
+
 /* Leaves the work folder for a person; no later grading removes it. */
 void workplace_keep(struct workplace *w);
 
 /* Copies the lab's files from `folder`. -1 with *e: no such folder, or several folders in it hold
- * files of this lab; the caller's input is wrong. */
-int collect(struct workplace *w, const struct lab *lab, const char *folder, struct err *e);
+ * files of this lab (*usage: the caller's input is wrong), or a file can't be copied. */
+int collect(struct workplace *w, const struct lab *lab, const char *folder, bool *usage,
+            struct err *e);
 
 /* Reads a regular file of at most cap bytes, not through a link, into malloc'ed memory with a NUL
  * after it. NULL when it can't. Also used for files that untrusted programs wrote. */

@@ -27,22 +27,21 @@ static const int interruptions[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
                                     SIGUSR2, SIGXCPU, SIGXFSZ, SIGPROF, SIGVTALRM, SIGIO,   SIGPWR};
 enum { N_INTERRUPTIONS = sizeof interruptions / sizeof *interruptions };
 
-static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]);
+static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS + 1]);
 static void describe_machine(char *out, size_t cap);
 static int grade_in(struct grade_options *o, struct workplace *w, const struct sandbox *sb,
                     struct grade_verdict *v, bool *usage, struct err *e);
-static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS]);
+static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS + 1]);
 
-static int raise_stack_limit(struct err *e);
+static int raise_limits(struct err *e);
 
 int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, struct err *e) {
-    struct sigaction before[N_INTERRUPTIONS];
+    struct sigaction before[N_INTERRUPTIONS + 1];
     struct sandbox sb;
     struct workplace w;
     memset(v, 0, sizeof *v);
     *usage = false;
-    if (verdict_check_rubric(o->lab->checks, o->lab->n_checks, e) || raise_stack_limit(e))
-        return -1;
+    if (verdict_check_rubric(o->lab->checks, o->lab->n_checks, e) || raise_limits(e)) return -1;
     catch_interruptions(before);
     sandbox_probe(&sb, o->force_rlimits);
     if (o->require_bwrap && sb.mode != SANDBOX_BWRAP) {
@@ -68,16 +67,31 @@ int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, str
     return rc;
 }
 
-/* Compilers and submissions inherit the limit of the shell; a small one must not cost points. */
-static int raise_stack_limit(struct err *e) {
-    enum { STACK_KB = 8192 };
-    struct rlimit r;
-    if (getrlimit(RLIMIT_STACK, &r) || r.rlim_cur >= (rlim_t)STACK_KB * 1024) return 0;
-    r.rlim_cur = (rlim_t)STACK_KB * 1024;
-    if (r.rlim_max < r.rlim_cur) r.rlim_max = r.rlim_cur;
-    if (!setrlimit(RLIMIT_STACK, &r)) return 0;
-    return err_set(e, "the shell's limit on the stack (ulimit -Hs) is below %d kB; raise it",
-                   STACK_KB);
+/* Compilers and submissions inherit the limits of the shell; a small one must not cost points. More
+ * than is needed isn't taken for the stack, since an unlimited one moves where memory is mapped. */
+static int raise_limits(struct err *e) {
+    static const struct {
+        int what;
+        rlim_t least;
+        const char *name, *text;
+        char option; /* of ulimit */
+    } needed[] = {{RLIMIT_STACK, 8 << 20, "the stack", "8192 kB", 's'},
+                  {RLIMIT_NOFILE, 256, "open files", "256", 'n'},
+                  {RLIMIT_FSIZE, 64 << 20, "a file's size", "64 MB", 'f'},
+                  {RLIMIT_CPU, 60, "processor time", "60 s", 't'},
+                  {RLIMIT_NPROC, 600, "processes", "600", 'u'},
+                  {RLIMIT_DATA, UINT64_C(4) << 30, "a program's data", "4 GB", 'd'},
+                  {RLIMIT_AS, UINT64_C(4) << 30, "a program's memory", "4 GB", 'v'}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        struct rlimit r;
+        if (getrlimit(needed[i].what, &r) || r.rlim_cur >= needed[i].least) continue;
+        if (r.rlim_max < needed[i].least) r.rlim_max = needed[i].least;
+        r.rlim_cur = needed[i].what == RLIMIT_STACK ? needed[i].least : r.rlim_max;
+        if (setrlimit(needed[i].what, &r))
+            return err_set(e, "the shell's limit on %s (ulimit -H%c) is below %s; raise it",
+                           needed[i].name, needed[i].option, needed[i].text);
+    }
+    return 0;
 }
 
 /* ---- which checks ---------------------------------------------------------------------------- */
@@ -344,7 +358,7 @@ static int grade_in(struct grade_options *o, struct workplace *w, const struct s
         err_set(e, "no memory");
         goto done;
     }
-    if (check_choice(o->lab, o->check, e) || collect(w, o->lab, o->folder, e)) goto done;
+    if (check_choice(o->lab, o->check, e) || collect(w, o->lab, o->folder, usage, e)) goto done;
     *usage = false;
     if (make_plan(o, &plan, e)) goto done;
     snprintf(home, sizeof home, "%s", o->home ? o->home : "");
@@ -384,7 +398,7 @@ done:
 /* ---- interruptions -----------------------------------------------------------------------------
  */
 
-static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]) {
+static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS + 1]) {
     struct sigaction mark = {.sa_handler = sandbox_stop};
     sandbox_resume();
     for (int i = 0; i < N_INTERRUPTIONS; i++) {
@@ -392,11 +406,14 @@ static void catch_interruptions(struct sigaction before[N_INTERRUPTIONS]) {
         /* a signal that is ignored, as under nohup, stays ignored */
         if (before[i].sa_handler != SIG_IGN) sigaction(interruptions[i], &mark, NULL);
     }
+    /* where this one is ignored, nobody can wait for a process */
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &before[N_INTERRUPTIONS]);
 }
 
-static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS]) {
+static void restore_interruptions(const struct sigaction before[N_INTERRUPTIONS + 1]) {
     int sig = sandbox_stopped();
     for (int i = 0; i < N_INTERRUPTIONS; i++) sigaction(interruptions[i], &before[i], NULL);
+    sigaction(SIGCHLD, &before[N_INTERRUPTIONS], NULL);
     sandbox_resume();
     if (sig) raise(sig);
 }

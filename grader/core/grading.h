@@ -14,7 +14,7 @@ struct grading {
     const struct lab *lab;
     const struct sandbox *sandbox;
     const struct workplace *place;
-    const struct built *built; /* NULL when only the lab's own programs run */
+    struct built *built; /* NULL when only the lab's own programs run */
     uint64_t seed;
     bool practice;                      /* the seed and the cases may be shown */
     const struct check_result *results; /* parallel to lab->checks: the results so far */

@@ -156,11 +156,42 @@ int object_each_undefined(const unsigned char *elf, size_t n,
 
 /* ---- the object's rules ---------------------------------------------------------------------- */
 
+/* The sections that plain C makes. A name alone says nothing, since an attribute can put any data
+ * under it: what the linker takes for relocations, or for unwinding, is refused if it isn't that.
+ */
+static bool plain_section(const Elf64_Shdr *sh, const char *name) {
+    enum { LOADED = SHF_ALLOC | SHF_EXECINSTR };
+    static const struct {
+        const char *begin;
+        uint32_t type;
+        uint64_t loaded;
+    } plain[] = {{".text", SHT_PROGBITS, LOADED},
+                 {".data", SHT_PROGBITS, SHF_ALLOC},
+                 {".bss", SHT_NOBITS, SHF_ALLOC},
+                 {".rodata", SHT_PROGBITS, SHF_ALLOC},
+                 {".tdata", SHT_PROGBITS, SHF_ALLOC},
+                 {".tbss", SHT_NOBITS, SHF_ALLOC},
+                 {".comment", SHT_PROGBITS, 0},
+                 {".note.GNU-stack", SHT_PROGBITS, 0},
+                 {".note.", SHT_NOTE, SHF_ALLOC},
+                 {".eh_frame", SHT_PROGBITS, SHF_ALLOC},
+                 {".eh_frame", 0x70000001 /* SHT_X86_64_UNWIND */, SHF_ALLOC},
+                 {".symtab", SHT_SYMTAB, 0},
+                 {".strtab", SHT_STRTAB, 0},
+                 {".shstrtab", SHT_STRTAB, 0},
+                 {".group", SHT_GROUP, 0},
+                 {".rela.text", SHT_RELA, 0},
+                 {".rela.data", SHT_RELA, 0},
+                 {".rela.rodata", SHT_RELA, 0},
+                 {".rela.eh_frame", SHT_RELA, 0}};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (!strncmp(name, plain[i].begin, strlen(plain[i].begin)) &&
+            sh->sh_type == plain[i].type && (sh->sh_flags & LOADED) == plain[i].loaded)
+            return true;
+    return false;
+}
+
 static int check_section(const char *file, const Elf64_Shdr *sh, const char *name, struct err *e) {
-    static const char *const plain[] = {
-        ".text",      ".data",      ".bss",         ".rodata",        ".comment", ".note.",
-        ".eh_frame",  ".symtab",    ".strtab",      ".shstrtab",      ".tbss",    ".tdata",
-        ".rela.text", ".rela.data", ".rela.rodata", ".rela.eh_frame", ".group"};
     static const uint32_t starters[] = {SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY};
     char shown[80];
     for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
@@ -170,9 +201,7 @@ static int check_section(const char *file, const Elf64_Shdr *sh, const char *nam
                 "%s: a constructor or destructor (section %s) runs outside the functions "
                 "that are asked for; take it out",
                 file, text_clean(shown, sizeof shown, name, strlen(name)));
-    if (name[0] == '\0') return 0;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (!strncmp(name, plain[i], strlen(plain[i]))) return 0;
+    if (name[0] == '\0' || plain_section(sh, name)) return 0;
     return err_set(e, "%s: section %s isn't one that plain C makes; take the attribute out", file,
                    text_clean(shown, sizeof shown, name, strlen(name)));
 }
@@ -260,6 +289,19 @@ static int uses_forbidden(const struct symbol_check *c, const char *shown) {
         c->file, shown);
 }
 
+/* Whether a variable is in a section for variables. */
+static bool among_data(const struct elf *f, const Elf64_Sym *sym) {
+    static const char *const data[] = {".data", ".bss", ".rodata", ".tdata", ".tbss"};
+    Elf64_Shdr names, sh;
+    if (sym->st_shndx == SHN_COMMON) return true;
+    if (!elf_section(f, f->eh.e_shstrndx, &names) || !elf_section(f, sym->st_shndx, &sh))
+        return false;
+    const char *name = elf_name(f, &names, sh.sh_name);
+    for (size_t i = 0; name && i < sizeof data / sizeof *data; i++)
+        if (!strncmp(name, data[i], strlen(data[i]))) return true;
+    return false;
+}
+
 static int check_symbol(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx) {
     const struct symbol_check *c = ctx;
     char shown[80];
@@ -271,10 +313,10 @@ static int check_symbol(const struct elf *f, const Elf64_Sym *sym, const char *n
         return err_set(c->e, "%s: %s is chosen at load time (ifunc); write a plain function",
                        c->file, shown);
     if (sym->st_shndx == SHN_UNDEF) return may_use(c->rules, name) ? 0 : uses_forbidden(c, shown);
-    Elf64_Shdr sh;
-    if (ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && elf_section(f, sym->st_shndx, &sh) &&
-        (sh.sh_flags & SHF_EXECINSTR))
-        return err_set(c->e, "%s: %s is data among the code; take the section attribute out",
+    if (ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && !among_data(f, sym))
+        return err_set(c->e,
+                       "%s: %s is data among the code, or in a section of the compiler's; take the "
+                       "section attribute out",
                        c->file, shown);
     return is_global_definition(sym, name) ? check_definition(c, name, shown) : 0;
 }

@@ -75,47 +75,34 @@ void reap_prepare(void) {
     if (have_children()) walk(remember, &self);
 }
 
-static void kill_stray(pid_t pid, void *ctx) {
-    int threads;
-    if (parent_of(pid, &threads) != *(pid_t *)ctx || is_own(pid)) return;
-    kill(pid, SIGKILL);
-}
-
-/* Waits for every ended child that did not exist before the run. */
-static void collect(pid_t leader, int *status) {
-    siginfo_t si = {0};
-    while (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0) {
-        if (si.si_pid == 0 || is_own(si.si_pid)) return;
-        int st;
-        if (waitpid(si.si_pid, &st, 0) == leader && status) *status = st;
-        si.si_pid = 0;
-    }
-}
-
-struct count {
-    pid_t self;
-    int n;
+struct strays {
+    pid_t self, leader;
+    int n; /* that are still there */
 };
 
-static void count_stray(pid_t pid, void *ctx) {
-    struct count *c = ctx;
+/* Each is waited for by its number: asked for any child, the kernel may name one that existed
+ * before the run, and has ended, again and again. */
+static void end_stray(pid_t pid, void *ctx) {
+    struct strays *s = ctx;
     int threads;
-    if (parent_of(pid, &threads) == c->self && !is_own(pid)) c->n++;
+    if (parent_of(pid, &threads) != s->self || is_own(pid)) return;
+    kill(pid, SIGKILL);
+    if (pid == s->leader || waitpid(pid, NULL, WNOHANG) != pid) s->n++;
 }
 
 void reap_all(pid_t leader, int *status) {
-    pid_t self = getpid();
+    struct strays s = {getpid(), leader, 0};
     int64_t until = clock_monotonic_ns() + 5 * NS_PER_S;
     for (size_t i = 0; i < n_own; i++) /* it was one when another run was started beside it */
         if (own[i] == leader) own[i] = 0;
     kill(-leader, SIGKILL);
     do {
-        collect(leader, status);
+        int st;
+        if (waitpid(leader, &st, WNOHANG) == leader && status) *status = st;
         if (!have_children()) break;
-        walk(kill_stray, &self);
-        struct count c = {self, 0};
-        walk(count_stray, &c);
-        if (c.n == 0) break;
+        s.n = 0;
+        walk(end_stray, &s);
+        if (s.n == 0) break;
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     } while (clock_monotonic_ns() < until);
 }

@@ -91,8 +91,10 @@ static bool stand_ins_start(struct session *s) {
 
 int session_start(struct session *s, struct err *e) {
     bool asan = s->def->kind == CHECK_SURVIVES;
-    if (!start_program(s, asan ? s->g->built->sanitised : s->g->built->plain, e)) return 0;
-    s->theirs = !sandbox_stopped() && stand_ins_start(s);
+    bool *never = &s->g->built->never_starts[asan];
+    if (!*never && !start_program(s, asan ? s->g->built->sanitised : s->g->built->plain, e))
+        return 0;
+    *never = s->theirs = *never || (!sandbox_stopped() && stand_ins_start(s));
     if (s->theirs)
         err_set(e, "the program doesn't start with your files, and it starts with stand-ins in "
                    "their place: is there code that runs before main()?");

@@ -16,10 +16,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534, TRIES = 8 };
+enum { NOBODY = 65534, TRIES = 8, FREE_MB = 64 /* the reference leaves 2 MB */ };
 
 static const char prefix[] = "servelab-grade-", lock_name[] = "lock";
 
@@ -127,6 +128,25 @@ static bool writable_for(const char *folder, bool drop) {
     return status == 0;
 }
 
+/* Whether programs can be compiled and run there. 0, or -1 with *e. */
+static int check_disk(const char *folder, const char *tmp, uint64_t least_mb, struct err *e) {
+    struct statvfs fs;
+    if (statvfs(folder, &fs)) return 0;
+    if (fs.f_flag & ST_NOEXEC)
+        return err_set(e,
+                       "no program can be run from %s (it is mounted noexec); set TMPDIR to "
+                       "another folder",
+                       tmp);
+    uint64_t free_mb = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
+    if (free_mb >= least_mb) return 0;
+    return err_set(e, "%s: %llu MB are free, and %llu MB are needed; set TMPDIR to another folder",
+                   tmp, (unsigned long long)free_mb, (unsigned long long)least_mb);
+}
+
+int workplace_full(const struct workplace *w, struct err *e) {
+    return check_disk(w->out, w->root, 1, e);
+}
+
 /* Makes the work folder below tmp. -1 with *e; then nothing is left behind. */
 static int create_below(struct workplace *w, const char *tmp, bool drop, struct err *e) {
     if (make_root(w, tmp, e)) return -1;
@@ -143,6 +163,7 @@ static int create_below(struct workplace *w, const char *tmp, bool drop, struct 
                     "the user that submissions run as (%s) can't get to %s; set TMPDIR to a folder "
                     "that is open to all, as /tmp is",
                     drop ? "nobody" : "you", tmp);
+    if (!rc) rc = check_disk(w->root, tmp, FREE_MB, e);
     if (rc) {
         workplace_remove(w);
         w->root[0] = '\0';

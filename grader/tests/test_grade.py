@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -622,6 +623,45 @@ def test_a_private_temporary_folder():
         assert grade(REFERENCE, "--check", "slo.strict")["exit_status"] == 0
     finally:
         os.umask(old)
+
+
+def test_the_surroundings_cost_no_points():
+    def small(what, soft):
+        return lambda: resource.setrlimit(what, (soft, resource.getrlimit(what)[1]))
+    before = {"umask": lambda: os.umask(0o777),
+              "nobody waits": lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+              **{name: small(getattr(resource, name), soft)
+                 for name, soft in [("RLIMIT_NOFILE", 16), ("RLIMIT_FSIZE", 0), ("RLIMIT_CPU", 1),
+                                    ("RLIMIT_DATA", 50 << 20), ("RLIMIT_AS", 1 << 30)]}}
+    for name, setting in before.items():
+        p = run("01", "--check", QUICK + ",safety.memory_slo", "--", REFERENCE, preexec_fn=setting)
+        assert p.returncode == 0, (name, p.returncode, p.stdout, p.stderr)
+
+
+def test_a_child_from_before_that_has_ended():
+    began = time.monotonic()
+    command = 'sleep 0 & exec "$@"'
+    p = subprocess.run(["sh", "-c", command, "sh", SERVELAB, "grade", "01", "--check", QUICK, "--", REFERENCE],
+                       cwd=TOP, capture_output=True, timeout=300)
+    assert p.returncode == 0, (p.returncode, p.stdout, p.stderr)
+    assert time.monotonic() - began < 60, "each process took 5 s to be waited for"
+
+
+def test_a_full_disk_costs_no_points():
+    full = ["unshare", "-rm", "sh", "-c", "for at in /mnt /tmp /var/tmp; do mount -t tmpfs -o size=1400k,mode=1777 none $at; "
+            'done && TMPDIR=/mnt exec "$@"', "sh"]
+    if subprocess.run(full + ["true"], capture_output=True).returncode:
+        return  # no name spaces here
+    p = subprocess.run(full + [SERVELAB, "grade", "01", "--", REFERENCE], cwd=TOP, capture_output=True)
+    assert p.returncode == 4 and b"set TMPDIR" in p.stderr, (p.returncode, p.stderr)
+
+
+def test_a_folder_that_runs_no_programs():
+    noexec = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o noexec,mode=1777 none /mnt && TMPDIR=/mnt exec "$@"', "sh"]
+    if subprocess.run(noexec + ["true"], capture_output=True).returncode:
+        return
+    p = subprocess.run(noexec + [SERVELAB, "grade", "01", "--check", QUICK, "--", REFERENCE], cwd=TOP, capture_output=True)
+    assert p.returncode == 0, (p.returncode, p.stdout, p.stderr)
 
 
 def test_a_folder_is_kept_when_asked():

@@ -44,9 +44,10 @@ START_TEST(kernels_are_right_clean_and_fast) {
     static struct kernel_program programs[64];
     struct sandbox sb;
     struct err e = {0};
+    bool usage;
     sandbox_probe(&sb, false);
     ck_assert_msg(workplace_create(&w, sb.drop, &e) == 0, "%s", e.text);
-    ck_assert_msg(collect(&w, &lab03, REFERENCE, &e) == 0, "%s", e.text);
+    ck_assert_msg(collect(&w, &lab03, REFERENCE, &usage, &e) == 0, "%s", e.text);
     for (int i = 0; i < kernel_spec_count; i++)
         programs[i] = (struct kernel_program){.spec = &kernel_specs[i], .state = KERNEL_ABSENT};
     ck_assert_msg(lab03_kernel_build(&sb, &lab03, &w, ".", programs, &e) == 0, "%s", e.text);
