@@ -76,18 +76,21 @@ static const char *line_word(const char **p, const char *stop, size_t *n) {
 /* Pragmas that change no meaning: those for messages and macros, and hints for loops. Unknown ones
  * are refused, since another compiler may know them. */
 static int read_pragma(struct reader *r, const char *p, const char *stop) {
-    static const char *const harmless[] = {"once", "message", "push_macro", "pop_macro", "STDC",
-                                           "omp",  "region",  "endregion",  NULL};
+    static const char *const harmless[] = {"once", "message", "push_macro", "pop_macro",
+                                           "STDC", "omp",     "region",     "endregion",
+                                           "mark", "warning", NULL};
     static const char *const of_gcc[] = {"diagnostic", "warning",    "error",
                                          "poison",     "dependency", "system_header",
                                          "unroll",     "ivdep",      NULL};
+    static const char *const of_clang[] = {"diagnostic", NULL};
     const char *begin = p;
     size_t n = 0;
     const char *word = line_word(&p, stop, &n);
     bool gcc = n == 3 && !memcmp(word, "GCC", 3);
-    if (gcc) word = line_word(&p, stop, &n);
+    bool clang = n == 5 && !memcmp(word, "clang", 5);
+    if (gcc || clang) word = line_word(&p, stop, &n);
     bool raw = memmem(begin, (size_t)(stop - begin), "R\"", 2) != NULL;
-    if (same(word, n, gcc ? of_gcc : harmless) && !raw) return 0;
+    if (same(word, n, gcc ? of_gcc : clang ? of_clang : harmless) && !raw) return 0;
     char text[160], shown[64];
     while (begin < stop && isspace((unsigned char)*begin)) begin++;
     text_clean(shown, sizeof shown, begin, (size_t)(stop - begin));

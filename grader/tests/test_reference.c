@@ -58,6 +58,7 @@ static const struct variant {
     {&lab01, REFERENCE, "lab01/honest/wide_and_flat"},
     {&lab01, REFERENCE, "lab01/honest/table_driven"},
     {&lab01, REFERENCE, "lab01/honest/one_helper_for_all"},
+    {&lab01, REFERENCE, "lab01/honest/many_functions"},
     {&lab02, REFERENCE02, "lab02/honest/halves_and_quiet"},
     {&lab02, REFERENCE02, "lab02/honest/reserves_everything"},
     {&lab02, REFERENCE02, "lab02/honest/other_searches"},
