@@ -243,12 +243,14 @@ static int check_section(const char *file, const Elf64_Shdr *sh, const char *nam
                    text_clean(shown, sizeof shown, name, strlen(name)));
 }
 
-/* Common symbols get their room from the linker. */
+/* Common symbols get their room from the linker; their value is the alignment. */
 static int add_common(const struct elf *f, const Elf64_Sym *sym, const char *name, void *ctx) {
     (void)f, (void)name;
     uint64_t *bytes = ctx;
-    if (sym->st_shndx == SHN_COMMON)
-        *bytes = sym->st_size < UINT64_MAX - *bytes ? *bytes + sym->st_size : UINT64_MAX;
+    if (sym->st_shndx != SHN_COMMON) return 0;
+    const uint64_t room[] = {sym->st_size, sym->st_value};
+    for (size_t i = 0; i < sizeof room / sizeof *room; i++)
+        *bytes = room[i] < UINT64_MAX - *bytes ? *bytes + room[i] : UINT64_MAX;
     return 0;
 }
 
