@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -54,6 +55,7 @@ int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, str
     describe_machine(v->machine_class, sizeof v->machine_class);
     v->practice = o->practice;
     v->seed = o->practice ? o->seed : 0;
+    mode_t mask = umask(022); /* with the user's own, one compiler might not read another's files */
     int rc = workplace_create(&w, sb.drop, e);
     if (!rc) rc = grade_in(o, &w, &sb, v, usage, e);
     if (o->keep) {
@@ -62,6 +64,7 @@ int grade_run(struct grade_options *o, struct grade_verdict *v, bool *usage, str
     } else {
         workplace_remove(&w);
     }
+    umask(mask);
     if (sandbox_stopped() && o->progress) o->progress(NULL, 0, 0);
     restore_interruptions(before);
     return rc;

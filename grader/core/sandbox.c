@@ -151,7 +151,6 @@ static void guard_group(void) {
 static void start_child(const struct sandbox *sb, const struct sandbox_job *job,
                         const struct args *a, int output, rlim_t processes) {
     setsid();
-    umask(022); /* with the user's own, one compiler might not read what another wrote */
     if (sb->mode == SANDBOX_RLIMITS) guard_group(); /* before the change of user: out of reach */
     reset_signals();
     set_descriptors(output, job->channel_fd);

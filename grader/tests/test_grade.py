@@ -638,6 +638,25 @@ def test_the_surroundings_cost_no_points():
         assert p.returncode == 0, (name, p.returncode, p.stdout, p.stderr)
 
 
+def test_an_ordinary_user_with_any_umask():
+    def ordinary():
+        os.umask(0o777)
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+    place = tempfile.mkdtemp(dir="/tmp")
+    try:
+        os.chmod(place, 0o777)
+        if run("01", "--list", preexec_fn=ordinary).returncode:
+            return  # the tree is open to its owner alone
+        p = run("01", "--check", QUICK, "--", REFERENCE, preexec_fn=ordinary, env={"TMPDIR": place})
+        assert p.returncode == 0, (p.returncode, p.stdout, p.stderr)
+        assert not os.listdir(place)
+    finally:
+        shutil.rmtree(place)
+
+
 def test_a_child_from_before_that_has_ended():
     began = time.monotonic()
     command = 'sleep 0 & exec "$@"'
