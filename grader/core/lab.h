@@ -31,6 +31,7 @@ struct want {
     bool care;  /* false: this check does not compare it */
     bool same;  /* CHECK_SURVIVES: the answer is that of the program without sanitizers */
     bool known; /* in a check that compares nothing: `value` is the right one */
+    bool free; /* nobody knows the right one, and a right submission may choose it anew each time */
     bool is_ns;
     int index;                /* 1.. for an element of a list: "gap 3"; 0 otherwise */
     const char *const *names; /* for an enumeration: the names of its values; otherwise NULL */

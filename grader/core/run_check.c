@@ -412,7 +412,7 @@ static void compare_alone(struct session *s, const struct suspects *all) {
         bool asked = ask_alone(&alone, s, CHECK_QUIET, all->k[i]) && alone.answer == CHANNEL_OK;
         int right = asked ? known_right(&alone.h, alone.got) : 0;
         for (size_t k = 0; k < alone.h.n_wants && right == -1; k++)
-            if (alone.got[k] != all->got[i][k]) right = 1;
+            if (!alone.h.wants[k].free && alone.got[k] != all->got[i][k]) right = 1;
         if (right == 1) {
             name_function(s, &alone.h, name, sizeof name);
             snprintf(

@@ -192,6 +192,8 @@ static void make_script(struct lab04_making *m, enum lab04_maker which) {
     for (size_t i = 0; i < m->c->n_slots; i++) {
         lab04_want(m, "", 0);
         m->wants[i].care = false; /* the right answer isn't known here */
+        /* which free block a table gets is the pool's choice */
+        m->wants[i].free = which == MAKE_KV && i % KV_SLOTS >= KV_SLOTS - KV_MAX_TABLE;
     }
 }
 

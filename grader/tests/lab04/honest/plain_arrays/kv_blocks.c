@@ -15,12 +15,13 @@ struct block {
 };
 
 struct kv_pool {
-    int32_t n;
+    int32_t n, turn;
     int64_t now;
     struct block *blocks;
 };
 
 struct kv_pool *kv_pool_create(int32_t n_blocks, struct err *e) {
+    static int32_t pools; /* which free block is given is the pool's choice */
     if (n_blocks < 1) {
         err_set(e, "at least one block is needed, not %d", n_blocks);
         return NULL;
@@ -34,6 +35,7 @@ struct kv_pool *kv_pool_create(int32_t n_blocks, struct err *e) {
         return NULL;
     }
     p->n = n_blocks;
+    p->turn = pools++ % n_blocks;
     p->blocks = blocks;
     return p;
 }
@@ -54,10 +56,11 @@ int32_t kv_pool_total_blocks(const struct kv_pool *p) {
     return p->n;
 }
 
-/* From the highest number down, unlike the reference. */
+/* From the highest number down, unlike the reference, and in each pool from another number. */
 static int32_t least_useful(const struct kv_pool *p) {
     int32_t best = -1;
-    for (int32_t i = p->n; i-- > 0;) {
+    for (int32_t k = p->n; k-- > 0;) {
+        int32_t i = (k + p->turn) % p->n;
         const struct block *b = &p->blocks[i];
         if (b->refs > 0) continue;
         if (b->length == 0) return i;
