@@ -27,6 +27,7 @@ static const char prefix[] = "servelab-grade-", lock_name[] = "lock";
 static int create_below(struct workplace *w, const char *tmp, bool drop, struct err *e);
 static void sweep(const char *tmp);
 static void remove_below(int dir, int depth);
+static void remove_all(int dir);
 
 int workplace_create(struct workplace *w, bool drop, struct err *e) {
     const char *const places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
@@ -56,7 +57,7 @@ void workplace_remove(struct workplace *w) {
     if (!w->root[0]) return;
     int dir = open(w->root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir >= 0) {
-        remove_below(dir, 0);
+        remove_all(dir);
         close(dir);
     }
     rmdir(w->root);
@@ -173,7 +174,14 @@ static int create_below(struct workplace *w, const char *tmp, bool drop, struct 
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
-/* Removes everything below `dir`. Folders without permissions get them back first. */
+/* Removes everything in the work folder, its lock last: a sweep finds what is left if the grader is
+ * ended in between. */
+static void remove_all(int dir) {
+    remove_below(dir, 0);
+    unlinkat(dir, lock_name, 0);
+}
+
+/* Removes everything below `dir` but the lock. Folders without permissions get them back first. */
 static void remove_below(int dir, int depth) {
     enum { MAX_DEPTH = 64 };
     fchmod(dir, 0700);
@@ -181,6 +189,7 @@ static void remove_below(int dir, int depth) {
     if (!d) return;
     for (struct dirent *de; (de = readdir(d));) {
         if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, "..")) continue;
+        if (depth == 0 && !strcmp(de->d_name, lock_name)) continue;
         if (unlinkat(dir, de->d_name, 0) == 0) continue;
         int sub = openat(dir, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (sub >= 0) {
@@ -201,7 +210,7 @@ static void sweep_one(int tmp, const char *name) {
     bool own = !fstat(dir, &st) && st.st_uid == geteuid();
     int lock = own ? take_lock(dir, 0) : -1;
     if (lock >= 0) {
-        remove_below(dir, 0);
+        remove_all(dir);
         close(lock);
     }
     close(dir);
