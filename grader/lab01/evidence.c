@@ -164,7 +164,9 @@ static double least_prefill_ns(const struct record *r) {
     return (double)least_of(r)->prefill_ns * (PROMPT_TOKENS - cached) / PROMPT_TOKENS;
 }
 
-/* client_ttft, server_ttft and the time of a token after the first, in ns; below 0: unknown. */
+/* client_ttft, server_ttft and the time of a token after the first, in ns; below 0: unknown. The
+ * tokens after the first are made after server_ttft and come before e2e is over. A client may get
+ * them all at once. */
 struct bounded {
     const char *what, *least_because;
     double least_ns, most_ns;
@@ -233,19 +235,21 @@ static const int64_t LEAST_ON_THE_WAY_NS = 10000;
 static const int64_t SHORT_WAIT_NS = 50000000;
 
 /* The network and the page take a part of the wait, never 999 of 1,000 parts, and not 9 of 10 parts
- * of a wait of seconds: then the clocks have two units. Nor do they take next to nothing. (No time
+ * of a wait of seconds: then the clocks have two units. (A page that gets the answer in one piece
+ * waits for the last token, too.) Nor do they take next to nothing. (No time
  * at all may be authored.) The prefill takes what those of the 2,048 tokens take that were not
  * cached. */
 static bool check_parts(const struct record *r, int64_t client, int64_t server, int64_t prefill,
                         struct evidence *out) {
     int64_t way = client - server;
+    bool in_one_piece = span(r, EV_FIRST_BYTE_RECEIVED, EV_FINAL_BYTE_RECEIVED) < client / 20;
     if (client / 1000 >= server)
         lab01_lost(
             out,
             "record.json: server_ttft is %lld ns and client_ttft %lld ns, 1,000 times as long. "
             "t_ns is in nanoseconds on both clocks; are the server's in microseconds?",
             (long long)server, (long long)client);
-    else if (client / 10 >= server && way > MOST_ON_THE_WAY_NS)
+    else if (client / 10 >= server && way > MOST_ON_THE_WAY_NS && !in_one_piece)
         lab01_lost(
             out,
             "record.json: server_ttft is %lld ns and client_ttft %lld ns: the way to the server "
@@ -307,10 +311,10 @@ static void check_plausible(const struct record *r, struct evidence *out) {
     int64_t e2e = span(r, EV_REQUEST_SUBMITTED, EV_FINAL_BYTE_RECEIVED);
     int64_t queue = span(r, EV_REQUEST_ACCEPTED, EV_REQUEST_ADMITTED);
     int64_t steps = (int64_t)r->workload.output_tokens - 1;
+    int64_t flow = e2e > client ? e2e - server : 0; /* first and last byte stamped together */
     if (client > 0 && server >= 0 && e2e >= client &&
-        !check_bounds(
-            r, (const int64_t[N_BOUNDED]){client, server, steps > 0 ? (e2e - client) / steps : -1},
-            out))
+        !check_bounds(r, (const int64_t[N_BOUNDED]){client, server, steps > 0 ? flow / steps : -1},
+                      out))
         return;
     if (queue < 0 || server < queue || client <= 0)
         lab01_lost(
@@ -451,10 +455,11 @@ static void check_annotated(const struct record *r, const cJSON *doc, struct evi
         lab01_lost(out, "record.json: quality must name its check, and its verdict");
 }
 
-/* Whether the number, in units of `unit` ms, is `ms` rounded up or down. */
+/* Whether the number, in units of `unit` ms, is `ms` rounded up or down. Who rounds up to more than
+ * twice the time states another one. */
 static bool is_rounded(const struct number_read *n, double unit, double ms) {
-    double off_ms = fabs(n->value * unit - ms);
-    return off_ms < unit * pow(10, -n->decimals) + 1e-9 || off_ms <= 0.05 * ms;
+    double off_ms = n->value * unit - ms, last = unit * pow(10, -n->decimals);
+    return (fabs(off_ms) < last + 1e-9 && off_ms <= ms) || fabs(off_ms) <= 0.05 * ms;
 }
 
 /* Whether the number is a point of time of a clock, rounded to the nearest or cut off. */
@@ -467,25 +472,65 @@ static bool is_point_of(const struct record *r, const struct number_read *n, dou
     return false;
 }
 
-/* Whether the number is a time of the record: from one of the six events to another on its clock,
- * a client's time per token (tpot is one), the difference of two intervals (the time on the way is
- * one) or a point of time. The record has its six events, in order. */
-static bool is_time_of(const struct record *r, const struct number_read *n, double unit) {
-    double ms[6];
-    int count = 0, tokens = r->workload.output_tokens;
-    for (size_t i = 0; i < sizeof six / sizeof *six; i++)
-        for (size_t k = i + 1; k < sizeof six / sizeof *six; k++) {
-            if (on_browser(six[i]) != on_browser(six[k])) continue;
-            double one = (double)span(r, six[i], six[k]) / 1e6;
-            if (is_rounded(n, unit, one)) return true;
-            for (int t = tokens - 1; on_browser(six[i]) && t <= tokens; t++)
-                if (t > 0 && is_rounded(n, unit, one / t)) return true;
-            ms[count++] = one;
+/* The first and the last event of each kind, and the last token_sent that carries a token. */
+static size_t stamps_of(const struct record *r, const struct event *out[2 * EV_N + 1]) {
+    size_t n = 0;
+    for (int kind = 0; kind < EV_N; kind++) {
+        const struct event *first = record_event(r, (enum event_kind)kind);
+        const struct event *last = record_last_event(r, (enum event_kind)kind);
+        if (first) out[n++] = first;
+        if (last != first) out[n++] = last;
+    }
+    for (size_t i = r->n_events; i-- > 0;)
+        if (r->events[i].kind == EV_TOKEN_SENT && r->events[i].tokens > 0) {
+            out[n++] = &r->events[i];
+            break;
         }
+    return n;
+}
+
+/* Whether the number is the time from one event to another on its clock, or that time per token
+ * (tpot is one). */
+static bool is_span_of(const struct record *r, const struct number_read *n, double unit) {
+    const struct event *at[2 * EV_N + 1];
+    size_t count = stamps_of(r, at);
+    int tokens = r->workload.output_tokens;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count; k++) {
+            double ms = fabs((double)(at[i]->t_ns - at[k]->t_ns)) / 1e6;
+            if (at[i]->clock != at[k]->clock || ms == 0) continue;
+            if (is_rounded(n, unit, ms)) return true;
+            for (int t = tokens - 1; t <= tokens; t++)
+                if (t > 0 && is_rounded(n, unit, ms / t)) return true;
+        }
+    return false;
+}
+
+/* Whether the number is the difference of two intervals between the six events: the time on the way
+ * is one. */
+static bool is_difference_of(const struct record *r, const struct number_read *n, double unit) {
+    double ms[6];
+    int count = 0;
+    for (size_t i = 0; i < sizeof six / sizeof *six; i++)
+        for (size_t k = i + 1; k < sizeof six / sizeof *six; k++)
+            if (on_browser(six[i]) == on_browser(six[k]))
+                ms[count++] = (double)span(r, six[i], six[k]) / 1e6;
     for (int i = 0; i < count; i++)
         for (int k = 0; k < i; k++)
             if (is_rounded(n, unit, fabs(ms[i] - ms[k]))) return true;
-    return is_point_of(r, n, unit);
+    return false;
+}
+
+/* Whether the number is a time of the record, which has its six events, in order. */
+static bool is_time_of(const struct record *r, const struct number_read *n, double unit) {
+    return is_span_of(r, n, unit) || is_difference_of(r, n, unit) || is_point_of(r, n, unit);
+}
+
+/* Whether a bound, in ms, is one of what the person experienced. */
+static bool is_bound_of(const struct record *r, int bound, double ms) {
+    double client = (double)span(r, EV_REQUEST_SUBMITTED, EV_FIRST_BYTE_RECEIVED) / 1e6;
+    double e2e = (double)span(r, EV_REQUEST_SUBMITTED, EV_FINAL_BYTE_RECEIVED) / 1e6;
+    return bound > 0 ? client <= ms : bound < 0 && e2e >= ms;
 }
 
 /* Whether the times that the text states (numbers with a unit of time), if any, have one of the
@@ -495,11 +540,15 @@ static bool states_a_time_of(const struct record *r, const char *text) {
     const char *p = text;
     bool any = false;
     int readings;
-    while ((readings = lab01_next_number(text, &p, number)) > 0) {
+    for (const char *before = p; (readings = lab01_next_number(text, &p, number)) > 0; before = p) {
         double unit = lab01_unit_ms(p);
+        int bound = lab01_bound(text, before + strcspn(before, "0123456789"));
         any |= unit != 0;
-        for (int i = 0; unit != 0 && i < readings; i++)
+        if (unit != 0 && is_bound_of(r, bound, number[0].value * unit)) return true;
+        for (int i = 0; unit != 0 && i < readings; i++) {
+            lab01_add_rest(p, unit, &number[i]);
             if (is_time_of(r, &number[i], unit)) return true;
+        }
     }
     return !any;
 }
@@ -513,6 +562,7 @@ static bool has_plausible_times(const struct record *r) {
 }
 
 static void check_statement(const struct record *r, struct evidence *out) {
+    char *plain = lab01_plain(r->statement);
     out->outcome = OUTCOME_EARNED;
     if (!strstr(r->statement, "client_ttft") && !strstr(r->statement, "e2e"))
         lab01_lost(
@@ -521,9 +571,10 @@ static void check_statement(const struct record *r, struct evidence *out) {
             "name");
     else if (strlen(r->statement) < 25 || evidence_words(r->statement) < EVIDENCE_SENTENCE_WORDS)
         lab01_lost(out, "record.json: statement is to be a sentence");
-    else if (has_plausible_times(r) && !states_a_time_of(r, r->statement))
+    else if (has_plausible_times(r) && !states_a_time_of(r, plain ? plain : r->statement))
         lab01_lost(out, "record.json: statement has a time that is none of the record's; servelab "
                         "record check prints its intervals");
+    free(plain);
 }
 
 static void examine_record(const char *which, const cJSON *doc, struct evidence *out) {

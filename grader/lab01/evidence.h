@@ -27,6 +27,18 @@ int lab01_next_number(const char *text, const char **at, struct number_read out[
 /* The unit of the number that ends at `at`, in ms; 0: none, or none of time. */
 double lab01_unit_ms(const char *at);
 
+/* 1 s 400 ms is one time: adds to *n, a number in units of `unit_ms` that ends at `at`, what
+ * follows in a smaller unit. false: nothing does. */
+bool lab01_add_rest(const char *at, double unit_ms, struct number_read *n);
+
+/* Whether the number at `at` is named as a bound, as in "less than 1 s": 1 an upper, -1 a lower
+ * one, 0 none. */
+int lab01_bound(const char *text, const char *at);
+
+/* A copy of the text with the digits of ASCII for those of other scripts, and wide letters as
+ * plain ones. The caller frees it; NULL: no memory. */
+char *lab01_plain(const char *text);
+
 /* Goes behind the next word of `text` that is a unit of time, from *at on, and returns it in ms;
  * 0: there is none. */
 double lab01_next_unit_ms(const char *text, const char **at);

@@ -99,16 +99,17 @@ static bool is_letter(const char *p) {
     return (c >= 0xc3 && c <= 0xca) || !strncmp(p, "\302\265", 2) || !strncmp(p, "\316\274", 2);
 }
 
-/* Whether the rest of a word is "second", in a European language, or short for it. */
+/* Whether the rest of a word is "second", in a language of Latin letters, or short for it. */
 static bool is_second(const char *rest) {
     static const char *const whole[] = {"s",       "sec",     "secs",     "sek",
                                         "seg",     "segs",    "second",   "seconds",
                                         "seconde", "secondi", "secondes", "seconden"};
-    static const char *const stems[] = {"sekund", "sekunt", "sekunn", "secund", "segund", "segon"};
+    static const char *const stems[] = {"sekund", "sekunt", "sekunn",        "sek\303\272nd",
+                                        "secund", "segund", "segon",         "m\303\241sodperc",
+                                        "saniye", "detik",  "vte\305\231in", "gi\303\242y"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         size_t n = strlen(whole[i]);
-        bool same = n > 1 ? !strncasecmp(rest, whole[i], n) : *rest == *whole[i];
-        if (same && !is_letter(rest + n)) return true;
+        if (!strncasecmp(rest, whole[i], n) && !is_letter(rest + n)) return true;
     }
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
         if (!strncasecmp(rest, stems[i], strlen(stems[i]))) return true;
@@ -121,31 +122,103 @@ static double word_unit_ms(const char *at) {
     static const struct {
         const char *text;
         double ms;
-    } parts[] = {{"milli", 1},   {"mili", 1}, {"micro", 1e-3},    {"mikro", 1e-3},
-                 {"nano", 1e-6}, {"m", 1},    {"\302\265", 1e-3}, {"\316\274", 1e-3},
-                 {"u", 1e-3},    {"n", 1e-6}, {"", 1000}};
+    } parts[] = {{"milli", 1},       {"mili", 1},  {"micro", 1e-3}, {"mikro", 1e-3},
+                 {"nano", 1e-6},     {"ezred", 1}, {"m", 1},        {"\302\265", 1e-3},
+                 {"\316\274", 1e-3}, {"u", 1e-3},  {"n", 1e-6},     {"", 1000}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         size_t n = strlen(parts[i].text);
         bool word = n > 2;
-        if ((word ? strncasecmp : strncmp)(at, parts[i].text, n) != 0) continue;
+        if (strncasecmp(at, parts[i].text, n) != 0) continue;
         bool any = parts[i].ms == 1 && word && tolower((unsigned char)at[n]) == 's';
         if (any || is_second(at + n) || (word && !is_letter(at + n))) return parts[i].ms;
     }
     return 0;
 }
 
-double lab01_unit_ms(const char *at) {
-    while (strchr(" -", *at) || !strncmp(at, "\302\240", 2) || !strncmp(at, "\342\200\257", 3)) {
-        if (!*at) return 0;
-        at += *at == '\302' ? 2 : *at == '\342' ? 3 : 1; /* blanks that keep a line together */
+/* Goes over blanks, also those that keep a line together, and hyphens. */
+static const char *after_blanks(const char *at) {
+    for (;; at++) {
+        if (!strncmp(at, "\302\240", 2))
+            at++;
+        else if (!strncmp(at, "\342\200\257", 3) || !strncmp(at, "\342\200\211", 3))
+            at += 2;
+        else if (*at != ' ' && *at != '-')
+            return at;
     }
-    return word_unit_ms(at);
+}
+
+double lab01_unit_ms(const char *at) {
+    return word_unit_ms(after_blanks(at));
 }
 
 /* Goes to the next character of UTF-8. */
 static void step(const char **at) {
     do ++*at;
     while (((unsigned char)**at & 0xc0) == 0x80);
+}
+
+bool lab01_add_rest(const char *at, double unit_ms, struct number_read *n) {
+    struct number_read rest[2];
+    const char *p = after_blanks(at), *word;
+    while (is_letter(p)) step(&p);
+    p = after_blanks(p + (*p == '.'));
+    for (word = p; is_letter(p);) step(&p);
+    if (p - word > 3) return false; /* and, und, et, y */
+    p = after_blanks(p);
+    if (unit_ms == 0 || n->decimals > 0 || !isdigit((unsigned char)*p)) return false;
+    read_number(&p, rest);
+    double small = lab01_unit_ms(p);
+    if (small == 0 || small >= unit_ms || rest[0].value * small >= unit_ms) return false;
+    n->value += rest[0].value * small / unit_ms;
+    n->decimals = rest[0].decimals + (int)lround(log10(unit_ms / small));
+    return true;
+}
+
+int lab01_bound(const char *text, const char *at) {
+    static const char *const upper[] = {"below", "under", "within", "less",  "most",    "shorter",
+                                        "limit", "<",     "unter",  "moins", "weniger", "menos"};
+    static const char *const lower[] = {"over", "above", "more",       "least", "longer",
+                                        ">",    "plus",  "m\303\241s", "mehr",  "beyond"};
+    const char *from = at;
+    /* the three words before it: "far below the 800 ms", "the limit is 1 s" */
+    for (int blanks = 0; from > text && !strchr(".;:", from[-1]); from--)
+        if (from[-1] == ' ' && ++blanks > 3) break;
+    for (const char *p = from; p < at; p++) {
+        if (p > text && is_letter(p - 1) && is_letter(p)) continue;
+        for (size_t i = 0; i < sizeof upper / sizeof *upper; i++)
+            if (!strncasecmp(p, upper[i], strlen(upper[i]))) return 1;
+        for (size_t i = 0; i < sizeof lower / sizeof *lower; i++)
+            if (!strncasecmp(p, lower[i], strlen(lower[i]))) return -1;
+    }
+    return 0;
+}
+
+char *lab01_plain(const char *text) {
+    /* Where ten digits, or other characters in the order of ASCII's, begin. */
+    static const struct {
+        const char *first;
+        char plain;
+        int n;
+    } others[] = {{"\357\274\220", '0', 10}, /* wide, */
+                  {"\357\274\241", 'A', 26}, /* as in the font of CJK */
+                  {"\357\275\201", 'a', 26}, {"\357\274\216", '.', 1},
+                  {"\331\240", '0', 10},      /* Arabic */
+                  {"\333\260", '0', 10},      /* Persian */
+                  {"\340\245\246", '0', 10},  /* Devanagari */
+                  {"\340\247\246", '0', 10}}; /* Bengali */
+    char *out = strdup(text), *to = out;
+    for (const char *p = text; out && (*to = *p); to++, p++)
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            size_t last = strlen(others[i].first) - 1;
+            int k = strncmp(p, others[i].first, last) != 0
+                        ? -1
+                        : (unsigned char)p[last] - (unsigned char)others[i].first[last];
+            if (k < 0 || k >= others[i].n) continue;
+            *to = (char)(others[i].plain + k);
+            p += last;
+            break;
+        }
+    return out;
 }
 
 double lab01_next_unit_ms(const char *text, const char **at) {

@@ -145,6 +145,19 @@ def resources(**members):
     return lambda record: record["resources"].update(members)
 
 
+def with_tokens_sent(edit):
+    """A record that has more than its six events: the server's tpot is 40 ms, the client's 31 ms."""
+    def both(record):
+        start = event(record, "first_token")["t_ns"]
+        for name, after_ns, count in (("token_sent", 0, 1), ("token_sent", 7200000000, 180), ("response_finished", 7300000000, None)):
+            record["events"].append(dict(event(record, "first_token"), event=name, t_ns=start + after_ns))
+            if count is not None:
+                record["events"][-1]["tokens"] = count
+        event(record, "final_byte_received")["t_ns"] += 3000000000
+        edit(record)
+    return both
+
+
 def statement(text):
     return lambda record: record.update(statement=text)
 
@@ -239,6 +252,22 @@ CASES = [
     ("record", "record_statement", statement("Despu\u00e9s de 270 milisegundos de client_ttft hubo algo."), "a time that is none"),
     ("record", "record_statement", statement("After 2717500 \u03bcs of client_ttft the words came."), None),
     ("record", "record_statement", statement("The person waited client_ttft, and .3 s is not enough."), "a time that is none"),
+    ("record", "record_statement", with_tokens_sent(statement("After client_ttft the words came with a tpot of 40.0 ms.")), None),
+    ("record", "record_statement", with_tokens_sent(statement("After client_ttft the words came with a tpot of 41.0 s.")), "a time that is none"),
+    ("record", "record_statement", statement("After 2 s 717 ms of client_ttft the first words came."), None),
+    ("record", "record_statement", statement("After 2 seconds and 717 milliseconds of client_ttft it began."), None),
+    ("record", "record_statement", statement("After 2 s 300 ms of client_ttft the first words came."), "a time that is none"),
+    ("record", "record_statement", statement("After \uff12\uff17\uff11\uff17 \uff4d\uff53 of client_ttft the words came."), None),
+    ("record", "record_statement", statement("After \uff11\uff14\uff10\uff10 \uff4d\uff53 of client_ttft the words came."), "a time that is none"),
+    ("record", "record_statement", statement("The person waited less than 15 s, and that is client_ttft."), None),
+    ("record", "record_statement", statement("The person waited client_ttft, which was within the 3,500 ms."), None),
+    ("record", "record_statement", statement("The client_ttft was far below the 800 ms of the memo."), "a time that is none"),
+    ("record", "record_statement", statement("The client_ttft was more than 14 s for this person."), "a time that is none"),
+    ("record", "record_statement", statement("The person waited 1 s, and that is the client_ttft."), "a time that is none"),
+    ("record", "record_statement", statement("The client_ttft was 2717.5 MS, and felt longer."), None),
+    ("record", "record_plausible", client_s(3.5, 0.2, 3.51), None),
+    ("record", "record_plausible", client_s(3.5, 0.2, 3.5), "one token after the first is 0 ns"),
+    ("record", "record_plausible", client_s(3.5, 0.2, 5), "doesn't take so much longer"),
     ("record", "record_statement", statement("With 2,048 tokens and 181 of output the person felt e2e."), None),
     ("objective", "objective_valid", lambda a: a.update(mesured=1), "mesured"),
     ("objective", "objective_valid", lambda a: a["measured"].update(tokens=1), "measured.tokens"),
@@ -274,6 +303,15 @@ CASES = [
     ("objective", "objective_verdict", reasons("1400 > 800 (us)", "170 ms, 80 ms"), "with their units"),
     ("objective", "objective_verdict", reasons("it's 1400 > 800 in all systems", "170 ms, 80 ms"), "with their units"),
     ("objective", "objective_verdict", reasons("1400 > 800, 7 sections", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1400 MS, limit 800 Ms", "0.17 S, limit .08 Sec"), None),
+    ("objective", "objective_verdict", reasons("1 s 400 ms, limit 800 ms", "170 ms, 80 ms"), None),
+    ("objective", "objective_verdict", reasons("1 second and 400 milliseconds; 800 milliseconds", "170 ms, 80 ms"), None),
+    ("objective", "objective_verdict", reasons("1 s 300 ms, limit 800 ms", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict", reasons("1 h 400 ms, limit 800 ms", "170 ms, 80 ms"), "with their units"),
+    ("objective", "objective_verdict",
+     reasons("\uff11\uff14\uff10\uff10 ms > \uff18\uff10\uff10 ms", "\u0661\u0667\u0660 ms > \u0668\u0660 ms"), None),
+    ("objective", "objective_verdict", reasons("1,4 saniye, s\u0131n\u0131r 0,8 saniye", "0,17 vte\u0159iny, 0,08 vte\u0159iny"), None),
+    ("objective", "objective_verdict", reasons("1400 Us, limit 800 US", "170 Ns, 80 NS"), "with their units"),
     ("objective", "objective_verdict", reasons("1400 ms, " + " ".join(f".{i}" for i in range(1, 13)) + " .8 s", "170 ms, 80 ms"),
      "more than 12 numbers"),
     ("objective", "objective_verdict", overall("xxxxxxxxxxxxxxxx"), "no sentence"),
