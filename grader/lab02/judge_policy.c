@@ -137,13 +137,16 @@ static void judge_same_plan(const struct check_def *def, struct dialogue *d,
         p.ask_twice = true;
         if (k % 2) p.token_budget = 2048; /* so that the policy's own limits show, too */
         if (!lab02_play_well(d, r, &p, &out)) return;
-        /* a second policy in the same process must not depend on the first */
+        /* a second policy in the same process must not depend on the first, nor on the ids, by
+         * which it could know the first one's requests */
+        p.id_shift = 10000;
         if (!lab02_play_well(d, r, &p, &again)) return;
         if (memcmp(out.record, again.record, p.n * sizeof *out.record) != 0) {
             lab02_lose(
                 r,
                 "%s: the same workload, played twice, ends differently: something is kept in mind "
-                "outside of the policy's state",
+                "outside of the policy's state, or the ids' values decide (the second time they "
+                "are others)",
                 p.batch ? "learner-batch" : "learner");
             return;
         }

@@ -130,7 +130,7 @@ static void poisson(struct rng *r, struct play *p, size_t n, double rate_rps, in
  * The budget cuts prompts into pieces, so that only admission decides: who admits into blocks that
  * running requests are going to need computes prompts again and again. In the last mix answers are
  * long, so that pieces of any size meet a full cache, and requests outgrow their prompts' blocks.
- */
+ * Its preemptions are few, so it is played more than once. */
 static void make_scarce(struct rng *r, int k, struct play *p) {
     static const struct {
         int32_t lo, hi, other_lo, other_hi; /* half of the prompts each */
@@ -141,16 +141,17 @@ static void make_scarce(struct rng *r, int k, struct play *p) {
                  {200, 600, 3000, 5000, 235, 60, 140},
                  {1500, 3000, 1500, 3000, 540, 170, 340}};
     enum { N_MIXES = sizeof mixes / sizeof *mixes };
+    _Static_assert((int)N_MIXES == PLAY_SCARCE_MIXES, "make_policy.h says how many");
     int64_t t = 0;
-    p->n = k % N_MIXES == 3 ? 250 : 150; /* few preemptions are counted exactly only among many */
+    if (k >= N_MIXES) k = N_MIXES - 1;
+    p->n = k == N_MIXES - 1 ? 250 : 150;
     for (size_t i = 0; i < p->n; i++) {
         bool other = rng_below(r, 2);
-        int32_t lo = other ? mixes[k % N_MIXES].other_lo : mixes[k % N_MIXES].lo;
-        int32_t hi = other ? mixes[k % N_MIXES].other_hi : mixes[k % N_MIXES].hi;
-        t += between(r, NS_PER_MS, 2 * mixes[k % N_MIXES].gap_ms * NS_PER_MS);
+        int32_t lo = other ? mixes[k].other_lo : mixes[k].lo;
+        int32_t hi = other ? mixes[k].other_hi : mixes[k].hi;
+        t += between(r, NS_PER_MS, 2 * mixes[k].gap_ms * NS_PER_MS);
         p->request[i] = (struct play_request){
-            t, between32(r, lo, hi),
-            between32(r, mixes[k % N_MIXES].output_lo, mixes[k % N_MIXES].output_hi), 0};
+            t, between32(r, lo, hi), between32(r, mixes[k].output_lo, mixes[k].output_hi), 0};
         p->request[i].max_output_tokens =
             p->request[i].output_tokens + between32(r, 0, p->request[i].output_tokens / 3);
     }

@@ -17,6 +17,9 @@ enum play_kind {
     PLAY_LONE    /* the same requests one by one, which never meet another one */
 };
 
+/* PLAY_SCARCE has one play for each mix of lengths; further plays are of the last mix. */
+enum { PLAY_SCARCE_MIXES = 4 };
+
 /* Makes play k of a check; small plays come first. `kind` gets the kind of play, in words. */
 void lab02_make_play(struct rng *rng, enum play_kind which, int k, struct play *out,
                      char kind[CASE_KIND_BYTES]);

@@ -318,10 +318,10 @@ static void create_wants(const struct lab02_case *c, struct wants *w) {
     next_name(w, "returned", good, states, 2);
     want_as_if(w->at - 1, !good,
                good       ? "an argument that is right is refused"
-               : c->batch ? "an argument is accepted that is no group size (a number from 1): "
-                            "return NULL and write the reason into *e"
-                          : "an argument is accepted, and 'learner' takes none: return NULL and "
-                            "write the reason into *e");
+               : c->batch ? "create() takes an argument that is no number from 1: it is to be "
+                            "refused, with NULL and the reason in *e"
+                          : "create() takes an argument, though 'learner' has none: any text but "
+                            "\"\" is to be refused, with NULL and the reason in *e");
     next_name(w, "*e", 1, errors, 2);
     w->at[-1].care = !good;
     if (!c->others) return;

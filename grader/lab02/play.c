@@ -24,6 +24,8 @@ const struct cost_model lab02_play_cost = {.kind = COST_TRANSFORMER,
 
 /* After so many plans it is their number that takes the time. */
 enum { MANY_PLANS = 1000 };
+/* Smaller pieces of prompts are the cause, if the budget allows larger ones. 512 is right. */
+enum { SMALL_PIECE_TOKENS = 48 };
 
 enum { IDS = 1009 }; /* a prime above PLAY_MAX_REQUESTS */
 
@@ -73,23 +75,35 @@ bool lab02_play_same_words(const char *a, const char *b, bool begins) {
     }
 }
 
-static size_t index_of(int64_t id) {
+static size_t index_of(const struct play *p, int64_t id) {
     for (size_t i = 0; i < PLAY_MAX_REQUESTS; i++)
-        if (lab02_play_id(i) == id) return i;
+        if (lab02_play_id(i) + p->id_shift == id) return i;
     return SIZE_MAX;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* The cause that shows in the plans, or a question. */
+static int many_plans(struct player *p, struct err *e) {
+    const struct play_result *out = p->out;
+    long long piece = out->pieces ? (long long)(out->piece_tokens / out->pieces) : INT32_MAX;
+    if (piece < SMALL_PIECE_TOKENS && piece < p->play->token_budget / 4)
+        return violate(
+            p, VIOLATION_LOOP, e,
+            "prompts run in pieces that are far too small, of %lld tokens on average. So "
+            "this workload needs so many plans, %d until now, that they took too long "
+            "together. Give an iteration more tokens of a prompt",
+            piece, out->calls);
+    return violate(p, VIOLATION_LOOP, e,
+                   "the plans of this workload took too long together, %d until now: are they "
+                   "asked for too often, or does each take long? In the last one %.100s",
+                   out->calls, p->d->why);
+}
+
 static int no_plan(struct player *p, enum dialogue_answer a, struct err *e) {
     switch (a) {
     case DIALOGUE_LATE:
-        if (p->out->calls > MANY_PLANS)
-            return violate(p, VIOLATION_LOOP, e,
-                           "the plans of this workload took too long together, %d until now: are "
-                           "they asked for too often, for small pieces of prompts, or does each "
-                           "take long? In the last one %.100s",
-                           p->out->calls, p->d->why);
+        if (p->out->calls > MANY_PLANS) return many_plans(p, e);
         return violate(p, VIOLATION_LOOP, e, "plan() didn't come back (plan %d): %.270s",
                        p->out->calls, p->d->why);
     case DIALOGUE_STRANGE:
@@ -190,7 +204,7 @@ static bool runs(const struct policy_plan *plan, int64_t id) {
 static int count_overtaken(struct player *p, const struct policy_view *v,
                            const struct policy_plan *plan, size_t newcomer, struct err *e) {
     for (size_t i = 0; i < v->n_waiting; i++) {
-        size_t at = index_of(v->waiting[i].id);
+        size_t at = index_of(p->play, v->waiting[i].id);
         if (at >= newcomer || runs(plan, v->waiting[i].id)) continue;
         if (++p->overtaken[at] > PLAY_MAX_OVERTAKEN)
             return violate(p, VIOLATION_STARVED, e,
@@ -205,7 +219,7 @@ static int count_overtaken(struct player *p, const struct policy_view *v,
 /* To be let in is not to be served. A request that is in the system makes a token before
  * PLAY_MAX_OVERTAKEN that came later, and were let in later, are done. */
 static int count_passed(struct player *p, const struct policy_request *r, struct err *e) {
-    size_t at = index_of(r->id);
+    size_t at = index_of(p->play, r->id);
     struct progress *g = &p->progress[at];
     if (r->generated_tokens > g->tokens) *g = (struct progress){r->generated_tokens, 0};
     for (size_t i = 0; i < p->n_done && p->admitted[at]; i++)
@@ -255,7 +269,7 @@ static int watch(struct player *p, const struct policy_view *v, const struct pol
                  struct err *e) {
     for (size_t i = 0; i < plan->n_actions; i++) {
         const struct policy_action *a = &plan->actions[i];
-        size_t at = index_of(a->id);
+        size_t at = index_of(p->play, a->id);
         if (a->verb == POLICY_REJECT)
             return violate(p, VIOLATION_REFUSED, e,
                            "the policy refuses request %" PRId64 " (prompt %d, at most %d more "
@@ -307,6 +321,18 @@ static void count_preemptions(struct play_result *out, const struct policy_view 
     }
 }
 
+static void count_pieces(struct play_result *out, const struct policy_request *r, size_t n,
+                         const struct policy_plan *plan) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < plan->n_actions; k++) {
+            const struct policy_action *a = &plan->actions[k];
+            int32_t left = r[i].prompt_tokens + r[i].generated_tokens - r[i].computed_tokens;
+            if (a->id != r[i].id || a->verb != POLICY_RUN || left == 1) continue;
+            out->pieces++;
+            out->piece_tokens += a->tokens;
+        }
+}
+
 static int player_plan(void *state, const struct policy_view *view, struct policy_plan *plan,
                        struct err *e) {
     struct player *p = state;
@@ -323,6 +349,8 @@ static int player_plan(void *state, const struct policy_view *view, struct polic
     if (policy_check(view, plan, &why)) return violate(p, VIOLATION_RULE, e, "%.300s", why.text);
     count_preemptions(p->out, view, plan);
     count_admissions(p->out, view, plan);
+    count_pieces(p->out, view->waiting, view->n_waiting, plan);
+    count_pieces(p->out, view->running, view->n_running, plan);
     return p->d ? watch(p, view, plan, e) : 0;
 }
 
@@ -330,7 +358,7 @@ static int player_plan(void *state, const struct policy_view *view, struct polic
 
 static void take_outcome(void *ctx, const struct sim_outcome *o) {
     struct player *p = ctx;
-    size_t at = index_of(o->request.id);
+    size_t at = index_of(p->play, o->request.id);
     INVARIANT(at < p->play->n);
     p->out->n++;
     p->done[p->n_done++] = at;
@@ -374,7 +402,7 @@ static void run(struct player *p) {
     int rc = s ? 0 : -1;
     for (size_t i = 0; i < play->n && !rc; i++) {
         const struct play_request *r = &play->request[i];
-        struct sim_request request = {.id = lab02_play_id(i),
+        struct sim_request request = {.id = lab02_play_id(i) + play->id_shift,
                                       .arrival_ns = r->arrival_ns,
                                       .prompt_tokens = r->prompt_tokens,
                                       .output_tokens = r->output_tokens,

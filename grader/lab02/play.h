@@ -31,8 +31,9 @@ struct play {
     int32_t kv_blocks, token_budget, max_running;
     bool batch; /* learner-batch:`group` plays, otherwise learner */
     int32_t group;
-    bool ask_always; /* before every iteration, also while the plan is valid */
-    bool ask_twice;  /* each view twice: equal views must give equal plans */
+    bool ask_always;  /* before every iteration, also while the plan is valid */
+    bool ask_twice;   /* each view twice: equal views must give equal plans */
+    int64_t id_shift; /* added to each id: ids have no meaning */
 };
 
 /* The most important ones come first. */
@@ -62,8 +63,9 @@ struct play_result {
     int calls;          /* how often the policy was asked */
     size_t n;           /* number of outcomes */
     int64_t preemptions, admissions;
-    int64_t lost_tokens; /* computed for requests that were then preempted */
-    int64_t blind;       /* admissions when fewer blocks were free than the prompt needs */
+    int64_t lost_tokens;          /* computed for requests that were then preempted */
+    int64_t pieces, piece_tokens; /* of prompts that ran, and their tokens together */
+    int64_t blind;                /* admissions when fewer blocks were free than the prompt needs */
     struct point_request record[PLAY_MAX_REQUESTS]; /* by index of the request */
 };
 
@@ -79,7 +81,7 @@ void lab02_play_remote(const struct play *p, struct dialogue *d, struct play_res
 int lab02_play_local(const struct play *p, const char *policy, struct play_result *out,
                      struct err *e);
 
-/* A request's id in a play. It is not the index, since ids have no meaning. */
+/* A request's id in a play, without its shift. It is not the index, since ids have no meaning. */
 int64_t lab02_play_id(size_t index);
 
 /* Whether two sentences are equal except for numbers. `begins`: a may be longer than b. */

@@ -21,16 +21,27 @@ enum { MAX_NAMES = 64, NAME_BYTES = 64, SEEDS = 3 };
 static char names[MAX_NAMES][NAME_BYTES];
 static int n_names;
 
-/* Each .c file of the folder but policy.c, which misses nothing. */
+/* These miss nothing. */
+static const char *const full[] = {"policy", "room_for_two_blocks"};
+enum { N_FULL = sizeof full / sizeof *full };
+
+static bool misses_nothing(const char *name) {
+    for (int i = 0; i < N_FULL; i++)
+        if (!strcmp(name, full[i])) return true;
+    return false;
+}
+
+/* Each other .c file of the folder. */
 static void list_lessons(void) {
     struct dirent **list;
     int n = scandir(LESSONS, &list, NULL, alphasort);
     for (int i = 0; i < n; i++) {
         char *dot = strrchr(list[i]->d_name, '.');
-        if (dot && !strcmp(dot, ".c") && strcmp(list[i]->d_name, "policy.c") != 0) {
+        if (dot && !strcmp(dot, ".c")) {
             INVARIANT(n_names < MAX_NAMES && dot - list[i]->d_name < NAME_BYTES);
-            snprintf(names[n_names++], NAME_BYTES, "%.*s", (int)(dot - list[i]->d_name),
+            snprintf(names[n_names], NAME_BYTES, "%.*s", (int)(dot - list[i]->d_name),
                      list[i]->d_name);
+            n_names += !misses_nothing(names[n_names]);
         }
         free(list[i]);
     }
@@ -115,7 +126,8 @@ END_TEST
 START_TEST(the_body_misses_nothing) {
     char lost[400];
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        ck_assert_msg(grade_lessons("policy", seed, lost, sizeof lost) == 16, "%s", lost);
+        ck_assert_msg(grade_lessons(full[_i], seed, lost, sizeof lost) == 16, "%s, seed %d: %s",
+                      full[_i], (int)seed, lost);
 }
 END_TEST
 
@@ -125,7 +137,7 @@ int main(void) {
     TCase *tc = tcase_create("lab 02");
     tcase_set_timeout(tc, 240);
     tcase_add_loop_test(tc, a_missed_lesson_costs_its_points, 0, n_names);
-    tcase_add_test(tc, the_body_misses_nothing);
+    tcase_add_loop_test(tc, the_body_misses_nothing, 0, N_FULL);
     suite_add_tcase(suite, tc);
     return check_main(suite);
 }
