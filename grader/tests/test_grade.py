@@ -234,6 +234,17 @@ def test_every_check_points_into_the_handout():
     points_into(os.path.join(REFERENCE, "README.md"), grade(folder)["checks"])
 
 
+def test_the_handouts_list_the_functions_that_may_be_called():
+    """The rows of each list are the project's functions that the lab's grader lets through."""
+    for lab, name in (("01", "01_request_record"), ("02", "02_queue_sim"), ("03", "03_kernels")):
+        with open(os.path.join(TOP, f"grader/lab{lab}/checks.c"), encoding="utf-8") as f:
+            given = re.findall(r'"(\w+)"', re.search(r"given\[\] = \{(.*?)NULL\}", f.read(), re.S)[1])
+        with open(os.path.join(TOP, "solutions", name, "README.md"), encoding="utf-8") as f:
+            listed = re.search(r"### What your files may call(.*?)\n#", f.read(), re.S)[1]
+        rows = re.findall(r"`(\w+)`", "".join(line.rsplit("|", 2)[0] for line in listed.splitlines() if line.startswith("| `")))
+        assert sorted(rows) == sorted(given), (lab, set(rows) ^ set(given))
+
+
 # ---- lab 02 -------------------------------------------------------------------------------------
 
 LAB02 = os.path.join(TOP, "solutions/02_queue_sim")
