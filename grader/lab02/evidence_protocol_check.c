@@ -5,6 +5,7 @@
 
 #include "core/lab.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,13 +46,18 @@ static bool reports(const struct protocol *p, int one, int other) {
     return false;
 }
 
+/* Behind the question mark may be what closes quotes or brackets, in any script. */
 static bool ends_as_question(const char *text) {
-    static const char *const marks[] = {"?", "\357\274\237", "\330\237"}; /* full-width, Arabic */
-    size_t n = strlen(text);
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        size_t mark = strlen(marks[i]);
-        if (n >= mark && !strcmp(text + n - mark, marks[i])) return true;
-    }
+    static const char *const marks[] = {"?", "\357\274\237", "\330\237"}; /* wide, Arabic */
+    enum { CLOSING_BYTES = 8 };
+    const char *end = text + strlen(text);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        for (const char *p = text; (p = strstr(p, marks[i])); p++) {
+            const char *rest = p + strlen(marks[i]);
+            size_t n = 0;
+            while (rest[n] && !isalnum((unsigned char)rest[n]) && rest[n] != '.') n++;
+            if (rest + n == end && n <= CLOSING_BYTES) return true;
+        }
     return false;
 }
 

@@ -160,6 +160,7 @@ static const struct bad protocols[] = {
     {"protocol_valid", "", "\"result\": null", "\"result\": null}, {", "", "protocol.json:"},
 
     {"protocol_complete", "", "same server?", "same server.", "question", "question mark"},
+    {"protocol_complete", "", "same server?", "same server.\342\200\235", "question", "question mark"},
     {"protocol_complete", "", "Up to which concurrency do the policies static:8 and learner hold both limits on the same server?", "xxxxxxxxxxxxxxxxxxxxxxx?", "question", "no sentence"},
     {"protocol_complete", "", "The highest level at which both p99 are below their limits in all five repeats; the policies differ if those levels do.", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "decision.rule", "no sentence"},
     {"protocol_complete", "", "[1, 2, 4, 8, 16, 32, 64]", "[1, 64]", "load.concurrency", "at least 3"},
@@ -294,6 +295,10 @@ static const struct bad right[] = {
     {"protocol_valid", "", "\"weight_bits\": 16", "\"weight_bits\": 4", "", ""},
     {"protocol_complete", "", "same server?", "same server\357\274\237", "", ""},
     {"protocol_complete", "", "same server?", "same server\330\237", "", ""},
+    {"protocol_complete", "", "same server?", "same server?\342\200\235", "", ""},
+    {"protocol_complete", "", "same server?", "same server?\302\240\302\273", "", ""},
+    {"protocol_complete", "", "same server?", "same server\357\274\237\343\200\215", "", ""},
+    {"protocol_complete", "", "same server?", "same server?)", "", ""},
     {"findings_answers", "",
      "Above 1 ms of set-up the group raises the throughput, but only above 3 ms does it also lower "
      "the mean latency, and the first request pays with its own wait for the others in every case.",
