@@ -174,21 +174,29 @@ bool lab01_add_rest(const char *at, double unit_ms, struct number_read *n) {
     return true;
 }
 
+/* Whether the word at p is one of these. */
+static bool is_one_of(const char *p, const char *const words[]) {
+    for (; *words; words++) {
+        size_t n = strlen(*words);
+        if (!strncasecmp(p, *words, n) && !is_letter(p + n)) return true;
+    }
+    return false;
+}
+
 int lab01_bound(const char *text, const char *at) {
-    static const char *const upper[] = {"below", "under", "within", "less",  "most",    "shorter",
-                                        "limit", "<",     "unter",  "moins", "weniger", "menos"};
-    static const char *const lower[] = {"over", "above", "more",       "least", "longer",
-                                        ">",    "plus",  "m\303\241s", "mehr",  "beyond"};
+    static const char *const upper[] = {"below",   "under", "within", "less",  "most",
+                                        "shorter", "limit", "<",      "unter", "moins",
+                                        "weniger", "menos", NULL};
+    static const char *const lower[] = {"over",   "above",      "more", "least", "longer", ">",
+                                        "beyond", "m\303\241s", "mehr", "plus",  NULL};
     const char *from = at;
     /* the three words before it: "far below the 800 ms", "the limit is 1 s" */
     for (int blanks = 0; from > text && !strchr(".;:", from[-1]); from--)
         if (from[-1] == ' ' && ++blanks > 3) break;
     for (const char *p = from; p < at; p++) {
         if (p > text && is_letter(p - 1) && is_letter(p)) continue;
-        for (size_t i = 0; i < sizeof upper / sizeof *upper; i++)
-            if (!strncasecmp(p, upper[i], strlen(upper[i]))) return 1;
-        for (size_t i = 0; i < sizeof lower / sizeof *lower; i++)
-            if (!strncasecmp(p, lower[i], strlen(lower[i]))) return -1;
+        if (is_one_of(p, upper)) return 1;
+        if (is_one_of(p, lower)) return -1;
     }
     return 0;
 }

@@ -263,6 +263,7 @@ CASES = [
     ("record", "record_statement", statement("The person waited client_ttft, which was within the 3,500 ms."), None),
     ("record", "record_statement", statement("The client_ttft was far below the 800 ms of the memo."), "a time that is none"),
     ("record", "record_statement", statement("The client_ttft was more than 14 s for this person."), "a time that is none"),
+    ("record", "record_statement", statement("This person understood after 14 s of client_ttft."), "a time that is none"),
     ("record", "record_statement", statement("The person waited 1 s, and that is the client_ttft."), "a time that is none"),
     ("record", "record_statement", statement("The client_ttft was 2717.5 MS, and felt longer."), None),
     ("record", "record_plausible", client_s(3.5, 0.2, 3.51), None),
