@@ -81,6 +81,13 @@ int lab01_next_number(const char *text, const char **at, struct number_read out[
     char *end;
     if (!p) return 0;
     *at = p;
+    if (p > text && isalpha((unsigned char)p[-1])) { /* a word's digits, as in "p99 170 ms" */
+        size_t n = strspn(p, digits);
+        out[0] = (struct number_read){.value = strtod(p, &end)};
+        *at = p[n] == '.' ? end : p + n;
+        if (p[n] == '.') out[0].decimals = (int)strspn(p + n + 1, digits);
+        return 1;
+    }
     if (p == text || p[-1] != '.') return read_number(at, out);
     /* Behind a word or a number a point is the end of a sentence, or of a part of a version. */
     if (p - 1 > text && (isalnum((unsigned char)p[-2]) || strchr(".)]\"'%", p[-2])))

@@ -677,21 +677,24 @@ def test_a_child_from_before_that_has_ended():
     assert time.monotonic() - began < 60, "each process took 5 s to be waited for"
 
 
+def grade_beside(mounts, *args):
+    """A grading in a name space of its own, TMPDIR at /mnt; the project is at /media there, so that nothing is mounted over it.
+    None where such name spaces are not to be had."""
+    begin = ["unshare", "-rm", "sh", "-c", f'mount --rbind "$0" /media && {mounts} && cd /media && TMPDIR=/mnt exec "$@"', TOP]
+    if subprocess.run(begin + ["true"], capture_output=True).returncode:
+        return None
+    moved = [path.replace(TOP, "/media") for path in (os.path.abspath(SERVELAB), "grade", "01", *args, "--", os.path.abspath(REFERENCE))]
+    return subprocess.run(begin + moved, capture_output=True)
+
+
 def test_a_full_disk_costs_no_points():
-    full = ["unshare", "-rm", "sh", "-c", "for at in /mnt /tmp /var/tmp; do mount -t tmpfs -o size=1400k,mode=1777 none $at; "
-            'done && TMPDIR=/mnt exec "$@"', "sh"]
-    if subprocess.run(full + ["true"], capture_output=True).returncode:
-        return  # no name spaces here
-    p = subprocess.run(full + [SERVELAB, "grade", "01", "--", REFERENCE], cwd=TOP, capture_output=True)
-    assert p.returncode == 4 and b"set TMPDIR" in p.stderr, (p.returncode, p.stderr)
+    p = grade_beside("for at in /mnt /tmp /var/tmp; do mount -t tmpfs -o size=1400k,mode=1777 none $at || exit 1; done")
+    assert not p or p.returncode == 4 and b"set TMPDIR" in p.stderr, (p.returncode, p.stderr)
 
 
 def test_a_folder_that_runs_no_programs():
-    noexec = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o noexec,mode=1777 none /mnt && TMPDIR=/mnt exec "$@"', "sh"]
-    if subprocess.run(noexec + ["true"], capture_output=True).returncode:
-        return
-    p = subprocess.run(noexec + [SERVELAB, "grade", "01", "--check", QUICK, "--", REFERENCE], cwd=TOP, capture_output=True)
-    assert p.returncode == 0, (p.returncode, p.stdout, p.stderr)
+    p = grade_beside("mount -t tmpfs -o noexec,mode=1777 none /mnt", "--check", QUICK)
+    assert not p or p.returncode == 0, (p.returncode, p.stdout, p.stderr)
 
 
 def test_a_folder_is_kept_when_asked():
