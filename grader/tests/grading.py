@@ -1,4 +1,4 @@
-"""grading.py: what test_grade.py and test_grade_folders.py share: running `servelab grade`, folders to hand in, and
+"""grading.py: what the tests test_grade*.py share: running `servelab grade`, folders to hand in, and
 the TAP of a file of tests. Only the standard library."""
 
 import json

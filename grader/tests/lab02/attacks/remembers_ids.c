@@ -1,4 +1,4 @@
-/* Favours the first four requests that it ever sees, by their ids: all others run in small pieces.
+/* Favours the first four requests that it ever sees, by the last three digits of their ids.
  * watch: safety.same_plan
  * examined: lost; says: ends differently|ids' values
  * trusted: nothing
@@ -11,13 +11,13 @@ static int attack(void *s, const struct policy_view *v, struct policy_plan *p, s
     static size_t n;
     for (size_t i = 0; n < 4 && i < v->n_waiting; i++) {
         bool known = false;
-        for (size_t k = 0; k < n; k++) known |= first[k] == v->waiting[i].id;
-        if (!known) first[n++] = v->waiting[i].id;
+        for (size_t k = 0; k < n; k++) known |= first[k] == v->waiting[i].id % 1000;
+        if (!known) first[n++] = v->waiting[i].id % 1000;
     }
     int rc = right_policy()->plan(s, v, p, e);
     for (size_t i = 0; i < p->n_actions; i++) {
         bool known = false;
-        for (size_t k = 0; k < n; k++) known |= first[k] == p->actions[i].id;
+        for (size_t k = 0; k < n; k++) known |= first[k] == p->actions[i].id % 1000;
         if (!known && p->actions[i].tokens > 16) p->actions[i].tokens = 16;
     }
     return rc;
