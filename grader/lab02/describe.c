@@ -139,7 +139,7 @@ void lab02_play_describe(const struct play *p, char *text, size_t cap) {
             SAY(&o, "\n  and %zu more", p->n - i);
             break;
         }
-        SAY(&o, "\n  %7lld %11.3f %7d %7d %11d", (long long)(lab02_play_id(i) + p->id_shift),
+        SAY(&o, "\n  %7lld %11.3f %7d %7d %11d", (long long)(lab02_play_id(i, p->id_shift)),
             (double)c->arrival_ns / NS_PER_MS, c->prompt_tokens, c->output_tokens,
             c->max_output_tokens);
     }

@@ -238,7 +238,7 @@ void lab02_make_play(struct rng *rng, enum play_kind which, int k, struct play *
 /* ---- views ----------------------------------------------------------------------------------- */
 
 static struct policy_request seen(struct rng *r, size_t i, int64_t arrival_ns) {
-    return (struct policy_request){.id = lab02_play_id(i),
+    return (struct policy_request){.id = lab02_play_id(i, 0),
                                    .arrival_ns = arrival_ns,
                                    .prompt_tokens = between32(r, 1, 200),
                                    .max_output_tokens = between32(r, 1, 64)};

@@ -29,8 +29,8 @@ enum { SMALL_PIECE_TOKENS = 48 };
 
 enum { IDS = 1009 }; /* a prime above PLAY_MAX_REQUESTS */
 
-int64_t lab02_play_id(size_t index) {
-    return 2000 + (int64_t)((index * 617 + 5) % IDS);
+int64_t lab02_play_id(size_t index, int64_t shift) {
+    return 2000 + shift + (int64_t)((index * 617 + 5) % IDS);
 }
 
 /* The policy that plays, and the state of the play. */
@@ -77,7 +77,7 @@ bool lab02_play_same_words(const char *a, const char *b, bool begins) {
 
 static size_t index_of(const struct play *p, int64_t id) {
     for (size_t i = 0; i < PLAY_MAX_REQUESTS; i++)
-        if (lab02_play_id(i) + p->id_shift == id) return i;
+        if (lab02_play_id(i, p->id_shift) == id) return i;
     return SIZE_MAX;
 }
 
@@ -402,7 +402,7 @@ static void run(struct player *p) {
     int rc = s ? 0 : -1;
     for (size_t i = 0; i < play->n && !rc; i++) {
         const struct play_request *r = &play->request[i];
-        struct sim_request request = {.id = lab02_play_id(i) + play->id_shift,
+        struct sim_request request = {.id = lab02_play_id(i, play->id_shift),
                                       .arrival_ns = r->arrival_ns,
                                       .prompt_tokens = r->prompt_tokens,
                                       .output_tokens = r->output_tokens,

@@ -81,8 +81,8 @@ void lab02_play_remote(const struct play *p, struct dialogue *d, struct play_res
 int lab02_play_local(const struct play *p, const char *policy, struct play_result *out,
                      struct err *e);
 
-/* A request's id in a play, without its shift. It is not the index, since ids have no meaning. */
-int64_t lab02_play_id(size_t index);
+/* A request's id in a play whose ids are shifted. It is not the index: ids have no meaning. */
+int64_t lab02_play_id(size_t index, int64_t shift);
 
 /* Whether two sentences are equal except for numbers. `begins`: a may be longer than b. */
 bool lab02_play_same_words(const char *a, const char *b, bool begins);

@@ -3,7 +3,7 @@
 messages. test_grade_folders.py has the folders that are handed in, test_grade_surroundings.py the machine and its end. Only
 the standard library. Prints TAP."""
 
-# servelab-test: waits long
+# servelab-test: long
 import json
 import os
 import re
